@@ -1,0 +1,177 @@
+"""The connection: short `BEGIN IMMEDIATE` transactions with bounded jittered retry, and SQLite's errors in our words.
+
+A write that waited too long is rolled back and reported, never left open: one forgotten `BEGIN` would make every later
+write of the process fail for good.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_memory_store import errors
+
+T = TypeVar("T")
+
+LOCK_TIMEOUT_S = 10.0
+"""How long a write waits for other processes before it gives up with `StoreLocked`."""
+
+BUSY_MS = 8
+"""SQLite's own waiting, kept short: its handler is not fair, ours retries with jitter."""
+
+RETRY_S = 0.004
+"""Upper bound of one jittered pause between two tries for the lock."""
+
+CACHE_KIB = 8_000
+"""Page cache of one connection."""
+
+
+class Db:
+    """One SQLite connection with the store's rules on it. Threads of one process may share it; a lock orders them."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.lock_timeout_s = lock_timeout_s
+        self.lock = threading.RLock()
+        self._forget: list[Callable[[], None]] = []
+        mode = "ro" if read_only else "rw"
+        with translating(path):
+            self.conn = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                timeout=BUSY_MS / 1000,
+                cached_statements=256,
+            )
+            # FULL, not NORMAL: an acknowledged write must survive a power cut.
+            self.conn.execute("PRAGMA synchronous = FULL")
+            self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+    def on_rollback(self, forget: Callable[[], None]) -> None:
+        """Register a cache to empty when a transaction is undone, since it may hold ids that never came to be."""
+        self._forget.append(forget)
+
+    def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one reading statement."""
+        with self.lock, translating(self.path):
+            return self._retrying(lambda: self.conn.execute(sql, args).fetchall())
+
+    def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
+        """The first row of one reading statement, or None."""
+        with self.lock, translating(self.path):
+            return self._retrying(lambda: self.conn.execute(sql, args).fetchone())
+
+    def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.row(sql, args)
+        return None if row is None else row[0]
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction; nested uses join it. Committed on leaving, rolled back on any error.
+
+        :raises StoreLocked: when other processes held the lock for longer than `lock_timeout_s`
+        """
+        with self.lock:
+            if self.conn.in_transaction:
+                yield self.conn
+                return
+            if self.read_only:
+                raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
+            with translating(self.path):
+                try:
+                    self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"))
+                    yield self.conn
+                    self._retrying(lambda: self.conn.execute("COMMIT"))
+                finally:
+                    self._roll_back()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one moment."""
+        with self.lock, translating(self.path):
+            if self.conn.in_transaction:
+                yield self.conn
+                return
+            self.conn.execute("BEGIN")
+            try:
+                yield self.conn
+            finally:
+                self._roll_back()
+
+    def close(self) -> None:
+        """Close the connection. Further use raises."""
+        with self.lock:
+            self.conn.close()
+
+    def _roll_back(self) -> None:
+        if not self.conn.in_transaction:
+            return
+        self.conn.execute("ROLLBACK")
+        for forget in self._forget:
+            forget()
+
+    def _retrying(self, step: Callable[[], T]) -> T:
+        deadline: float | None = None
+        while True:
+            try:
+                return step()
+            except sqlite3.OperationalError as error:
+                if primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                now = time.monotonic()
+                deadline = deadline or now + self.lock_timeout_s
+                if now > deadline:
+                    raise
+            time.sleep(random.uniform(0.0005, RETRY_S))
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code (the low byte of the extended one), 0 when there is none."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+@contextmanager
+def translating(path: Path) -> Iterator[None]:
+    """Turn SQLite's and the system's errors into sentences about this file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    except MemoryError as error:
+        raise errors.ArgumentError(f"the value is too large for {path}") from error
+
+
+def translated(error: sqlite3.Error, path: Path) -> Exception:
+    """The error of our family for one of SQLite's, or the same error when it is a mistake in our own code."""
+    match primary_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return errors.StoreLocked(
+                f"{path} is locked by another process; nothing was changed, try again in a moment", path
+            )
+        case sqlite3.SQLITE_READONLY:
+            return errors.StoreReadOnly(f"{path} cannot be written; check its permissions and those of its folder", path)
+        case sqlite3.SQLITE_FULL:
+            return errors.DiskFull(f"the disk of {path} is full; nothing was changed, free some space and try again", path)
+        case sqlite3.SQLITE_IOERR:
+            return errors.DiskFull(
+                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health", path
+            )
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+            return errors.StoreUnreadable(
+                f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return errors.StoreUnreadable(f"{path} cannot be opened; check that it exists and may be read", path)
+        case sqlite3.SQLITE_TOOBIG:
+            return errors.ArgumentError(f"the value is too large for {path}")
+        case _:
+            return error

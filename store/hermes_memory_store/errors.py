@@ -1,0 +1,207 @@
+"""Everything that can go wrong, as one family.
+
+    StoreError                      code of its own on every leaf, a sentence a person can act on, the offending value
+    ├── InputError                  what was asked cannot be understood; nothing was changed
+    │   ├── NotationError           notation.invalid
+    │   ├── ContentTooLong          content.too_long
+    │   ├── UnsafeText              text.unsafe
+    │   ├── QueryError              query.invalid
+    │   ├── ArgumentError           argument.invalid
+    │   └── ImportFileError         import.invalid
+    ├── NotFound                    a name that stands for nothing, with the nearest names that do
+    │   ├── UnknownTheme            theme.unknown
+    │   ├── UnknownScope            scope.unknown
+    │   ├── UnknownFact             fact.unknown
+    │   ├── UnknownSession          session.unknown
+    │   └── UnknownChange           change.unknown
+    ├── Conflict                    it is understood, but the memory has moved on
+    │   ├── AmbiguousUid            fact.ambiguous
+    │   ├── NothingToUndo           undo.nothing
+    │   ├── UndoConflict            undo.conflict
+    │   ├── ScopeExists             scope.exists
+    │   └── FactConflict            fact.conflict
+    ├── MemoryFull                  memory.full: only pinned facts are left in the hot tier
+    └── FileError                   the store's file, not its content
+        ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
+        ├── StoreTooNew             store.too_new
+        ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
+        ├── StoreLocked             store.locked
+        ├── StoreReadOnly           store.read_only
+        ├── DiskFull                store.disk_full
+        ├── NetworkFileSystem       store.network_fs
+        └── JournalBroken           journal.broken
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+MAX_SHOWN_VALUE = 120
+"""Characters of an offending value that an error repeats: enough to recognise it, never a wall of text."""
+
+
+class StoreError(Exception):
+    """The root of the family. Catch this and show `str(error)`; it is written for a person."""
+
+    code = "store.error"
+
+    def __init__(self, message: str, value: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.value = shorten(value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error as the command line's `--json` prints it."""
+        return {"code": self.code, "message": self.message, "value": self.value}
+
+
+class InputError(StoreError):
+    code = "input.invalid"
+
+
+class NotationError(InputError):
+    code = "notation.invalid"
+
+
+class ContentTooLong(InputError):
+    code = "content.too_long"
+
+
+class UnsafeText(InputError):
+    code = "text.unsafe"
+
+
+class QueryError(InputError):
+    code = "query.invalid"
+
+
+class ArgumentError(InputError):
+    code = "argument.invalid"
+
+
+class ImportFileError(InputError):
+    code = "import.invalid"
+
+
+class NotFound(StoreError):
+    """A name that stands for nothing; `near` holds the closest names that exist."""
+
+    code = "not_found"
+    noun = "name"
+
+    def __init__(self, value: str, known: Iterable[str] = (), hint: str = "") -> None:
+        names = list(known)
+        self.near = nearest(value, names)
+        message = f"no {self.noun} named {shorten(value)!r}"
+        if self.near:
+            message += "; did you mean " + " or ".join(repr(name) for name in self.near) + "?"
+        elif names:
+            message += "; known: " + ", ".join(sorted(names)[:8])
+        if hint:
+            message += f"; {hint}"
+        super().__init__(message, value)
+
+
+class UnknownTheme(NotFound):
+    code = "theme.unknown"
+    noun = "theme"
+
+
+class UnknownScope(NotFound):
+    code = "scope.unknown"
+    noun = "scope"
+
+
+class UnknownFact(NotFound):
+    code = "fact.unknown"
+    noun = "fact"
+
+
+class UnknownSession(NotFound):
+    code = "session.unknown"
+    noun = "session"
+
+
+class UnknownChange(NotFound):
+    code = "change.unknown"
+    noun = "change"
+
+
+class Conflict(StoreError):
+    code = "conflict"
+
+
+class AmbiguousUid(Conflict):
+    code = "fact.ambiguous"
+
+
+class NothingToUndo(Conflict):
+    code = "undo.nothing"
+
+
+class UndoConflict(Conflict):
+    code = "undo.conflict"
+
+
+class ScopeExists(Conflict):
+    code = "scope.exists"
+
+
+class FactConflict(Conflict):
+    code = "fact.conflict"
+
+
+class MemoryFull(StoreError):
+    code = "memory.full"
+
+
+class FileError(StoreError):
+    code = "store.file"
+
+
+class StoreUnreadable(FileError):
+    code = "store.unreadable"
+
+
+class StoreTooNew(FileError):
+    code = "store.too_new"
+
+
+class StoreNeedsUpgrade(FileError):
+    code = "store.needs_upgrade"
+
+
+class StoreLocked(FileError):
+    code = "store.locked"
+
+
+class StoreReadOnly(FileError):
+    code = "store.read_only"
+
+
+class DiskFull(FileError):
+    code = "store.disk_full"
+
+
+class NetworkFileSystem(FileError):
+    code = "store.network_fs"
+
+
+class JournalBroken(FileError):
+    code = "journal.broken"
+
+
+def nearest(value: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names closest to `value`, best first."""
+    return difflib.get_close_matches(value[:200], list(known), n=3, cutoff=0.5)
+
+
+def shorten(value: Any) -> Any:
+    """The value as an error may repeat it: printable, and never longer than `MAX_SHOWN_VALUE` characters."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: MAX_SHOWN_VALUE + 1])
+    return text if len(text) <= MAX_SHOWN_VALUE else text[: MAX_SHOWN_VALUE - 1] + "…"

@@ -1,0 +1,78 @@
+"""What must be true of the place a store lives in: private, local, and created by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hermes_memory_store import errors
+
+NETWORK_TYPES = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "fuse.rclone"}
+)
+"""File systems without the shared memory and locks that SQLite's WAL needs (https://sqlite.org/wal.html, section 1)."""
+
+
+def default_path(environ: dict[str, str] | None = None) -> Path:
+    """`$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`."""
+    named = (os.environ if environ is None else environ).get("HERMES_MEMORY_DB")
+    return Path(named).expanduser() if named else Path.home() / ".hermes" / "memory.db"
+
+
+def refuse_network(path: Path) -> None:
+    """:raises NetworkFileSystem: when the folder of `path` lies on a network file system"""
+    kind = filesystem_type(path.parent)
+    if kind in NETWORK_TYPES:
+        raise errors.NetworkFileSystem(
+            f"{path} lies on a network file system ({kind}), where SQLite cannot keep several processes apart; "
+            "choose a local path with --db, or force it if only one process will ever use it",
+            path,
+        )
+
+
+def filesystem_type(folder: Path) -> str | None:
+    """Type of the file system that holds `folder`, None where the system does not tell (only Linux does)."""
+    table = Path("/proc/self/mounts")
+    if not table.exists():
+        return None
+    place = str(folder.absolute())
+    best, kind = "", None
+    for line in table.read_text(errors="replace").splitlines():
+        _, mount, fstype, *_ = line.split(" ")
+        mount = mount.replace("\\040", " ")
+        if (place == mount or place.startswith(mount.rstrip("/") + "/")) and len(mount) >= len(best):
+            best, kind = mount, fstype
+    return kind
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file that only its owner may read, with the folders above it.
+
+    :raises StoreUnreadable: when that is not possible, with the system's reason
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold the lock file beside `path` while a store is created, migrated or replaced.
+
+    Switching a fresh file to WAL from several processes at once ignores SQLite's busy timeout, so creation is ordered here.
+    """
+    lock = path.with_name(path.name + ".lock")
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{lock} cannot be created: {error.strerror or error}", path) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

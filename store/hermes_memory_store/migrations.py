@@ -1,0 +1,29 @@
+"""Numbered migrations of the store, each in one transaction together with the record of it.
+
+A migration that has been released is never edited; a new one is added. Importing this module imports sqlite-utils, which
+costs more than opening a store, so only a store that needs a migration imports it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlite_utils import Database, Migrations
+
+from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, STORE_VERSION
+
+migrations = Migrations("hermes-memory")
+
+
+@migrations()
+def m001_memory(db: Database) -> None:
+    """Themes, scopes, facts, sessions, the journal, and the triggers that keep gauges and tallies."""
+    for statement in FIRST_SCHEMA:
+        db.execute(statement)
+
+
+def migrate(conn: sqlite3.Connection) -> None:
+    """Bring the store to `STORE_VERSION`. The caller holds the file lock and has made a backup of an older store."""
+    migrations.apply(Database(conn))
+    conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    conn.execute(f"PRAGMA user_version = {STORE_VERSION}")

@@ -1,0 +1,411 @@
+"""The words of the memory as frozen data, handed across rooms instead of rows or dicts.
+
+Times are UTC milliseconds since the epoch, lengths are characters of MEMORY_SPEC notation, costs are estimated tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NewType
+
+Uid = NewType("Uid", str)
+"""A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""
+
+Millis = NewType("Millis", int)
+"""UTC milliseconds since the epoch."""
+
+
+class FactType(StrEnum):
+    """What a fact says, most binding first. The value is its MEMORY_SPEC symbol."""
+
+    CONSTRAINT = "C"
+    DECISION = "D"
+    VALUE = "V"
+    UNKNOWN = "?"
+    DONE = "✓"
+    OBSOLETE = "~"
+
+    @property
+    def word(self) -> str:
+        """The name used on the command line and in JSON: `constraint`, `decision` …"""
+        return self.name.lower()
+
+
+class Tier(StrEnum):
+    """Where a fact lives."""
+
+    HOT = "hot"
+    COLD = "cold"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+    QUARANTINED = "quarantined"
+    WITHDRAWN = "withdrawn"
+    """Its creation was undone. Shown nowhere; kept so that the undo can itself be undone."""
+
+
+LIVE_TIERS = frozenset({Tier.HOT, Tier.COLD})
+"""What search and listings show unless a `tier:` filter asks for more."""
+
+
+class ScopeStatus(StrEnum):
+    """The lifecycle of a unit of work."""
+
+    OPEN = "open"
+    COOLING = "cooling"
+    """Nobody has referred to it for a while; it closes next unless somebody does."""
+    CLOSED = "closed"
+    WITHDRAWN = "withdrawn"
+    """Its opening was undone. Shown nowhere."""
+
+
+class SessionStatus(StrEnum):
+    """The lifecycle of one agent run."""
+
+    OPEN = "open"
+    LIVE = "live"
+    STALE = "stale"
+    CLOSED = "closed"
+    ORPHANED = "orphaned"
+
+
+class OrphanPolicy(StrEnum):
+    """What happens to a session whose agent died."""
+
+    CHECKPOINT_AND_CLOSE = "checkpoint_and_close"
+    ABORT_QUIETLY = "abort_quietly"
+
+
+class PressureLevel(StrEnum):
+    """How full a theme's hot tier is: merge at 70 %, archive at 85 %, consolidate at 95 % of the budget."""
+
+    CALM = "calm"
+    MERGE = "merge"
+    ARCHIVE = "archive"
+    CONSOLIDATE = "consolidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who made a change: a person, a session, sync, an import, or the relief of pressure."""
+
+    kind: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}" if self.name else self.kind
+
+
+PERSON = Actor("person")
+RELIEF = Actor("relief")
+IMPORT = Actor("import")
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """One parsed line of MEMORY_SPEC: `TYPE[target]: content`."""
+
+    type: FactType
+    target: str
+    content: str
+
+    def __str__(self) -> str:
+        return f"{self.type.value}[{self.target}]: {self.content}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of memory and where it stands."""
+
+    id: int
+    uid: Uid
+    theme: str
+    scope: str | None
+    type: FactType
+    target: str
+    content: str
+    tier: Tier
+    pinned: bool
+    chars: int
+    tokens: int
+    actor: Actor
+    created_at: Millis
+    updated_at: Millis
+    superseded_by: Uid | None = None
+    reads: int = 0
+    read_at: Millis | None = None
+
+    @property
+    def notation(self) -> str:
+        """The fact as MEMORY_SPEC writes it."""
+        return f"{self.type.value}[{self.target}]: {self.content}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """How full the hot tier of one theme is."""
+
+    theme: str
+    used: int
+    """Notation characters of the hot facts."""
+    budget: int
+    """Notation characters the theme's policy allows."""
+    tokens: int
+    """Estimated tokens of the hot facts."""
+    facts: int
+    """How many facts are hot."""
+    pinned: int
+    """Notation characters of the pinned hot facts."""
+
+    @property
+    def pct(self) -> float:
+        return 100.0 * self.used / self.budget if self.budget else 100.0
+
+    @property
+    def level(self) -> PressureLevel:
+        if self.pct >= 95:
+            return PressureLevel.CONSOLIDATE
+        if self.pct >= 85:
+            return PressureLevel.ARCHIVE
+        if self.pct >= 70:
+            return PressureLevel.MERGE
+        return PressureLevel.CALM
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Whose memory it is, with its counts."""
+
+    name: str
+    gauge: Gauge
+    facts: dict[Tier, int]
+    scopes: int
+    """Scopes that are open or cooling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A unit of work inside a theme."""
+
+    uid: Uid
+    theme: str
+    label: str
+    status: ScopeStatus
+    opened_at: Millis
+    closed_at: Millis | None
+    closed_by: str | None
+    """Why it closed: `signal`, `silence`, `shift`, `done` or the actor who closed it."""
+    facts: dict[Tier, int]
+    silence: int = 0
+    """Turns since the last reference to it, in the session that is closest to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One agent run."""
+
+    uid: Uid
+    theme: str
+    name: str
+    """What the client calls it."""
+    client: str | None
+    pid: int | None
+    status: SessionStatus
+    started_at: Millis
+    heartbeat_at: Millis
+    heartbeat_ms: int
+    lease_ms: int
+    """How long after a heartbeat it still counts as alive."""
+    turn: int
+    scope: str | None
+    """The scope that writes without a scope go to."""
+    on_orphan: OrphanPolicy
+    ended_at: Millis | None = None
+    checkpoint: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of the journal."""
+
+    seq: int
+    at: Millis
+    actor: Actor
+    op: str
+    """`create`, `touch`, `supersede`, `obsolete`, `resolve`, `edit`, `pin`, `unpin`, `cool`, `warm`, `archive`,
+    `restore`, `merge`, `open`, `close`, `reopen`, `rename`, `undo`, `purge` …"""
+    entity: str
+    """`fact`, `scope` or `session`."""
+    uid: Uid
+    theme: str
+    change: int
+    """Sequence of the first row of the change this row belongs to; undo takes a change whole."""
+    undoes: int | None
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    hash: str
+    """Hexadecimal link of the tamper-evident chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What one accepted write did."""
+
+    fact: Fact
+    created: bool
+    """False when the same notation was already there and was only touched."""
+    superseded: tuple[Uid, ...]
+    closed: tuple[str, ...]
+    """Labels of scopes this write closed (a `✓` fact)."""
+    relief: Relief
+    gauge: Gauge
+    seqs: tuple[int, ...]
+    parts: tuple[Fact, ...] = ()
+    """All stored parts, when an over-long content was split."""
+
+    @property
+    def status(self) -> str:
+        return "created" if self.created else "deduplicated"
+
+
+@dataclass(frozen=True, slots=True)
+class Relief:
+    """How many facts pressure moved."""
+
+    merged: int = 0
+    cooled: int = 0
+    archived: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a command changed: the facts, and the journal rows that say so."""
+
+    uids: tuple[Uid, ...]
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo took back (`undone`) and the journal rows it wrote to do so (`seqs`)."""
+
+    undone: tuple[int, ...]
+    seqs: tuple[int, ...]
+    uids: tuple[Uid, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a turn of conversation did."""
+
+    turn: int
+    closed: tuple[str, ...]
+    cooling: tuple[str, ...]
+    gauge: Gauge
+
+
+class Sort(StrEnum):
+    """The orders a page of facts comes in; newest or A first depends on `descending`."""
+
+    UPDATED = "updated"
+    CREATED = "created"
+    TARGET = "target"
+    TYPE = "type"
+
+
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """Which facts: every field that is set must hold. Empty sets mean no restriction."""
+
+    theme: str | None = None
+    scopes: frozenset[str | None] = frozenset()
+    """Exact labels; None stands for facts without a scope."""
+    types: frozenset[FactType] = frozenset()
+    tiers: frozenset[Tier] = LIVE_TIERS
+    target: str | None = None
+    """The target itself, or a dotted prefix of it, without regard to case."""
+    before: Millis | None = None
+    after: Millis | None = None
+    """Bounds of `updated_at`: before <, after >=."""
+    by: str | None = None
+    """An actor: `person`, `relief`, or the name of a session."""
+    pinned: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended: hand it back to read the next one."""
+
+    key: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some facts in order, where to go on, and how many there are in all."""
+
+    facts: list[Fact]
+    next: Cursor | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search line taken apart: what to find, and which facts it may be found in."""
+
+    words: tuple[str, ...]
+    phrases: tuple[str, ...]
+    excluded: tuple[str, ...]
+    filter: FactFilter
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.words or self.phrases or self.excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a search, best first."""
+
+    facts: list[Fact]
+    total: int
+    """How many facts match; a lower bound when `more` is true."""
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """What an agent is told about its memory at one moment."""
+
+    text: str
+    """The whole answer: MEMORY_SPEC block, gauge line, facts, count of what was left out."""
+    facts: list[Fact]
+    fact_tokens: int
+    tokens: int
+    """Estimated tokens of the whole text."""
+    left_out: int
+    gauge: Gauge
+    scopes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """Exactly what a purge removes."""
+
+    theme: str
+    scope: str | None
+    by_tier: dict[Tier, int]
+    samples: list[Fact] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_tier.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding of the doctor."""
+
+    name: str
+    ok: bool
+    detail: str
+    repaired: bool = False

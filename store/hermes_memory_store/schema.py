@@ -1,0 +1,227 @@
+"""The tables of the store, and the numbers by which a file is known as one.
+
+`STORE_VERSION` stands in `PRAGMA user_version`, so that opening a current store is one pragma and no DDL, and a store
+from a newer program is refused before anything is touched. `migrations.py` applies what stands here.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x484D454D
+"""`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
+
+STORE_VERSION = 1
+"""Number of the newest migration."""
+
+THEME_SHIFT = 40
+"""A fact's integer id is `theme_id << 40 | n`, so that the facts of a theme are one range of rowids: full-text search
+walks only that range, newest first, and one theme's size never slows (or leaks into) another's search."""
+
+FIRST_SCHEMA = (
+    """
+    CREATE TABLE themes (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      created_at INTEGER NOT NULL,
+      last_fact INTEGER NOT NULL DEFAULT 0,
+      hot_facts INTEGER NOT NULL DEFAULT 0,
+      hot_chars INTEGER NOT NULL DEFAULT 0,
+      hot_tokens INTEGER NOT NULL DEFAULT 0,
+      pinned_chars INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    """
+    CREATE TABLE actors (
+      id INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      UNIQUE (kind, name)
+    ) STRICT
+    """,
+    # Facts without a scope live in the scope labelled '' of their theme: it never closes and is never listed.
+    """
+    CREATE TABLE scopes (
+      id INTEGER PRIMARY KEY,
+      uid BLOB NOT NULL UNIQUE,
+      theme_id INTEGER NOT NULL REFERENCES themes (id),
+      label TEXT NOT NULL,
+      status TEXT NOT NULL,
+      opened_at INTEGER NOT NULL,
+      closed_at INTEGER,
+      closed_by TEXT,
+      UNIQUE (theme_id, label)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE facts (
+      id INTEGER PRIMARY KEY,
+      uid BLOB NOT NULL UNIQUE,
+      theme_id INTEGER NOT NULL REFERENCES themes (id),
+      scope_id INTEGER NOT NULL REFERENCES scopes (id),
+      type TEXT NOT NULL,
+      target TEXT NOT NULL COLLATE NOCASE,
+      content TEXT NOT NULL,
+      tier TEXT NOT NULL,
+      pinned INTEGER NOT NULL DEFAULT 0,
+      chars INTEGER NOT NULL,
+      tokens INTEGER NOT NULL,
+      actor_id INTEGER NOT NULL REFERENCES actors (id),
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      superseded_by INTEGER,
+      cooled_by TEXT
+    ) STRICT
+    """,
+    # One standing fact per scope, type and target: what supersedes, deduplicates and never races between processes.
+    """
+    CREATE UNIQUE INDEX facts_standing ON facts (scope_id, type, target)
+    WHERE tier IN ('hot', 'cold', 'archived')
+    """,
+    "CREATE INDEX facts_by_update ON facts (theme_id, tier, type, updated_at)",
+    "CREATE INDEX facts_by_creation ON facts (theme_id, tier, type, created_at)",
+    "CREATE INDEX facts_by_target ON facts (theme_id, tier, type, target)",
+    "CREATE INDEX facts_of_scope ON facts (scope_id, tier, type, updated_at)",
+    "CREATE INDEX facts_of_actor ON facts (actor_id)",
+    "CREATE INDEX facts_pinned ON facts (theme_id) WHERE pinned = 1",
+    # How often search and injection handed a fact out; apart from facts, so that reading touches none of its indexes.
+    """
+    CREATE TABLE reads (
+      fact_id INTEGER PRIMARY KEY,
+      times INTEGER NOT NULL,
+      last_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE tallies (
+      theme_id INTEGER NOT NULL,
+      scope_id INTEGER NOT NULL,
+      tier TEXT NOT NULL,
+      type TEXT NOT NULL,
+      facts INTEGER NOT NULL,
+      PRIMARY KEY (theme_id, scope_id, tier, type)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE sessions (
+      id INTEGER PRIMARY KEY,
+      uid BLOB NOT NULL UNIQUE,
+      theme_id INTEGER NOT NULL REFERENCES themes (id),
+      name TEXT NOT NULL,
+      client TEXT,
+      pid INTEGER,
+      status TEXT NOT NULL,
+      started_at INTEGER NOT NULL,
+      heartbeat_at INTEGER NOT NULL,
+      heartbeat_ms INTEGER NOT NULL,
+      lease_ms INTEGER NOT NULL,
+      turn INTEGER NOT NULL DEFAULT 0,
+      scope_id INTEGER REFERENCES scopes (id),
+      on_orphan TEXT NOT NULL,
+      ended_at INTEGER,
+      checkpoint TEXT,
+      UNIQUE (theme_id, name)
+    ) STRICT
+    """,
+    # Which scopes a session has in mind: the turn of its last reference, and since which turn it writes elsewhere.
+    """
+    CREATE TABLE attention (
+      session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+      scope_id INTEGER NOT NULL REFERENCES scopes (id) ON DELETE CASCADE,
+      last_turn INTEGER NOT NULL,
+      written_turn INTEGER,
+      streak INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (session_id, scope_id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX attention_of_scope ON attention (scope_id)",
+    """
+    CREATE TABLE injections (
+      id INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,
+      theme_id INTEGER NOT NULL,
+      session_id INTEGER,
+      kind TEXT NOT NULL,
+      why TEXT,
+      tokens INTEGER NOT NULL,
+      facts TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE journal (
+      seq INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,
+      theme_id INTEGER NOT NULL,
+      actor_id INTEGER NOT NULL,
+      op TEXT NOT NULL,
+      entity TEXT NOT NULL,
+      uid BLOB NOT NULL,
+      change INTEGER NOT NULL,
+      undoes INTEGER,
+      before TEXT,
+      after TEXT,
+      salt BLOB NOT NULL,
+      digest BLOB,
+      hash BLOB NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX journal_of_entity ON journal (uid)",
+    "CREATE INDEX journal_of_actor ON journal (actor_id)",
+    "CREATE INDEX journal_undos ON journal (undoes) WHERE undoes IS NOT NULL",
+    # What purge leaves: that something stood here, never what.
+    """
+    CREATE TABLE tombstones (
+      uid BLOB PRIMARY KEY,
+      theme_id INTEGER NOT NULL,
+      purged_at INTEGER NOT NULL,
+      actor_id INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    # Contentless: the text stands once, in facts. fulltext.py decides what is indexed and takes it out again.
+    """
+    CREATE VIRTUAL TABLE facts_text USING fts5 (
+      target, content,
+      content = '',
+      tokenize = "porter unicode61 remove_diacritics 2"
+    )
+    """,
+    """
+    CREATE TRIGGER facts_counted AFTER INSERT ON facts BEGIN
+      INSERT INTO tallies VALUES (new.theme_id, new.scope_id, new.tier, new.type, 1)
+        ON CONFLICT DO UPDATE SET facts = facts + 1;
+      UPDATE themes SET
+          last_fact = max(last_fact, new.id & 1099511627775),
+          hot_facts = hot_facts + (new.tier = 'hot'),
+          hot_chars = hot_chars + (new.tier = 'hot') * new.chars,
+          hot_tokens = hot_tokens + (new.tier = 'hot') * new.tokens,
+          pinned_chars = pinned_chars + (new.tier = 'hot' AND new.pinned) * new.chars
+        WHERE id = new.theme_id;
+    END
+    """,
+    """
+    CREATE TRIGGER facts_recounted AFTER UPDATE OF tier, scope_id, pinned, chars, tokens ON facts BEGIN
+      UPDATE tallies SET facts = facts - 1
+        WHERE theme_id = old.theme_id AND scope_id = old.scope_id AND tier = old.tier AND type = old.type;
+      INSERT INTO tallies VALUES (new.theme_id, new.scope_id, new.tier, new.type, 1)
+        ON CONFLICT DO UPDATE SET facts = facts + 1;
+      UPDATE themes SET
+          hot_facts = hot_facts + (new.tier = 'hot') - (old.tier = 'hot'),
+          hot_chars = hot_chars + (new.tier = 'hot') * new.chars - (old.tier = 'hot') * old.chars,
+          hot_tokens = hot_tokens + (new.tier = 'hot') * new.tokens - (old.tier = 'hot') * old.tokens,
+          pinned_chars = pinned_chars + (new.tier = 'hot' AND new.pinned) * new.chars
+            - (old.tier = 'hot' AND old.pinned) * old.chars
+        WHERE id = new.theme_id;
+    END
+    """,
+    """
+    CREATE TRIGGER facts_uncounted AFTER DELETE ON facts BEGIN
+      UPDATE tallies SET facts = facts - 1
+        WHERE theme_id = old.theme_id AND scope_id = old.scope_id AND tier = old.tier AND type = old.type;
+      UPDATE themes SET
+          hot_facts = hot_facts - (old.tier = 'hot'),
+          hot_chars = hot_chars - (old.tier = 'hot') * old.chars,
+          hot_tokens = hot_tokens - (old.tier = 'hot') * old.tokens,
+          pinned_chars = pinned_chars - (old.tier = 'hot' AND old.pinned) * old.chars
+        WHERE id = old.theme_id;
+      DELETE FROM reads WHERE fact_id = old.id;
+    END
+    """,
+)

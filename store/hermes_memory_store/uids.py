@@ -1,0 +1,37 @@
+"""Time-ordered UUIDs (RFC 9562, version 7): the names that sync and people use for facts, scopes and sessions."""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+
+from hermes_memory_store.model import Uid
+
+_lock = threading.Lock()
+_last = 0
+
+
+def new_uid(millis: int) -> bytes:
+    """A fresh UUIDv7 of 16 bytes for that moment; later ones of one process sort later, even within a millisecond.
+
+    The 12 bits after the timestamp count up from the last one, as method 1 of RFC 9562 section 6.2 allows.
+    """
+    global _last
+    with _lock:
+        stamp = max(millis << 12, _last + 1)
+        _last = stamp
+    head = ((stamp >> 12) << 16) | 0x7000 | (stamp & 0xFFF)
+    tail = (int.from_bytes(os.urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
+    return head.to_bytes(8, "big") + tail.to_bytes(8, "big")
+
+
+def to_text(uid: bytes) -> Uid:
+    """The canonical 36-character form."""
+    text = uid.hex()
+    return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+
+
+def to_bytes(uid: str) -> bytes:
+    """The 16 bytes of a full uid. :raises ValueError: when it is not one"""
+    return uuid.UUID(uid).bytes
