@@ -67,7 +67,7 @@ FIRST_SCHEMA = (
       actor_id INTEGER NOT NULL REFERENCES actors (id),
       created_at INTEGER NOT NULL,
       updated_at INTEGER NOT NULL,
-      superseded_by INTEGER,
+      superseded_by BLOB,
       cooled_by TEXT
     ) STRICT
     """,

@@ -35,3 +35,19 @@ def to_text(uid: bytes) -> Uid:
 def to_bytes(uid: str) -> bytes:
     """The 16 bytes of a full uid. :raises ValueError: when it is not one"""
     return uuid.UUID(uid).bytes
+
+
+def short(uid: str) -> str:
+    """The part of a uid that lists show: enough to tell facts apart that were not made in the same millisecond."""
+    return uid[:13]
+
+
+def prefix_range(prefix: str) -> tuple[bytes, bytes] | None:
+    """The lowest and highest uid that begin with these hexadecimal characters (dashes do not count).
+
+    None when the text cannot begin a uid.
+    """
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > 32 or not set(digits) <= set("0123456789abcdef"):
+        return None
+    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))

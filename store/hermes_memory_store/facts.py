@@ -1,0 +1,397 @@
+"""Facts: writing them by the rules, finding one by its uid, and changing single ones by hand."""
+
+from __future__ import annotations
+
+import builtins
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hermes_memory_themes import Policies
+
+from hermes_memory_store import errors, notation, pages, text, uids
+from hermes_memory_store.db import Db
+from hermes_memory_store.journal import Journal
+from hermes_memory_store.model import (
+    PERSON,
+    Actor,
+    Change,
+    Changed,
+    Cursor,
+    Fact,
+    FactFilter,
+    FactType,
+    Gauge,
+    Notation,
+    Page,
+    PressureLevel,
+    Session,
+    Sort,
+    Tier,
+    Uid,
+    WriteResult,
+)
+from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
+from hermes_memory_store.scopes import changed, checked_label
+from hermes_memory_store.sessions import Sessions
+from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.writing import Written, standing_fact, write_fact
+
+MIN_PREFIX = 6
+"""Characters of a uid that must be given, as in git."""
+
+BATCH = 500
+"""Facts one transaction of a bulk write holds: long enough to be fast, short enough that others get their turn."""
+
+ROOM_PCT = 85.0
+"""A bulk write fills the hot tier up to here; what comes after starts cold, and nothing that was hot is pushed out."""
+
+
+@dataclass(slots=True)
+class BulkResult:
+    """What a bulk write did: counts, and the index and error of every line that was refused."""
+
+    created: int = 0
+    deduplicated: int = 0
+    errors: list[tuple[int, errors.StoreError]] = field(default_factory=list)
+
+
+class Facts:
+    """Reads and writes single facts, and pages of them."""
+
+    def __init__(
+        self, db: Db, names: Names, journal: Journal, policies: Policies, tiers: Tiers, sessions: Sessions
+    ) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+        self._tiers = tiers
+        self._sessions = sessions
+
+    def write(
+        self,
+        theme: str,
+        line: str | Notation,
+        *,
+        scope: str | None = None,
+        actor: Actor | None = None,
+        session: Session | None = None,
+        split: bool = False,
+    ) -> WriteResult:
+        """Write one fact. Acknowledged means durable: the result is returned after the commit reached the disk.
+
+        :param line: `TYPE[target]: content`, at most the theme's `fact_chars` of content
+        :param scope: its unit of work, opened if new; without one, the session's present scope, else none
+        :param actor: who writes; the session when one is given, else a person
+        :param split: store an over-long content as numbered parts instead of refusing it
+        :raises NotationError: ContentTooLong, UnsafeText, MemoryFull; nothing was changed then
+        """
+        parts = self._parsed(theme, line, split)
+        label = None if scope is None else checked_label(scope)
+        who = actor or (Actor("session", session.name) if session else PERSON)
+        with self._db.writing() as conn:
+            change = Mutation(conn, self._names, self._journal, who)
+            theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            if label is None and session is not None:
+                label = self._sessions.present_scope(conn, session)
+            before = self._tiers.gauge_within(conn, theme_id)
+            written = []
+            for said in parts:
+                self._tiers.refuse_overfull(before, len(str(said)))
+                written.append(write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said))
+            kept = [one.row.uid for one in written]
+            relief = self._tiers.relieve_within(change, theme_id, before.level, keep=kept)
+            gauge = self._tiers.gauge_within(conn, theme_id)
+            if session is not None and not written[-1].closed:
+                self._sessions.wrote(conn, session, written[-1].row.scope_id)
+            seqs = change.record()
+            facts = [fact_of(row, self._names) for row in self._stored(conn, kept)]
+        return WriteResult(
+            fact=facts[0],
+            created=any(one.created for one in written),
+            superseded=tuple(uids.to_text(uid) for one in written for uid in one.superseded),
+            closed=tuple(label for one in written for label in one.closed),
+            relief=relief,
+            gauge=gauge,
+            seqs=seqs,
+            parts=tuple(facts) if len(facts) > 1 else (),
+        )
+
+    def write_many(
+        self,
+        theme: str,
+        lines: Sequence[tuple[str | Notation, str | None]],
+        *,
+        actor: Actor,
+        progress: Callable[[int], None] | None = None,
+    ) -> BulkResult:
+        """Write many facts in few transactions, each line by the same rules as `write`.
+
+        A refused line is reported and does not stop the others. New facts start hot while the hot tier has room and cold
+        after; nothing that was hot is pushed out by a bulk write.
+
+        :param lines: pairs of notation and scope label
+        :param progress: called with the number of lines done so far after every batch
+        """
+        result = BulkResult()
+        for start in range(0, len(lines), BATCH):
+            self._write_batch(theme, lines[start : start + BATCH], start, actor, result)
+            if progress is not None:
+                progress(min(start + BATCH, len(lines)))
+        return result
+
+    def get(self, uid: str, *, theme: str | None = None) -> Fact:
+        """The fact a uid, or a unique prefix of at least six characters, names. With `theme`, only within it.
+
+        :raises UnknownFact: when there is none
+        :raises AmbiguousUid: when several begin like that, with their uids
+        """
+        row = self._find(uid, theme)
+        return self.by_ids([row.id])[0]
+
+    def by_ids(self, ids: Sequence[int]) -> list[Fact]:
+        """Facts by their keys, in the order asked for; keys that are gone are left out."""
+        found: dict[int, Fact] = {}
+        for start in range(0, len(ids), 500):
+            some = ids[start : start + 500]
+            sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
+            found.update((row[0], fact_of(row, self._names)) for row in self._db.rows(sql, tuple(some)))
+        return [found[key] for key in ids if key in found]
+
+    def page(
+        self,
+        wanted: FactFilter,
+        *,
+        sort: Sort = Sort.UPDATED,
+        descending: bool = True,
+        after: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """One page of the facts a filter lets through. :raises UnknownScope: UnknownSession, UnknownTheme"""
+        return pages.page(self._db, self._names, wanted, sort=sort, descending=descending, after=after, limit=limit)
+
+    def ids(self, wanted: FactFilter, *, sort: Sort = Sort.UPDATED, descending: bool = True) -> array[int]:
+        """Keys of all facts a filter lets through, in order: the spine of a virtual list."""
+        return pages.ids(self._db, self._names, wanted, sort=sort, descending=descending)
+
+    def count(self, wanted: FactFilter) -> int:
+        """How many facts a filter lets through."""
+        return pages.count(self._db, self._names, wanted)
+
+    def history(self, uid: str, *, theme: str | None = None) -> builtins.list[Change]:
+        """Every change of one fact, oldest first."""
+        return self._journal.changes(uid=uids.to_text(self._find(uid, theme).uid))
+
+    def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
+        """The facts that replaced one another, from the oldest known to the one that stands."""
+        row = self._find(uid, theme)
+        with self._db.snapshot() as conn:
+            keys = {row.id}
+            newest = row
+            while newest.superseded_by is not None:
+                found = conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)).fetchone()
+                if found is None or found[0] in keys:
+                    break
+                newest = FactRow(*found)
+                keys.add(newest.id)
+            reach = list(keys)
+            while reach:
+                marks = ", ".join("?" * len(reach))
+                sql = f"SELECT id FROM facts WHERE superseded_by IN (SELECT uid FROM facts WHERE id IN ({marks}))"
+                reach = [key for (key,) in conn.execute(sql, reach) if key not in keys]
+                keys.update(reach)
+        return self.by_ids(sorted(keys))
+
+    def edit(self, uid: str, content: str, *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Give a fact another content. It keeps its uid; the journal keeps what stood there before.
+
+        :raises ContentTooLong: UnsafeText, UnknownFact, FactConflict; nothing was changed then
+        """
+        row = self._find(uid, theme)
+        limit = self._policies.for_theme(self._names.theme_name(row.theme_id)).fact_chars
+        said = notation.parse(f"{row.type}[{row.target}]: {content}", limit=limit)
+        if said.target != row.target:
+            raise errors.NotationError("the content cannot contain a notation of its own", content)
+        return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})
+
+    def pin(self, names: Iterable[str], pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it."""
+
+        def columns(_: Mutation, row: FactRow) -> dict[str, object] | None:
+            if bool(row.pinned) == pinned:
+                return None
+            return {"pinned": 1, "tier": Tier.HOT.value, "cooled_by": None} if pinned else {"pinned": 0}
+
+        op = "pin" if pinned else "unpin"
+        return self._each(self._found(names, theme), op, actor, columns, allowed=(Tier.HOT, Tier.COLD, Tier.ARCHIVED))
+
+    def archive(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Put facts away: kept, and not found unless asked for."""
+        moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
+        return self._each(
+            self._found(names, theme), "archive", actor, moving(moved), allowed=(Tier.HOT, Tier.COLD, Tier.ARCHIVED)
+        )
+
+    def cool(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Move facts out of the hot tier by hand: found by search, no longer injected."""
+        moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
+        return self._each(self._found(names, theme), "cool", actor, moving(moved), allowed=(Tier.HOT, Tier.COLD))
+
+    def warm(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Move facts to the hot tier by hand."""
+        return self.restore(names, actor=actor, theme=theme)
+
+    def restore(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Bring facts back to hot: archived, cold, quarantined or superseded ones.
+
+        What stands in the place of a superseded one becomes superseded by it.
+        """
+
+        def columns(change: Mutation, row: FactRow) -> dict[str, object] | None:
+            if row.tier == Tier.HOT:
+                return None
+            standing = standing_fact(change, row.scope_id, FactType(row.type), row.target)
+            if standing is not None and standing.uid != row.uid:
+                change.update_fact(
+                    standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0
+                )
+            return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
+
+        return self._each(self._found(names, theme), "restore", actor, columns)
+
+    def move(self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Move facts to another scope of their theme, opened if new.
+
+        :raises FactConflict: when another fact stands there for the same type and target
+        """
+        label = None if scope is None else checked_label(scope)
+
+        def columns(change: Mutation, row: FactRow) -> dict[str, object] | None:
+            there = change.scope_for_writing(row.theme_id, label)
+            if there.id == row.scope_id:
+                return None
+            standing = standing_fact(change, there.id, FactType(row.type), row.target)
+            if standing is not None and row.tier in (Tier.HOT, Tier.COLD, Tier.ARCHIVED):
+                raise errors.FactConflict(
+                    f"scope {there.label or '(none)'!r} already has {row.type}[{row.target}] "
+                    f"({uids.to_text(standing.uid)}); archive or edit one of them first",
+                    row.target,
+                )
+            return {"scope": there}
+
+        return self._each(self._found(names, theme), "move", actor, columns)
+
+    def _parsed(self, theme: str, line: str | Notation, split: bool) -> builtins.list[Notation]:
+        limit = self._policies.for_theme(theme).fact_chars
+        if split:
+            return notation.split(line, limit)
+        return [notation.parse(str(line), limit=limit)]
+
+    def _stored(self, conn: object, wanted: Sequence[bytes]) -> builtins.list[tuple[object, ...]]:
+        rows = (self._db.row(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)) for uid in wanted)
+        return [row for row in rows if row is not None]
+
+    def _write_batch(
+        self,
+        theme: str,
+        lines: Sequence[tuple[str | Notation, str | None]],
+        start: int,
+        actor: Actor,
+        result: BulkResult,
+    ) -> None:
+        limit = self._policies.for_theme(theme).fact_chars
+        refused: builtins.list[tuple[int, errors.StoreError]] = []
+        written: builtins.list[Written] = []
+        with self._db.writing() as conn:
+            change = Mutation(conn, self._names, self._journal, actor)
+            theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            gauge = self._tiers.gauge_within(conn, theme_id)
+            room = int(gauge.budget * ROOM_PCT / 100) - gauge.used
+            scopes: dict[str | None, ScopeKey] = {}
+            for index, (line, label) in enumerate(lines, start):
+                try:
+                    said = line if isinstance(line, Notation) else notation.parse(line, limit=limit)
+                    scope = scopes.get(label)
+                    if scope is None:
+                        clean = UNSCOPED if label is None else checked_label(label)
+                        scope = scopes[label] = change.scope_for_writing(theme_id, clean)
+                except errors.StoreError as error:
+                    refused.append((index, error))
+                    continue
+                tier = Tier.HOT if room >= len(said.target) + len(said.content) + 5 else Tier.COLD
+                one = write_fact(change, theme_id, scope, said, tier=tier)
+                if one.closed or scope.status != "open":
+                    scopes.clear()
+                if one.row.tier == Tier.HOT:
+                    room -= one.row.chars
+                written.append(one)
+            change.record()
+        result.errors += refused
+        result.created += sum(one.created for one in written)
+        result.deduplicated += sum(not one.created for one in written)
+
+    def _found(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
+        return [self._find(name, theme).uid for name in names]
+
+    def _each(
+        self,
+        wanted: Sequence[bytes],
+        op: str,
+        actor: Actor,
+        columns: Callable[[Mutation, FactRow], dict[str, object] | None],
+        *,
+        allowed: Sequence[Tier] = (),
+    ) -> Changed:
+        """Set, for each fact, the columns that the rule names; one change for all of them, none when one is refused."""
+        with self._db.writing() as conn:
+            change = Mutation(conn, self._names, self._journal, actor)
+            levels: dict[int, Gauge] = {}
+            hot = []
+            for uid in wanted:
+                row = change.fact_row(uid)
+                if row is None:
+                    raise errors.UnknownFact(uids.to_text(uid))
+                if allowed and row.tier not in allowed:
+                    raise errors.FactConflict(
+                        f"{uids.to_text(uid)} is {row.tier} and cannot be changed by {op}; restore it first", row.tier
+                    )
+                levels.setdefault(row.theme_id, self._tiers.gauge_within(conn, row.theme_id))
+                patch = columns(change, row)
+                patch = {k: v for k, v in (patch or {}).items() if k == "scope" or getattr(row, k) != v}
+                if patch:
+                    change.update_fact(row, op, **patch)
+                if patch.get("tier") == Tier.HOT or "content" in patch or patch.get("pinned"):
+                    hot.append(uid)
+            for theme_id, before in levels.items():
+                after = self._tiers.gauge_within(conn, theme_id)
+                self._tiers.refuse_overfull(after, 0)
+                level = PressureLevel.CALM if hot and after.pct >= 95 else before.level
+                self._tiers.relieve_within(change, theme_id, level, keep=hot)
+            return changed(change)
+
+    def _find(self, name: str, theme: str | None) -> FactRow:
+        shown = text.printable(name[:64])
+        bounds = uids.prefix_range(name.strip()[:64])
+        if bounds is None:
+            raise errors.UnknownFact(shown, hint="a fact is named by its uid or at least 6 characters of it")
+        if len(name.strip().replace("-", "")) < MIN_PREFIX:
+            raise errors.UnknownFact(shown, hint=f"give at least {MIN_PREFIX} characters of the uid")
+        theme_id = None if theme is None else self._names.theme(theme)
+        sql = (
+            f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid BETWEEN ? AND ? AND tier <> 'withdrawn'"
+            " AND (?3 IS NULL OR theme_id = ?3) LIMIT 4"
+        )
+        rows = self._db.rows(sql, (*bounds, theme_id))
+        if not rows:
+            raise errors.UnknownFact(shown, hint="list them with: hermes-memory-tui facts")
+        if len(rows) > 1:
+            several = ", ".join(Uid(uids.to_text(row[1])) for row in rows[:3])
+            raise errors.AmbiguousUid(f"several facts begin with {shown!r}: {several}; give more characters", shown)
+        return FactRow(*rows[0])
+
+
+def moving(columns: dict[str, object]) -> Callable[[Mutation, FactRow], dict[str, object] | None]:
+    """The rule that sets the same columns on every fact that is not there yet."""
+    return lambda _, row: None if row.tier == columns["tier"] else columns

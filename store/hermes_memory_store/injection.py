@@ -1,0 +1,113 @@
+"""Injection: what an agent is told about its memory, packed into a hard token budget.
+
+The most binding and most recently used facts come first; a last line counts what was left out, so that the agent knows
+that searching is worth it.
+"""
+
+from __future__ import annotations
+
+from hermes_memory_themes import Policies
+
+from hermes_memory_store import abbreviations, tokens
+from hermes_memory_store.db import Db
+from hermes_memory_store.model import Fact, Injection, Session
+from hermes_memory_store.names import Names
+from hermes_memory_store.reads import Reads
+from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.tiers import BINDING, Tiers
+
+SCOPE_TOKENS = 40
+"""Tokens the list of open scopes may take."""
+
+LINE_TOKENS = 1
+"""What the end of a line costs."""
+
+SPEC = f"""[MEMORY_SPEC v1.0]
+
+NOTATION
+C[t]: constraint  D[t]: decision  V[t]: value
+?[t]: unknown     ✓[t]: done      ~[t]: obsolete
+-> flows  ! critical  group by key
+
+ABBREVS
+{" ".join(abbreviations.TABLE)}
+
+RULES
+- call memory_write() for any C/D/V/? detected
+- call memory_search() before answering on known topics
+- call memory_tick(turn, message) on every user message
+- call memory_reflect(topic) when user asks about history
+"""
+"""The block hermes-memory 0.3.0 hands to agents, word for word."""
+
+HOT = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier = 'hot'"
+
+
+class Injections:
+    """Makes the status block of a theme."""
+
+    def __init__(self, db: Db, names: Names, tiers: Tiers, policies: Policies, reads: Reads) -> None:
+        self._db = db
+        self._names = names
+        self._tiers = tiers
+        self._policies = policies
+        self._reads = reads
+
+    def status(self, theme: str, *, session: Session | None = None) -> Injection:
+        """What an agent of this theme is told now. Recorded: which facts, how many tokens, which session."""
+        budget = self._policies.for_theme(theme).injection_tokens
+        gauge = self._tiers.gauge(theme)
+        hot = self.ranked(theme)
+        chosen, spent = packed(hot, budget)
+        left_out = len(hot) - len(chosen)
+        scopes = self._open_scopes(theme)
+        text = self._text(chosen, left_out, scopes, f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]")
+        self._reads.note("status", theme, chosen, session=session, tokens=spent)
+        return Injection(text, chosen, spent, tokens.estimate(text), left_out, gauge, scopes)
+
+    def ranked(self, theme: str) -> list[Fact]:
+        """The hot facts of a theme in the order they are told: pinned, then most binding, then most recently used."""
+        theme_id = self._names.theme_or_none(theme)
+        rows = [] if theme_id is None else self._db.rows(HOT, (theme_id,))
+        # Columns 4, 8, 13 and 18: type, pinned, updated_at, last read. Sorting rows spares making facts of all of them.
+        rows.sort(key=lambda row: (-row[8], BINDING[row[4]], -max(row[13], row[18] or 0), -row[0]))
+        return [fact_of(row, self._names) for row in rows]
+
+    def _open_scopes(self, theme: str) -> list[str]:
+        theme_id = self._names.theme_or_none(theme)
+        sql = (
+            "SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
+            " ORDER BY id DESC LIMIT 200"
+        )
+        return [] if theme_id is None else [row[0] for row in self._db.rows(sql, (theme_id,))]
+
+    def _text(self, facts: list[Fact], left_out: int, scopes: list[str], gauge_line: str) -> str:
+        lines = [SPEC, gauge_line, ""]
+        lines += [fact.notation for fact in facts] or ["(no active facts)"]
+        if left_out:
+            lines.append(f"(+{left_out} more: memory_search)")
+        if scopes:
+            lines += ["", f"active scopes: {listed(scopes)}"]
+        return "\n".join(lines)
+
+
+def packed(facts: list[Fact], budget: int) -> tuple[list[Fact], int]:
+    """Those facts, in order, whose lines fit into `budget` tokens; a long one is skipped for shorter ones after it."""
+    chosen, spent = [], 0
+    for fact in facts:
+        cost = fact.tokens + LINE_TOKENS
+        if spent + cost <= budget:
+            chosen.append(fact)
+            spent += cost
+    return chosen, spent
+
+
+def listed(scopes: list[str]) -> str:
+    """Labels within `SCOPE_TOKENS`, with a count of those left out."""
+    shown, spent = [], 0
+    for label in scopes:
+        spent += tokens.estimate(label) + LINE_TOKENS
+        if spent > SCOPE_TOKENS and shown:
+            return f"{', '.join(shown)} (+{len(scopes) - len(shown)} more)"
+        shown.append(label)
+    return ", ".join(shown)

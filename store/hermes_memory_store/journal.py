@@ -1,0 +1,203 @@
+"""The journal: the append-only record of every mutation, written in the transaction that makes it.
+
+Each row carries the hash of the row before it. The hash covers a digest of what changed, not the text itself, and the
+digest is keyed by a random salt: a purge can take the text and the salt out and leave a chain that still verifies and a
+digest that betrays nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.db import Db
+from hermes_memory_store.model import Actor, Change, Check, Millis
+from hermes_memory_store.names import Names
+
+FIRST_HASH = b"\x00" * 20
+"""What the first row links to."""
+
+COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, hash"
+
+HEAD = "SELECT seq, at, hash FROM journal ORDER BY seq DESC LIMIT 1"
+
+APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(slots=True)
+class Entry:
+    """A mutation about to be journaled. `before` and `after` hold the columns that change, in portable words."""
+
+    op: str
+    entity: str
+    uid: bytes
+    theme_id: int
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    actor: Actor | None = None
+    """Who did it, when that is not the actor of the whole change (relief inside a write)."""
+
+
+class Journal:
+    """Appends, reads and verifies the record."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+
+    def now(self, conn: sqlite3.Connection) -> Millis:
+        """The present, never before the newest row: a clock that was set back must not reorder what happened."""
+        row = conn.execute("SELECT at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        return Millis(max(self._clock(), row[0])) if row else self._clock()
+
+    def present(self) -> Millis:
+        """The present by the clock, for ages."""
+        return self._clock()
+
+    def append(
+        self, conn: sqlite3.Connection, entries: Sequence[Entry], *, actor: Actor, at: int, undoes: int | None = None
+    ) -> tuple[int, ...]:
+        """Record one change (all entries together) in the running transaction; the sequence numbers of its rows."""
+        seq, _, link = conn.execute(HEAD).fetchone() or (0, 0, FIRST_HASH)
+        change = seq + 1
+        rows = []
+        for entry in entries:
+            seq += 1
+            who = entry.actor or actor
+            before, after, salt = dumped(entry.before), dumped(entry.after), os.urandom(8)
+            theme = self._names.theme_name(entry.theme_id)
+            facts = header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes)
+            link = chained(link, facts, digest(salt, before, after))
+            actor_id = self._names.actor(conn, who)
+            rows.append(
+                (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
+                + (change, undoes, before, after, salt, None, link)
+            )
+        if len(rows) == 1:
+            conn.execute(APPEND, rows[0])
+        else:
+            conn.executemany(APPEND, rows)
+        return tuple(range(change, seq + 1))
+
+    def last_seq(self) -> int:
+        """Sequence number of the newest row, 0 when there is none."""
+        return int(self._db.value("SELECT max(seq) FROM journal") or 0)
+
+    def changes(
+        self,
+        *,
+        since: int = 0,
+        uid: str | None = None,
+        theme: str | None = None,
+        actor: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Change]:
+        """Rows after `since`, of one entity, theme or actor if asked, oldest first unless told otherwise."""
+        where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
+        if uid is not None:
+            where.append("uid = ?")
+            args.append(uids.to_bytes(uid))
+        if theme is not None:
+            where.append("theme_id = ?")
+            args.append(self._names.theme(theme))
+        if actor is not None:
+            keys = self._names.actors_called(actor)
+            where.append(f"actor_id IN ({', '.join('?' * len(keys))})")
+            args += keys
+        args.append(-1 if limit is None else limit)
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {COLUMNS} FROM journal WHERE {' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
+        return [self.change(row) for row in self._db.rows(sql, args)]
+
+    def one(self, seq: int) -> Change:
+        """One row. :raises UnknownChange: when there is none of that number"""
+        row = self._db.row(f"SELECT {COLUMNS} FROM journal WHERE seq = ?", (seq,))
+        if row is None:
+            raise errors.UnknownChange(str(seq), hint=f"the newest is {self.last_seq()}")
+        return self.change(row)
+
+    def change(self, row: tuple[Any, ...]) -> Change:
+        """A row of `COLUMNS` as data."""
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, _, _, link = row
+        return Change(
+            seq=seq,
+            at=Millis(at),
+            actor=self._names.actor_by_key(actor_id),
+            op=op,
+            entity=entity,
+            uid=uids.to_text(uid),
+            theme=self._names.theme_name(theme_id),
+            change=change,
+            undoes=undoes,
+            before=None if before is None else json.loads(before),
+            after=None if after is None else json.loads(after),
+            hash=link.hex(),
+        )
+
+    def verify(self) -> Check:
+        """Walk the whole chain. Not ok when a row was altered, added out of order, or taken out."""
+        link, expected = FIRST_HASH, 1
+        for row in self._raw():
+            seq = row[0]
+            if seq != expected:
+                return Check("journal", False, f"row {expected} is missing: the record jumps to {seq}")
+            if self._link(link, row) != row[-1]:
+                return Check("journal", False, f"row {seq} was altered: its hash does not fit what it says")
+            link, expected = row[-1], seq + 1
+        return Check("journal", True, f"{expected - 1} changes, each linked to the one before")
+
+    def _raw(self) -> Iterator[tuple[Any, ...]]:
+        start = 0
+        while rows := self._db.rows(f"SELECT {COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT 5000", (start,)):
+            yield from rows
+            start = rows[-1][0]
+
+    def _link(self, link: bytes, row: tuple[Any, ...]) -> bytes:
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, kept, _ = row
+        who, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
+        facts = header(seq, at, theme, who, op, entity, uid, change, undoes)
+        return chained(link, facts, kept or digest(salt, before, after))
+
+
+def redact(conn: sqlite3.Connection, uid: bytes) -> None:
+    """Take the text out of every row about one entity, leaving the digests that keep the chain whole."""
+    rows = conn.execute(
+        "SELECT seq, salt, before, after FROM journal WHERE uid = ? AND digest IS NULL", (uid,)
+    ).fetchall()
+    for seq, salt, before, after in rows:
+        conn.execute(
+            "UPDATE journal SET before = NULL, after = NULL, salt = x'', digest = ? WHERE seq = ?",
+            (digest(salt, before, after), seq),
+        )
+
+
+def dumped(columns: dict[str, Any] | None) -> str | None:
+    """Columns as compact JSON, the same text for the same content."""
+    return None if columns is None else json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+
+
+def header(
+    seq: int, at: int, theme: str, actor: Actor, op: str, entity: str, uid: bytes, change: int, undoes: int | None
+) -> str:
+    """What a row says besides the text: the part of the chain that a purge leaves readable."""
+    return f"{seq}|{at}|{theme}|{actor}|{op}|{entity}|{uid.hex()}|{change}|{undoes or ''}"
+
+
+def digest(salt: bytes, before: str | None, after: str | None) -> bytes:
+    """Salted digest of what changed, 16 bytes."""
+    text = f"{before or ''}\x1f{after or ''}".encode()
+    return hashlib.blake2b(text, digest_size=16, key=salt).digest()
+
+
+def chained(link: bytes, facts: str, payload: bytes) -> bytes:
+    """The next link of the chain, 20 bytes."""
+    return hashlib.blake2b(link + facts.encode() + payload, digest_size=20).digest()

@@ -1,0 +1,158 @@
+"""Themes, scopes and actors by name: the integer keys behind the words."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from hermes_memory_store import errors
+from hermes_memory_store.db import Db
+from hermes_memory_store.model import Actor, FactFilter
+
+UNSCOPED = ""
+"""Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeKey:
+    """A scope's key and what a write must know of it."""
+
+    id: int
+    uid: bytes
+    label: str
+    status: str
+
+
+class Names:
+    """Looks names up, and remembers those that never change."""
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self._themes: dict[str, int] = {}
+        self._theme_names: dict[int, str] = {}
+        self._actors: dict[Actor, int] = {}
+        self._actor_names: dict[int, Actor] = {}
+        db.on_rollback(self.forget)
+
+    def forget(self) -> None:
+        """Drop what is remembered: a transaction was undone, or the file was replaced."""
+        for known in (self._themes, self._theme_names, self._actors, self._actor_names):
+            known.clear()
+
+    def theme(self, name: str) -> int:
+        """Key of a theme. :raises UnknownTheme: with the nearest existing names"""
+        key = self.theme_or_none(name)
+        if key is None:
+            raise errors.UnknownTheme(name, self.all_themes())
+        return key
+
+    def theme_or_none(self, name: str) -> int | None:
+        """Key of a theme, None when nothing was ever written to it."""
+        key = self._themes.get(name)
+        if key is None:
+            key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
+            if key is not None:
+                self._themes[name] = key
+                self._theme_names[key] = name
+        return key
+
+    def theme_for_writing(self, conn: sqlite3.Connection, name: str, now: int) -> int:
+        """Key of a theme, made when it is new."""
+        key = self.theme_or_none(name)
+        if key is None:
+            key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
+            assert key is not None
+            self._themes[name] = key
+            self._theme_names[key] = name
+        return key
+
+    def theme_name(self, key: int) -> str:
+        """Name of a theme by its key."""
+        name = self._theme_names.get(key)
+        if name is None:
+            name = str(self._db.value("SELECT name FROM themes WHERE id = ?", (key,)))
+            self._theme_names[key] = name
+        return name
+
+    def all_themes(self) -> list[str]:
+        """Every theme that was ever written to, by name."""
+        return [row[0] for row in self._db.rows("SELECT name FROM themes ORDER BY name")]
+
+    def actor(self, conn: sqlite3.Connection, actor: Actor) -> int:
+        """Key of an actor, made when it is new. Call it inside a write transaction."""
+        key = self._actors.get(actor)
+        if key is None:
+            row = conn.execute("SELECT id FROM actors WHERE kind = ? AND name = ?", (actor.kind, actor.name)).fetchone()
+            if row is None:
+                cursor = conn.execute("INSERT INTO actors (kind, name) VALUES (?, ?)", (actor.kind, actor.name))
+                row = (cursor.lastrowid,)
+            key = int(row[0])
+            self._actors[actor] = key
+            self._actor_names[key] = actor
+        return key
+
+    def actor_by_key(self, key: int) -> Actor:
+        """The actor behind a key."""
+        actor = self._actor_names.get(key)
+        if actor is None:
+            kind, name = self._db.row("SELECT kind, name FROM actors WHERE id = ?", (key,)) or ("unknown", "")
+            actor = Actor(kind, name)
+            self._actor_names[key] = actor
+        return actor
+
+    def actors_called(self, text: str) -> list[int]:
+        """Keys of the actors a `by:` filter means: a kind (`person`), a name, or `kind:name`.
+
+        :raises UnknownSession: when nobody of that name ever wrote
+        """
+        kind, _, name = text.partition(":")
+        rows = self._db.rows(
+            "SELECT id FROM actors WHERE kind = ?1 OR name = ?1 OR (kind = ?2 AND name = ?3)", (text, kind, name)
+        )
+        if not rows:
+            known = self._db.rows("SELECT kind, name FROM actors ORDER BY id DESC LIMIT 1000")
+            raise errors.UnknownSession(text, sorted({part for row in known for part in row if part}))
+        return [row[0] for row in rows]
+
+    def scope(self, theme: str, label: str | None) -> ScopeKey:
+        """Key of an existing scope. :raises UnknownScope: with the nearest labels of that theme"""
+        theme_id = self.theme_or_none(theme)
+        if theme_id is not None:
+            key = self.scope_or_none(theme_id, label)
+            if key is not None and key.status != "withdrawn":
+                return key
+        raise errors.UnknownScope(label or "(no scope)", self.labels(theme))
+
+    def scope_or_none(self, theme_id: int, label: str | None) -> ScopeKey | None:
+        """Key of a scope, withdrawn ones included, or None."""
+        row = self._db.row(
+            "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?", (theme_id, label or UNSCOPED)
+        )
+        return ScopeKey(*row) if row else None
+
+    def labels(self, theme: str | None = None) -> list[str]:
+        """Labels of the scopes of a theme, or of all themes."""
+        sql = (
+            "SELECT DISTINCT label FROM scopes JOIN themes ON themes.id = theme_id"
+            " WHERE status <> 'withdrawn' AND label <> '' AND (?1 IS NULL OR name = ?1) ORDER BY label"
+        )
+        return [row[0] for row in self._db.rows(sql, (theme,))]
+
+    def scope_ids(self, wanted: FactFilter) -> list[int] | None:
+        """Keys of the scopes a filter names, None when it names none.
+
+        :raises UnknownScope: when one of them does not exist
+        """
+        if not wanted.scopes:
+            return None
+        keys: list[int] = []
+        for label in wanted.scopes:
+            sql = (
+                "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
+                " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 IS NULL OR name = ?2)"
+            )
+            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, wanted.theme))]
+            if not found and label:
+                raise errors.UnknownScope(label, self.labels(wanted.theme))
+            keys += found
+        return keys

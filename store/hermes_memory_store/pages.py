@@ -1,0 +1,300 @@
+"""Pages of facts in any order, by keyset and never by OFFSET.
+
+A filter without text comes down to some combinations of theme, scope, tier and type. Each combination is one sorted range
+of an index; SQLite merges the ranges of a compound SELECT lazily, so a page costs the same at any size. The tallies say
+which combinations hold facts at all, and how many.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_memory_store import errors
+from hermes_memory_store.db import Db
+from hermes_memory_store.model import Cursor, Fact, FactFilter, FactType, Page, Sort, Tier
+from hermes_memory_store.names import Names
+from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+
+MAX_LIMIT = 1_000
+"""Facts one page holds at most."""
+
+FEW = 1_000
+"""Up to so many facts it is cheaper to fetch and sort them all than to walk an order looking for them."""
+
+RANGES_AT_ONCE = 100
+"""Ranges merged in one statement; SQLite allows 500."""
+
+KEYS = {Sort.UPDATED: "updated_at", Sort.CREATED: "created_at", Sort.TARGET: "target"}
+
+THEME_INDEXES = {
+    Sort.UPDATED: "facts_by_update",
+    Sort.CREATED: "facts_by_creation",
+    Sort.TARGET: "facts_by_target",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One sorted run of an index."""
+
+    owner: int
+    """A theme's or a scope's key."""
+    tier: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A filter in terms of keys: the ranges that hold what it asks for, and what must be checked on top."""
+
+    tallies: list[tuple[int, int, str, str, int]]
+    scope_ids: list[int] | None
+    conditions: list[str]
+    args: list[Any]
+    few: str | None
+    """An index condition that alone leaves at most `FEW` facts, when there is one."""
+    few_args: list[Any]
+
+    @property
+    def tallied(self) -> int:
+        return sum(row[4] for row in self.tallies)
+
+
+def page(
+    db: Db,
+    names: Names,
+    wanted: FactFilter,
+    *,
+    sort: Sort,
+    descending: bool,
+    after: Cursor | None,
+    limit: int,
+) -> Page:
+    """One page; see `Facts.page`."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
+    with db.snapshot():
+        selection = select(db, names, wanted)
+        total = count_selected(db, wanted, selection)
+        if sort is Sort.TYPE:
+            keys = by_type(db, selection, descending, after, limit)
+        else:
+            keys = [(row[0], row[1]) for row in sorted_keys(db, selection, sort, descending, after, limit)]
+        facts = fetched(db, names, [key for _, key in keys])
+    more = len(keys) == limit
+    return Page(facts, Cursor(keys[-1]) if more and keys else None, total)
+
+
+def ids(db: Db, names: Names, wanted: FactFilter, *, sort: Sort, descending: bool) -> array[int]:
+    """Every key in order; see `Facts.ids`."""
+    way = "DESC" if descending else "ASC"
+    key = KEYS.get(sort, "updated_at")
+    with db.snapshot() as conn:
+        selection = select(db, names, wanted)
+        where = " AND ".join(["1"] + owners(selection) + selection.conditions)
+        rank = f"{type_rank()} {'ASC' if descending else 'DESC'}, " if sort is Sort.TYPE else ""
+        sql = f"SELECT id FROM facts f WHERE {where} ORDER BY {rank}{key} {way}, id {way}"
+        return array("q", itertools.chain.from_iterable(conn.execute(sql, selection.args)))
+
+
+def count(db: Db, names: Names, wanted: FactFilter) -> int:
+    """How many; see `Facts.count`."""
+    with db.snapshot():
+        return count_selected(db, wanted, select(db, names, wanted))
+
+
+def select(db: Db, names: Names, wanted: FactFilter) -> Selection:
+    """Look the filter's words up and gather its ranges."""
+    theme_id = None if wanted.theme is None else names.theme_or_none(wanted.theme)
+    if wanted.theme is not None and theme_id is None:
+        return Selection([], None, ["0"], [], None, [])
+    scope_ids = names.scope_ids(wanted)
+    tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
+    sql = "SELECT theme_id, scope_id, tier, type, facts FROM tallies WHERE facts > 0"
+    rows = db.rows(sql + (" AND theme_id = ?" if theme_id is not None else ""), () if theme_id is None else (theme_id,))
+    tallies = [
+        row
+        for row in rows
+        if row[2] in tiers
+        and (not wanted.types or row[3] in wanted.types)
+        and (scope_ids is None or row[1] in scope_ids)
+    ]
+    selection = Selection(tallies, scope_ids, *conditions(names, wanted), None, [])
+    return with_few(db, names, wanted, selection, theme_id)
+
+
+def conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
+    """What the ranges do not say by themselves, as SQL."""
+    where: list[str] = []
+    args: list[Any] = []
+    if wanted.target is not None:
+        where.append("(target = ? OR (target > ? AND target < ?))")
+        args += target_bounds(wanted.target)
+    if wanted.before is not None:
+        where.append("updated_at < ?")
+        args.append(wanted.before)
+    if wanted.after is not None:
+        where.append("updated_at >= ?")
+        args.append(wanted.after)
+    if wanted.by is not None:
+        actors = names.actors_called(wanted.by)
+        where.append(f"actor_id IN ({', '.join(map(str, actors))})")
+    if wanted.pinned is not None:
+        where.append("pinned = 1" if wanted.pinned else "pinned = 0")
+    return where, args
+
+
+def target_bounds(target: str) -> list[str]:
+    """The target itself, and the open interval of the dotted names below it ('/' follows '.')."""
+    return [target, target + ".", target + "/"]
+
+
+def with_few(db: Db, names: Names, wanted: FactFilter, selection: Selection, theme_id: int | None) -> Selection:
+    """Notice when one condition alone leaves few facts: those are then fetched and sorted."""
+    candidates: list[tuple[str, list[Any]]] = []
+    if wanted.pinned:
+        candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
+    if wanted.by is not None:
+        actors = ", ".join(map(str, names.actors_called(wanted.by)))
+        candidates.append((f"INDEXED BY facts_of_actor WHERE actor_id IN ({actors})", []))
+    if wanted.target is not None and theme_id is not None:
+        tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
+        types = ", ".join(sorted({f"'{row[3]}'" for row in selection.tallies})) or "''"
+        for bounds, args in (("= ?", [wanted.target]), ("> ? AND target < ?", target_bounds(wanted.target)[1:])):
+            source = (
+                f"INDEXED BY facts_by_target WHERE theme_id = {theme_id} AND tier IN ({tiers})"
+                f" AND type IN ({types}) AND target {bounds}"
+            )
+            candidates.append((source, list(args)))
+        exact, below = candidates[-2:]
+        del candidates[-2:]
+        if is_few(db, *exact) and is_few(db, *below):
+            source = f"WHERE id IN (SELECT id FROM facts {exact[0]} UNION ALL SELECT id FROM facts {below[0]})"
+            return replace(selection, few=source, few_args=exact[1] + below[1])
+    for source, args in candidates:
+        if is_few(db, source, args):
+            return replace(selection, few=source, few_args=args)
+    if selection.scope_ids is not None and selection.tallied <= FEW:
+        keys = ", ".join(map(str, selection.scope_ids))
+        return replace(selection, few=f"INDEXED BY facts_of_scope WHERE scope_id IN ({keys})")
+    return selection
+
+
+def is_few(db: Db, source: str, args: Sequence[Any]) -> bool:
+    """Whether that index condition leaves at most `FEW` facts."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM facts {source} LIMIT {FEW + 1})"
+    return bool(db.value(sql, args) <= FEW)
+
+
+def count_selected(db: Db, wanted: FactFilter, selection: Selection) -> int:
+    """How many facts: from the tallies alone when the ranges say it all."""
+    if not selection.conditions:
+        return selection.tallied
+    if selection.few:
+        where = " AND ".join([selection.few, *owners(selection), *selection.conditions])
+        return int(db.value(f"SELECT count(*) FROM facts {where}", (*selection.few_args, *selection.args)))
+    where = " AND ".join(["1", *owners(selection), *selection.conditions])
+    return int(db.value(f"SELECT count(*) FROM facts WHERE {where}", selection.args))
+
+
+def owners(selection: Selection) -> list[str]:
+    """Theme, scope, tier and type of the ranges as plain conditions."""
+    if not selection.tallies:
+        return ["0"]
+    themes = ", ".join(str(key) for key in sorted({row[0] for row in selection.tallies}))
+    tiers = ", ".join(f"'{tier}'" for tier in sorted({row[2] for row in selection.tallies}))
+    types = ", ".join(f"'{kind}'" for kind in sorted({row[3] for row in selection.tallies}))
+    said = [f"theme_id IN ({themes})", f"tier IN ({tiers})", f"type IN ({types})"]
+    if selection.scope_ids is not None:
+        said.append(f"scope_id IN ({', '.join(map(str, selection.scope_ids))})")
+    return said
+
+
+def sorted_keys(
+    db: Db, selection: Selection, sort: Sort, descending: bool, after: Cursor | None, limit: int
+) -> list[tuple[Any, int]]:
+    """(sort key, fact key) of the next facts."""
+    way = "DESC" if descending else "ASC"
+    key = KEYS[sort]
+    beyond = "" if after is None else f" AND ({key}, id) {'<' if descending else '>'} (?, ?)"
+    beyond_args = [] if after is None else list(after.key)
+    tail = f" ORDER BY 1 {way}, 2 {way} LIMIT {int(limit)}"
+    if not selection.tallies:
+        return []
+    if selection.few:
+        where = " AND ".join([selection.few, *owners(selection), *selection.conditions])
+        sql = f"SELECT {key}, id FROM facts {where}{beyond}{tail}"
+        return db.rows(sql, (*selection.few_args, *selection.args, *beyond_args))
+    index, owner, ranges = ordered_ranges(selection, sort)
+    extra = "".join(f" AND {condition}" for condition in selection.conditions) + beyond
+    if owner == "theme_id" and selection.scope_ids is not None:
+        extra = f" AND scope_id IN ({', '.join(map(str, selection.scope_ids))})" + extra
+    found: list[tuple[Any, int]] = []
+    for some in chunks(ranges, RANGES_AT_ONCE):
+        parts = [
+            f"SELECT {key}, id FROM facts INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
+            for _ in some
+        ]
+        args: list[Any] = []
+        for one in some:
+            args += [one.owner, one.tier, one.type, *selection.args, *beyond_args]
+        found += db.rows(" UNION ALL ".join(parts) + tail, args)
+    if len(ranges) > RANGES_AT_ONCE:
+        found.sort(key=lambda row: (row[0].lower() if isinstance(row[0], str) else row[0], row[1]), reverse=descending)
+    return found[:limit]
+
+
+def ordered_ranges(selection: Selection, sort: Sort) -> tuple[str, str, list[Range]]:
+    """The index that yields this order, the column it leads with, and its ranges."""
+    if selection.scope_ids is not None and sort is Sort.UPDATED:
+        index, owner, column = "facts_of_scope", "scope_id", 1
+    else:
+        index, owner, column = THEME_INDEXES[sort], "theme_id", 0
+    ranges = {Range(row[column], row[2], row[3]) for row in selection.tallies}
+    return index, owner, sorted(ranges, key=lambda one: (one.owner, one.tier, one.type))
+
+
+def by_type(
+    db: Db, selection: Selection, descending: bool, after: Cursor | None, limit: int
+) -> list[tuple[Any, int]]:
+    """Most binding type first (last when ascending), newest first within it. The sort key is (type, updated_at)."""
+    found: list[tuple[Any, int]] = []
+    kinds = list(FactType) if descending else list(reversed(FactType))
+    inner: Cursor | None = None
+    if after is not None:
+        (kind, updated), key = after.key
+        kinds = kinds[kinds.index(FactType(kind)) :]
+        inner = Cursor((updated, key))
+    for kind in kinds:
+        only = replace(selection, tallies=[row for row in selection.tallies if row[3] == kind.value])
+        rows = sorted_keys(db, only, Sort.UPDATED, descending, inner, limit - len(found))
+        found += [((kind.value, updated), key) for updated, key in rows]
+        inner = None
+        if len(found) == limit:
+            break
+    return found
+
+
+def type_rank() -> str:
+    """SQL of a type's rank, most binding first."""
+    whens = " ".join(f"WHEN '{kind.value}' THEN {rank}" for rank, kind in enumerate(FactType))
+    return f"CASE type {whens} END"
+
+
+def fetched(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
+    """Facts by key, in the order of the keys."""
+    found: dict[int, Fact] = {}
+    for some in chunks(keys, 500):
+        rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
+        found.update((row[0], fact_of(row, names)) for row in rows)
+    return [found[key] for key in keys if key in found]
+
+
+def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    """Slices of at most `size` items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,130 @@
+"""Purge: real erasure. What is purged is gone from the facts, the journal, the full text and the free pages of the file.
+
+Archive is the reversible act. A purge leaves a tombstone for each fact: that something stood here, never what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from hermes_memory_store import errors, fulltext, journal
+from hermes_memory_store.db import Db, translating
+from hermes_memory_store.journal import Entry, Journal
+from hermes_memory_store.model import PERSON, Actor, PurgePlan, Tier
+from hermes_memory_store.names import Names
+from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+
+SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
+"""What a purge takes that names neither a scope nor a tier: what no longer stands."""
+
+SAMPLES = 3
+"""Facts a preview shows."""
+
+
+class Purge:
+    """Says exactly what a purge would erase, and erases it."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+
+    def preview(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] | None = None,
+    ) -> PurgePlan:
+        """Count what `run` with the same arguments erases.
+
+        :param scope: only this scope; then all tiers unless `tiers` says otherwise
+        :param older_than_ms: only what was last changed longer ago than this
+        :param tiers: only these; superseded and archived facts when neither scope nor tiers are given
+        :raises UnknownTheme: UnknownScope; an unknown name never means everything
+        """
+        where, args = self._where(theme, scope, older_than_ms, tiers)
+        counts = self._db.rows(f"SELECT f.tier, count(*) FROM facts f WHERE {where} GROUP BY f.tier", args)
+        newest = self._db.rows(
+            f"{FACTS_WITH_READS} WHERE {where} AND f.tier <> 'withdrawn' ORDER BY f.updated_at DESC LIMIT {SAMPLES}", args
+        )
+        by_tier = {Tier(tier): number for tier, number in counts}
+        return PurgePlan(theme, scope, by_tier, [fact_of(row, self._names) for row in newest])
+
+    def run(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] | None = None,
+        actor: Actor = PERSON,
+    ) -> PurgePlan:
+        """Erase, in one transaction, and then from the file's free pages and its write-ahead log."""
+        with self._db.writing() as conn:
+            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+            where, args = self._where(theme, scope, older_than_ms, tiers)
+            rows = conn.execute(
+                f"SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f WHERE {where}", args
+            ).fetchall()
+            self._erase(conn, rows, actor)
+        if rows:
+            self._scrub()
+        return plan
+
+    def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
+        """Erase single facts by uid; how many there were."""
+        with self._db.writing() as conn:
+            marks = ", ".join("?" * len(wanted))
+            rows = conn.execute(
+                f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})", tuple(wanted)
+            ).fetchall()
+            self._erase(conn, rows, actor)
+        if rows:
+            self._scrub()
+        return len(rows)
+
+    def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
+        if not rows:
+            return
+        conn.execute("PRAGMA secure_delete = ON")
+        at = self._journal.now(conn)
+        actor_id = self._names.actor(conn, actor)
+        entries = []
+        for key, uid, theme_id, target, content, tier in rows:
+            fulltext.unindex(conn, key, target, content)
+            conn.execute("DELETE FROM facts WHERE id = ?", (key,))
+            journal.redact(conn, uid)
+            conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
+            entries.append(Entry("purge", "fact", uid, theme_id, None, {"tier": tier}))
+        conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
+        self._journal.append(conn, entries, actor=actor, at=at)
+
+    def _scrub(self) -> None:
+        """Words of erased facts linger in the full-text index until it is merged, and pages in the log until it is emptied."""
+        with self._db.lock, translating(self._db.path):
+            with self._db.writing() as conn:
+                conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
+            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.conn.execute("PRAGMA secure_delete = OFF")
+
+    def _where(
+        self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None
+    ) -> tuple[str, tuple[Any, ...]]:
+        wanted = tiers if tiers else (frozenset(Tier) if scope is not None else SAFE_TIERS)
+        where = f"f.theme_id = ? AND f.tier IN ({', '.join('?' * len(wanted))})"
+        args: list[Any] = [self._names.theme(theme), *(tier.value for tier in wanted)]
+        if scope is not None:
+            where += " AND f.scope_id = ?"
+            args.append(self._names.scope(theme, scope).id)
+        if older_than_ms is not None:
+            if older_than_ms < 0:
+                raise errors.ArgumentError("an age cannot be negative", older_than_ms)
+            where += " AND f.updated_at < ?"
+            args.append(self._clock_now() - older_than_ms)
+        return where, tuple(args)
+
+    def _clock_now(self) -> int:
+        return self._journal.present()

@@ -1,0 +1,102 @@
+"""What was read: how often a fact was handed out, and exactly what each session was told and why.
+
+Reading never writes. Notes are gathered in memory and written together: when there are enough of them, when the store
+closes, or before something needs them. A note that cannot be written yet stays for the next try.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.db import Db
+from hermes_memory_store.model import Fact, Session
+from hermes_memory_store.names import Names
+
+ENOUGH = 64
+"""Notes that are written together."""
+
+KEPT = 10_000
+"""Notes kept in memory while the store cannot be written; the oldest go first after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Facts handed out once."""
+
+    at: int
+    theme: str
+    session: str | None
+    kind: str
+    """`status`, `search`, `reflect`, `recall` …"""
+    why: str | None
+    """The question, for a search."""
+    tokens: int
+    fact_ids: tuple[int, ...]
+    fact_uids: tuple[str, ...]
+
+
+class Reads:
+    """Gathers notes and writes them in batches."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._notes: list[Note] = []
+
+    def note(
+        self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None = None, why: str | None = None, tokens: int = 0
+    ) -> None:
+        """Remember that these facts were handed out. Never raises because of the store."""
+        if self._db.read_only or not facts:
+            return
+        ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
+        by = session.name if session else None
+        note = Note(self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names)
+        with self._lock:
+            self._notes.append(note)
+            del self._notes[:-KEPT]
+            enough = len(self._notes) % ENOUGH == 0
+        if enough:
+            self.flush()
+
+    def flush(self) -> bool:
+        """Write what was gathered; whether that was possible just now."""
+        with self._lock:
+            notes, self._notes = self._notes, []
+        if not notes:
+            return True
+        try:
+            self._write(notes)
+        except errors.FileError:
+            with self._lock:
+                self._notes = (notes + self._notes)[-KEPT:]
+            return False
+        return True
+
+    def _write(self, notes: list[Note]) -> None:
+        seen: dict[int, tuple[int, int]] = {}
+        for note in notes:
+            for key in note.fact_ids:
+                seen[key] = (seen.get(key, (0, 0))[0] + 1, note.at)
+        with self._db.writing() as conn:
+            conn.executemany(
+                "INSERT INTO reads SELECT id, ?2, ?3 FROM facts WHERE id = ?1"
+                " ON CONFLICT DO UPDATE SET times = times + excluded.times, last_at = max(last_at, excluded.last_at)",
+                [(key, times, at) for key, (times, at) in seen.items()],
+            )
+            for note in notes:
+                theme_id = self._names.theme_or_none(note.theme)
+                if theme_id is None:
+                    continue
+                conn.execute(
+                    "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts) VALUES (?1, ?2,"
+                    " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7)",
+                    (note.at, theme_id, note.session, note.kind, note.why, note.tokens, json.dumps(note.fact_uids)),
+                )

@@ -1,0 +1,240 @@
+"""Facts and scopes as they stand in their tables, and the one way to change them.
+
+A `Mutation` is one change in the making: every column it sets is recorded with what stood there before, and leaving it
+appends the record to the journal. What the journal says in portable words (labels, uids) is turned back into columns
+here, so that undo and replay write through the same door as everything else.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, NamedTuple
+
+from hermes_memory_store import fulltext, tokens, uids
+from hermes_memory_store.journal import Entry, Journal
+from hermes_memory_store.model import Actor, Fact, FactType, Millis, Notation, ScopeStatus, Tier
+from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.schema import THEME_SHIFT
+
+FACT_COLUMNS = (
+    "f.id, f.uid, f.theme_id, f.scope_id, f.type, f.target, f.content, f.tier, f.pinned, f.chars, f.tokens,"
+    " f.actor_id, f.created_at, f.updated_at, f.superseded_by, f.cooled_by"
+)
+
+READ_COLUMNS = "s.label, r.times, r.last_at"
+
+FACTS_WITH_READS = (
+    f"SELECT {FACT_COLUMNS}, {READ_COLUMNS} FROM facts f"
+    " JOIN scopes s ON s.id = f.scope_id LEFT JOIN reads r ON r.fact_id = f.id"
+)
+
+INSERT_FACT = (
+    "INSERT INTO facts (id, uid, theme_id, scope_id, type, target, content, tier, pinned, chars, tokens,"
+    " actor_id, created_at, updated_at, superseded_by, cooled_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class FactRow(NamedTuple):
+    """A fact as its table holds it, in the order of `FACT_COLUMNS`."""
+
+    id: int
+    uid: bytes
+    theme_id: int
+    scope_id: int
+    type: str
+    target: str
+    content: str
+    tier: str
+    pinned: int
+    chars: int
+    tokens: int
+    actor_id: int
+    created_at: int
+    updated_at: int
+    superseded_by: bytes | None
+    cooled_by: str | None
+
+
+def fact_of(row: tuple[Any, ...], names: Names) -> Fact:
+    """A row of `FACTS_WITH_READS` as data."""
+    stored = FactRow(*row[:16])
+    label, times, last_at = row[16:]
+    return Fact(
+        id=stored.id,
+        uid=uids.to_text(stored.uid),
+        theme=names.theme_name(stored.theme_id),
+        scope=label or None,
+        type=FactType(stored.type),
+        target=stored.target,
+        content=stored.content,
+        tier=Tier(stored.tier),
+        pinned=bool(stored.pinned),
+        chars=stored.chars,
+        tokens=stored.tokens,
+        actor=names.actor_by_key(stored.actor_id),
+        created_at=Millis(stored.created_at),
+        updated_at=Millis(stored.updated_at),
+        superseded_by=None if stored.superseded_by is None else uids.to_text(stored.superseded_by),
+        reads=times or 0,
+        read_at=None if last_at is None else Millis(last_at),
+    )
+
+
+def notation_chars(target: str, content: str) -> int:
+    """Characters of a fact on the gauge: its notation, `T[target]: content`."""
+    return len(target) + len(content) + 5
+
+
+class Mutation:
+    """One change in the making. Use it inside `Db.writing()`, and call `record()` before the transaction ends."""
+
+    def __init__(self, conn: sqlite3.Connection, names: Names, journal: Journal, actor: Actor) -> None:
+        self.conn = conn
+        self.names = names
+        self.actor = actor
+        self.now = journal.now(conn)
+        self.entries: list[Entry] = []
+        self._journal = journal
+
+    def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
+        """Append what was done to the journal; the sequence numbers of its rows."""
+        if not self.entries:
+            return ()
+        return self._journal.append(self.conn, self.entries, actor=self.actor, at=self.now, undoes=undoes)
+
+    def new_uid(self) -> bytes:
+        """A fresh uid for something this change makes."""
+        return uids.new_uid(self.now)
+
+    def insert_fact(
+        self, theme_id: int, scope: ScopeKey, said: Notation, *, op: str = "create", uid: bytes | None = None, **given: Any
+    ) -> FactRow:
+        """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by."""
+        last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
+        row = FactRow(
+            id=theme_id << THEME_SHIFT | last + 1,
+            uid=uid or uids.new_uid(self.now),
+            theme_id=theme_id,
+            scope_id=scope.id,
+            type=said.type.value,
+            target=said.target,
+            content=said.content,
+            tier=given.get("tier", Tier.HOT.value),
+            pinned=int(given.get("pinned", False)),
+            chars=notation_chars(said.target, said.content),
+            tokens=tokens.estimate(str(said)),
+            actor_id=self.names.actor(self.conn, given.get("by", self.actor)),
+            created_at=given.get("created_at", self.now),
+            updated_at=given.get("updated_at", self.now),
+            superseded_by=given.get("superseded_by"),
+            cooled_by=given.get("cooled_by"),
+        )
+        self.conn.execute(INSERT_FACT, row)
+        fulltext.index(self.conn, row.id, row.target, row.content)
+        self.entries.append(Entry(op, "fact", row.uid, theme_id, None, self._portable(row, scope.label)))
+        return row
+
+    def update_fact(self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any) -> FactRow:
+        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by); the row as it stands then."""
+        if not keep_time:
+            columns.setdefault("updated_at", self.now)
+        before, after = {}, {}
+        changed: dict[str, Any] = {}
+        for name, value in columns.items():
+            if name == "scope":
+                changed["scope_id"] = value.id
+                before["scope"] = self._label(row.scope_id)
+                after["scope"] = value.label or None
+                continue
+            changed[name] = value
+            before[name] = portable(getattr(row, name))
+            after[name] = portable(value)
+        if "content" in changed:
+            said = Notation(FactType(row.type), row.target, changed["content"])
+            changed["chars"] = notation_chars(row.target, said.content)
+            changed["tokens"] = tokens.estimate(str(said))
+            fulltext.unindex(self.conn, row.id, row.target, row.content)
+            fulltext.index(self.conn, row.id, row.target, said.content)
+        assignments = ", ".join(f"{name} = ?" for name in changed)
+        self.conn.execute(f"UPDATE facts SET {assignments} WHERE id = ?", (*changed.values(), row.id))
+        self.entries.append(Entry(op, "fact", row.uid, row.theme_id, before, after, by))
+        return row._replace(**changed)
+
+    def insert_scope(
+        self, theme_id: int, label: str, *, uid: bytes | None = None, status: str = ScopeStatus.OPEN, at: int | None = None
+    ) -> ScopeKey:
+        """A new scope. The one without a label is not journaled: every theme has it."""
+        uid = uid or uids.new_uid(self.now)
+        opened_at = self.now if at is None else at
+        cursor = self.conn.execute(
+            "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, ?, ?)",
+            (uid, theme_id, label, status, opened_at),
+        )
+        if label != UNSCOPED:
+            after = {"label": label, "status": str(status), "opened_at": opened_at}
+            self.entries.append(Entry("open", "scope", uid, theme_id, None, after))
+        assert cursor.lastrowid is not None
+        return ScopeKey(cursor.lastrowid, uid, label, status)
+
+    def update_scope(self, scope_id: int, op: str, *, by: Actor | None = None, **columns: Any) -> None:
+        """Set columns of a scope (label, status, closed_at, closed_by, opened_at)."""
+        names = ", ".join(columns)
+        uid, theme_id, *stood = self.conn.execute(
+            f"SELECT uid, theme_id, {names} FROM scopes WHERE id = ?", (scope_id,)
+        ).fetchone()
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        values = [portable(value) for value in columns.values()]
+        self.conn.execute(f"UPDATE scopes SET {assignments} WHERE id = ?", (*values, scope_id))
+        before, after = dict(zip(columns, stood, strict=True)), dict(zip(columns, values, strict=True))
+        self.entries.append(Entry(op, "scope", uid, theme_id, before, after, by))
+
+    def scope_for_writing(self, theme_id: int, label: str | None) -> ScopeKey:
+        """The scope of that label, opened when it is new and brought back when its opening was undone."""
+        key = self.names.scope_or_none(theme_id, label)
+        if key is None:
+            return self.insert_scope(theme_id, label or UNSCOPED)
+        if key.status == ScopeStatus.WITHDRAWN:
+            self.update_scope(key.id, "open", status=ScopeStatus.OPEN, opened_at=self.now)
+            return ScopeKey(key.id, key.uid, key.label, ScopeStatus.OPEN)
+        return key
+
+    def fact_row(self, uid: bytes) -> FactRow | None:
+        """The fact of that uid as it stands."""
+        row = self.conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (uid,)).fetchone()
+        return FactRow(*row) if row else None
+
+    def columns_of(self, theme_id: int, patch: dict[str, Any]) -> dict[str, Any]:
+        """Journal words as columns of `update_fact`."""
+        columns = dict(patch)
+        if "scope" in columns:
+            columns["scope"] = self.scope_for_writing(theme_id, columns["scope"])
+        if columns.get("superseded_by") is not None:
+            columns["superseded_by"] = uids.to_bytes(columns["superseded_by"])
+        return columns
+
+    def _label(self, scope_id: int) -> str | None:
+        label = self.conn.execute("SELECT label FROM scopes WHERE id = ?", (scope_id,)).fetchone()[0]
+        return label or None
+
+    def _portable(self, row: FactRow, label: str) -> dict[str, Any]:
+        words = {"scope": label or None, "type": row.type, "target": row.target, "content": row.content, "tier": row.tier}
+        if row.pinned:
+            words["pinned"] = 1
+        if row.created_at != self.now:
+            words["created_at"] = row.created_at
+        if row.updated_at != self.now:
+            words["updated_at"] = row.updated_at
+        if row.superseded_by:
+            words["superseded_by"] = uids.to_text(row.superseded_by)
+        if row.cooled_by:
+            words["cooled_by"] = row.cooled_by
+        return words
+
+
+def portable(value: Any) -> Any:
+    """A column as the journal says it: uids as text, enums as their words."""
+    if isinstance(value, bytes):
+        return uids.to_text(value)
+    if isinstance(value, str):
+        return str(value)
+    return value

@@ -1,0 +1,194 @@
+"""`Store`: opens the file, and hands out the nouns.
+
+    with Store.open() as store:
+        store.facts.write("default", "C[db.id]: UUID mndtry", scope="schema")
+        store.search.find("default", "database ids")
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hermes_memory_themes import Policies
+
+from hermes_memory_store import errors, filesystem
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.db import LOCK_TIMEOUT_S, Db, translating
+from hermes_memory_store.facts import Facts
+from hermes_memory_store.injection import Injections
+from hermes_memory_store.journal import Journal
+from hermes_memory_store.model import Theme, Tier
+from hermes_memory_store.names import Names
+from hermes_memory_store.purge import Purge
+from hermes_memory_store.reads import Reads
+from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.scopes import Scopes
+from hermes_memory_store.search import Search
+from hermes_memory_store.sessions import Sessions
+from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.undo import Undo
+
+
+class Store:
+    """One open memory file. Threads may share it; other processes may have it open at the same time."""
+
+    def __init__(self, db: Db, clock: Clock, policies: Policies) -> None:
+        self.db = db
+        self.path = db.path
+        self.clock = clock
+        self.policies = policies
+        self.names = Names(db)
+        self.journal = Journal(db, self.names, clock)
+        self.reads = Reads(db, self.names, clock)
+        self.tiers = Tiers(db, self.names, self.journal, policies)
+        self.scopes = Scopes(db, self.names, self.journal)
+        self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers)
+        self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions)
+        self.search = Search(db, self.names, self.reads, clock)
+        self.injection = Injections(db, self.names, self.tiers, policies, self.reads)
+        self.undo = Undo(db, self.names, self.journal)
+        self.purge = Purge(db, self.names, self.journal)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        read_only: bool = False,
+        force: bool = False,
+        clock: Clock = system_clock,
+        policies: Policies | None = None,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+    ) -> Self:
+        """Open a store, creating it when there is none (not when `read_only`).
+
+        :param path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`
+        :param force: open it on a network file system all the same
+        :param lock_timeout_s: how long a write waits for other processes
+        :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreTooNew, StoreUnreadable, …
+        """
+        place = Path(path).expanduser() if path is not None else filesystem.default_path()
+        if not force:
+            filesystem.refuse_network(place)
+        if read_only:
+            if not place.exists():
+                raise errors.StoreUnreadable(f"there is no memory at {place}; write a fact to create it", place)
+        elif is_missing(place):
+            create(place)
+        db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
+        try:
+            check(db)
+        except BaseException:
+            db.close()
+            raise
+        return cls(db, clock, policies if policies is not None else Policies.load())
+
+    def reader(self) -> Self:
+        """A second connection that only reads, for another thread."""
+        return type(self)(Db(self.path, read_only=True), self.clock, self.policies)
+
+    def themes(self) -> list[Theme]:
+        """Every theme that was ever written to, with its gauge and counts."""
+        counts: dict[str, dict[Tier, int]] = {}
+        for name, tier, facts in self.db.rows(
+            "SELECT t.name, y.tier, sum(y.facts) FROM tallies y JOIN themes t ON t.id = y.theme_id"
+            " WHERE y.facts > 0 AND y.tier <> 'withdrawn' GROUP BY t.name, y.tier"
+        ):
+            counts.setdefault(name, {})[Tier(tier)] = facts
+        scopes = dict(
+            self.db.rows(
+                "SELECT t.name, count(*) FROM scopes s JOIN themes t ON t.id = s.theme_id"
+                " WHERE s.status IN ('open', 'cooling') AND s.label <> '' GROUP BY t.name"
+            )
+        )
+        return [
+            Theme(name, self.tiers.gauge(name), counts.get(name, {}), scopes.get(name, 0))
+            for name in self.names.all_themes()
+        ]
+
+    def data_version(self) -> int:
+        """Changes whenever another connection has committed; costs microseconds, so it may be polled."""
+        return int(self.db.value("PRAGMA data_version"))
+
+    def close(self) -> None:
+        """Write what was gathered about reads, and close the file."""
+        try:
+            self.reads.flush()
+        finally:
+            self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def is_missing(path: Path) -> bool:
+    """Whether there is no store yet: no file, or one without a byte in it."""
+    try:
+        return path.stat().st_size == 0
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{path} cannot be opened: {error.strerror or error}", path) from error
+
+
+def create(path: Path) -> None:
+    """Make an empty store; several processes may try at once."""
+    filesystem.create_private(path)
+    with filesystem.file_lock(path):
+        db = Db(path)
+        try:
+            if version_of(db) == (APPLICATION_ID, STORE_VERSION):
+                return
+            from hermes_memory_store.migrations import migrate
+
+            with db.lock, translating(path):
+                db.conn.execute("PRAGMA journal_mode = WAL")
+                migrate(db.conn)
+        finally:
+            db.close()
+
+
+def check(db: Db) -> None:
+    """:raises FileError: when the file is not a store this program can use as it is"""
+    application, version = version_of(db)
+    if application == APPLICATION_ID and version == STORE_VERSION:
+        return
+    if application == APPLICATION_ID and version > STORE_VERSION:
+        raise errors.StoreTooNew(
+            f"{db.path} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
+            "nothing was touched, please upgrade hermes-memory-tui",
+            db.path,
+        )
+    tables = {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if {"facts", "scopes", "facts_fts"} <= tables:
+        raise errors.StoreNeedsUpgrade(
+            f"{db.path} is a memory of hermes-memory 0.3.0; upgrade it with a backup beside it, or open a copy", db.path
+        )
+    if "_sqlite_migrations" in tables and application in (0, APPLICATION_ID) and not db.read_only:
+        create_again(db)
+        return
+    raise errors.StoreUnreadable(
+        f"{db.path} is an SQLite database of another program; choose another file with --db", db.path
+    )
+
+
+def create_again(db: Db) -> None:
+    """Finish a creation that was cut off between the tables and the version number."""
+    from hermes_memory_store.migrations import migrate
+
+    with filesystem.file_lock(db.path), db.lock, translating(db.path):
+        migrate(db.conn)
+
+
+def version_of(db: Db) -> tuple[int, int]:
+    """Application id and store version of the file."""
+    try:
+        return int(db.value("PRAGMA application_id")), int(db.value("PRAGMA user_version"))
+    except sqlite3.Error as error:
+        raise errors.StoreUnreadable(f"{db.path} is not a readable SQLite database ({error})", db.path) from error

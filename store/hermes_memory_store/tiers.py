@@ -1,0 +1,172 @@
+"""Tiers and pressure: how full the hot tier of a theme is, and what makes room in it.
+
+Relief runs inside the write that crosses a level, as part of the same change: 70 % merges duplicates, 85 % moves facts of
+closed scopes out, 95 % cools the oldest-used, least binding facts down to 85 %. Pinned facts are never moved, constraints
+leave last.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from hermes_memory_themes import Policies
+
+from hermes_memory_store import abbreviations, errors
+from hermes_memory_store.db import Db
+from hermes_memory_store.journal import Journal
+from hermes_memory_store.model import RELIEF, FactType, Gauge, PressureLevel, Relief, Tier
+from hermes_memory_store.names import Names
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.scopes import COOLED_BY_CLOSING
+
+CALM_AGAIN_PCT = 85.0
+"""Where consolidation stops, in percent of the budget."""
+
+UNREAD_MS = 24 * 3_600_000
+"""A cold fact of a closed scope that nobody read for this long may be archived."""
+
+ARCHIVED_AT_ONCE = 200
+"""Facts one relief archives at most, so that no write waits for a large clean-up; the next relief goes on."""
+
+BINDING = {kind.value: rank for rank, kind in enumerate(FactType)}
+"""Rank of a type, most binding first."""
+
+LEVELS = list(PressureLevel)
+
+COOLED_BY_PRESSURE = "pressure"
+
+GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
+
+
+class Tiers:
+    """Reads the gauges and relieves pressure."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, policies: Policies) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+
+    def gauge(self, theme: str) -> Gauge:
+        """The gauge of a theme; an empty one for a theme nothing was written to. O(1) at any size."""
+        key = self._names.theme_or_none(theme)
+        row = None if key is None else self._db.row(GAUGE, (key,))
+        return self._gauge(theme, row or (0, 0, 0, 0))
+
+    def relieve(self, theme: str) -> Relief:
+        """Do now what the present level asks for."""
+        with self._db.writing() as conn:
+            change = Mutation(conn, self._names, self._journal, RELIEF)
+            relief = self.relieve_within(change, self._names.theme(theme), PressureLevel.CALM)
+            change.record()
+            return relief
+
+    def gauge_within(self, conn: sqlite3.Connection, theme_id: int) -> Gauge:
+        """The gauge as a running change has left it."""
+        return self._gauge(self._names.theme_name(theme_id), conn.execute(GAUGE, (theme_id,)).fetchone())
+
+    def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
+        """:raises MemoryFull: when a fact of `chars` finds no room even with every unpinned fact moved out"""
+        if gauge.pinned + chars > gauge.budget:
+            raise errors.MemoryFull(
+                f"pinned facts hold {gauge.pinned} of {gauge.budget} characters of theme {gauge.theme!r}, no room for "
+                f"{chars} more; unpin or archive some, or raise hot_chars in memory-themes.toml",
+                gauge.theme,
+            )
+
+    def relieve_within(
+        self, change: Mutation, theme_id: int, before: PressureLevel, *, keep: Iterable[bytes] = ()
+    ) -> Relief:
+        """Relief as part of a running change, for every level crossed since `before`. `keep` are uids that stay hot."""
+        gauge = self.gauge_within(change.conn, theme_id)
+        spared = frozenset(keep)
+        merged = cooled = archived = 0
+        if crossed(PressureLevel.MERGE, before, gauge.level):
+            merged = merge_duplicates(change, theme_id, spared)
+        if crossed(PressureLevel.ARCHIVE, before, gauge.level):
+            cooled = cool_closed_scopes(change, theme_id)
+            archived = archive_unread(change, theme_id)
+        gauge = self.gauge_within(change.conn, theme_id)
+        if gauge.pct >= 95:
+            cooled += consolidate(change, theme_id, gauge, spared)
+        return Relief(merged, cooled, archived)
+
+    def _gauge(self, theme: str, row: tuple[int, int, int, int]) -> Gauge:
+        used, tokens, facts, pinned = row
+        return Gauge(theme, used, self._policies.for_theme(theme).hot_chars, tokens, facts, pinned)
+
+
+def crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:
+    """Whether the pressure has risen to `level` or past it."""
+    return LEVELS.index(before) < LEVELS.index(level) <= LEVELS.index(now)
+
+
+def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) -> int:
+    """Same scope, type and target, contents equal once abbreviations and case are folded: the newest stays."""
+    newest: dict[tuple[int, str, str, str], FactRow] = {}
+    merged = 0
+    for row in hot_facts(change.conn, theme_id):
+        said = (row.scope_id, row.type, abbreviations.fold(row.target), abbreviations.fold(row.content))
+        kept = newest.setdefault(said, row)
+        if kept is not row and row.uid not in spared and not row.pinned:
+            change.update_fact(row, "merge", by=RELIEF, tier=Tier.SUPERSEDED.value, superseded_by=kept.uid)
+            merged += 1
+    return merged
+
+
+def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
+    """Hot facts of closed scopes → cold."""
+    closed = {
+        row[0]
+        for row in change.conn.execute("SELECT id FROM scopes WHERE theme_id = ? AND status = 'closed'", (theme_id,))
+    }
+    moving = [row for row in hot_facts(change.conn, theme_id) if row.scope_id in closed and not row.pinned]
+    for row in moving:
+        change.update_fact(
+            row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
+        )
+    return len(moving)
+
+
+def archive_unread(change: Mutation, theme_id: int) -> int:
+    """Cold facts of closed scopes that were neither written nor read for a day → archived."""
+    sql = f"""
+        SELECT {FACT_COLUMNS} FROM scopes s JOIN facts f ON f.scope_id = s.id AND f.tier = 'cold'
+        LEFT JOIN reads r ON r.fact_id = f.id
+        WHERE s.theme_id = ? AND s.status = 'closed' AND f.pinned = 0
+          AND max(f.updated_at, s.closed_at, coalesce(r.last_at, 0)) < ?
+        LIMIT ?
+    """
+    rows = change.conn.execute(sql, (theme_id, change.now - UNREAD_MS, ARCHIVED_AT_ONCE)).fetchall()
+    for row in rows:
+        change.update_fact(FactRow(*row), "archive", by=RELIEF, keep_time=True, tier=Tier.ARCHIVED.value)
+    return len(rows)
+
+
+def consolidate(change: Mutation, theme_id: int, gauge: Gauge, spared: frozenset[bytes]) -> int:
+    """Oldest-used, least binding type first → cold, until the gauge is down to 85 %."""
+    reads = dict(
+        change.conn.execute(
+            "SELECT fact_id, last_at FROM reads WHERE fact_id IN (SELECT id FROM facts WHERE theme_id = ? AND tier = 'hot')",
+            (theme_id,),
+        ).fetchall()
+    )
+    movable = [row for row in hot_facts(change.conn, theme_id) if not row.pinned and row.uid not in spared]
+    movable.sort(key=lambda row: (-BINDING[row.type], max(row.updated_at, reads.get(row.id, 0)), row.id))
+    used, cooled = gauge.used, 0
+    for row in movable:
+        if 100.0 * used / gauge.budget <= CALM_AGAIN_PCT:
+            break
+        change.update_fact(
+            row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_PRESSURE
+        )
+        used -= row.chars
+        cooled += 1
+    return cooled
+
+
+def hot_facts(conn: sqlite3.Connection, theme_id: int) -> list[FactRow]:
+    """The hot facts of a theme, newest first."""
+    sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND tier = 'hot' ORDER BY updated_at DESC, id DESC"
+    return [FactRow(*row) for row in conn.execute(sql, (theme_id,))]

@@ -1,0 +1,189 @@
+"""Undo: take a change back by writing the opposite change, so that an undo is itself journaled and can be undone.
+
+A change is taken back whole, newest row first. Where somebody has since changed the same thing, it is refused with the
+change that must be undone first; rows written by relief are then left as they are, since they only moved facts about.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.db import Db
+from hermes_memory_store.journal import COLUMNS, Journal
+from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, ScopeStatus, Tier, Undone
+from hermes_memory_store.names import Names
+from hermes_memory_store.records import Mutation, portable
+
+UNDOABLE = frozenset({"fact", "scope"})
+"""Entities that undo restores. A session's coming and going is a fact of life."""
+
+MAX_AT_ONCE = 10_000
+"""Changes one undo takes back at most."""
+
+
+class Undo:
+    """Finds the changes that are meant and takes them back, all or none."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+
+    def change(self, seq: int, *, actor: Actor = PERSON) -> Undone:
+        """Take back the change that row belongs to. Undoing an undo is redo."""
+        return self._take_back([self._journal.one(seq).change], actor)
+
+    def last(self, count: int = 1, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
+        """Take back the newest changes that are neither undos nor already undone, in one theme or in all."""
+        if not 1 <= count <= MAX_AT_ONCE:
+            raise errors.ArgumentError(f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count)
+        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        return self._newest(where, count, actor, f"nothing to undo in theme {theme!r}" if theme else "nothing to undo")
+
+    def session(self, name: str, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
+        """Take back everything a session wrote that is not undone yet."""
+        key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,))
+        if key is None:
+            known = self._db.rows("SELECT name FROM actors WHERE kind = 'session' ORDER BY id DESC LIMIT 1000")
+            raise errors.UnknownSession(name, [row[0] for row in known])
+        where = f" AND actor_id = {key}" + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
+        return self._newest(where, MAX_AT_ONCE, actor, f"session {name!r} wrote nothing that is not undone already")
+
+    def redo(self, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
+        """Take back the newest undo that still holds, provided nothing else was changed since."""
+        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
+        newest = self._db.value(sql)
+        while newest is not None:
+            undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (newest,))
+            if undoes is None:
+                break
+            if not self.is_undone(newest) and not self._is_redo(newest):
+                return self._take_back([newest], actor)
+            newest = self._db.value(
+                f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1",
+                (newest,),
+            )
+        raise errors.NothingToUndo("nothing to redo: the newest change is not an undo")
+
+    def is_undone(self, change: int) -> bool:
+        """Whether a change has been taken back, and the taking back not been undone in turn."""
+        newest = self._db.value("SELECT max(change) FROM journal WHERE undoes = ?", (change,))
+        return newest is not None and not self.is_undone(newest)
+
+    def _is_redo(self, change: int) -> bool:
+        undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (change,))
+        return self._db.value("SELECT undoes FROM journal WHERE seq = ?", (undoes,)) is not None
+
+    def _newest(self, where: str, count: int, actor: Actor, nothing: str) -> Undone:
+        wanted: list[int] = []
+        start = None
+        while len(wanted) < count:
+            before = "" if start is None else f" AND seq < {start}"
+            sql = (
+                "SELECT DISTINCT change FROM journal WHERE undoes IS NULL AND entity IN ('fact', 'scope')"
+                f" AND op <> 'purge'{where}{before} ORDER BY change DESC LIMIT 200"
+            )
+            changes = [row[0] for row in self._db.rows(sql)]
+            if not changes:
+                break
+            wanted += [change for change in changes if not self.is_undone(change)]
+            start = changes[-1]
+        if not wanted:
+            raise errors.NothingToUndo(nothing)
+        return self._take_back(wanted[:count], actor)
+
+    def _take_back(self, changes: list[int], actor: Actor) -> Undone:
+        undone: list[int] = []
+        seqs: list[int] = []
+        touched: dict[str, None] = {}
+        with self._db.writing() as conn:
+            for first in changes:
+                if self.is_undone(first):
+                    raise errors.NothingToUndo(f"change {first} is undone already; redo it with --change of its undo", first)
+                rows = conn.execute(f"SELECT {COLUMNS} FROM journal WHERE change = ? ORDER BY seq DESC", (first,)).fetchall()
+                mutation = Mutation(conn, self._names, self._journal, actor)
+                for row in map(self._journal.change, rows):
+                    if row.entity in UNDOABLE and self._reverse(mutation, row):
+                        undone.append(row.seq)
+                        touched[row.uid] = None
+                if not mutation.entries:
+                    raise errors.NothingToUndo(f"change {first} ({rows[-1][4]}) cannot be undone", first)
+                seqs += mutation.record(undoes=first)
+        return Undone(tuple(undone), tuple(seqs), tuple(uids.to_text(uids.to_bytes(uid)) for uid in touched))
+
+    def _reverse(self, mutation: Mutation, row: Change) -> bool:
+        if row.after is None and row.before is None:
+            raise errors.UndoConflict(f"change {row.seq} was erased by a purge and cannot be undone", row.seq)
+        if row.entity == "fact":
+            return self._reverse_fact(mutation, row)
+        return self._reverse_scope(mutation, row)
+
+    def _reverse_fact(self, mutation: Mutation, row: Change) -> bool:
+        stored = mutation.fact_row(uids.to_bytes(row.uid))
+        if stored is None:
+            raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.seq} cannot be undone", row.uid)
+        expected = row.after or {}
+        stands = {name: portable(getattr(stored, name)) for name in expected if name in stored._fields}
+        stands["scope"] = mutation.conn.execute(
+            "SELECT label FROM scopes WHERE id = ?", (stored.scope_id,)
+        ).fetchone()[0] or None
+        if row.before is None:
+            expected = {"tier": expected["tier"], "content": expected["content"]}
+        differs = [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
+        if differs:
+            if row.actor == RELIEF:
+                return False
+            raise self._conflict(row, differs)
+        patch: dict[str, Any] = {"tier": Tier.WITHDRAWN.value} if row.before is None else dict(row.before)
+        self._refuse_second(mutation, stored, patch, row)
+        mutation.update_fact(stored, "undo", keep_time=True, **mutation.columns_of(stored.theme_id, patch))
+        return True
+
+    def _refuse_second(self, mutation: Mutation, stored: Any, patch: dict[str, Any], row: Change) -> None:
+        """A fact may only come back to a place that no other fact has taken."""
+        tier = patch.get("tier", stored.tier)
+        if tier not in (Tier.HOT, Tier.COLD, Tier.ARCHIVED):
+            return
+        standing = mutation.conn.execute(
+            "SELECT uid FROM facts WHERE scope_id = ? AND type = ? AND target = ? AND uid <> ?"
+            " AND tier IN ('hot', 'cold', 'archived')",
+            (stored.scope_id, stored.type, stored.target, stored.uid),
+        ).fetchone()
+        if standing is not None:
+            raise errors.UndoConflict(
+                f"change {row.seq} cannot be undone: fact {uids.to_text(standing[0])} stands in its place by now", row.seq
+            )
+
+    def _reverse_scope(self, mutation: Mutation, row: Change) -> bool:
+        columns = mutation.conn.execute(
+            "SELECT id, label, status, opened_at, closed_at, closed_by FROM scopes WHERE uid = ?",
+            (uids.to_bytes(row.uid),),
+        ).fetchone()
+        stands = dict(zip(("id", "label", "status", "opened_at", "closed_at", "closed_by"), columns, strict=True))
+        if row.before is None:
+            used = mutation.conn.execute(
+                "SELECT sum(facts) FROM tallies WHERE scope_id = ? AND tier <> 'withdrawn'", (stands["id"],)
+            ).fetchone()[0]
+            if used or stands["status"] == ScopeStatus.WITHDRAWN:
+                return False
+            mutation.update_scope(stands["id"], "undo", status=ScopeStatus.WITHDRAWN)
+            return True
+        differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
+        if differs:
+            if row.actor == RELIEF:
+                return False
+            raise self._conflict(row, differs)
+        mutation.update_scope(stands["id"], "undo", **row.before)
+        return True
+
+    def _conflict(self, row: Change, differs: list[str]) -> errors.UndoConflict:
+        later = self._db.value(
+            "SELECT max(change) FROM journal WHERE uid = ? AND seq > ?", (uids.to_bytes(row.uid), row.seq)
+        )
+        return errors.UndoConflict(
+            f"change {row.seq} was followed by change {later} of the same {row.entity} ({', '.join(differs)}); "
+            f"undo {later} first",
+            row.seq,
+        )

@@ -1,0 +1,89 @@
+"""What happens when a fact is written: the rules that keep one standing fact per scope, type and target.
+
+- same notation again: the standing fact is touched, and returns to hot if it had cooled;
+- other content: the standing fact becomes superseded, linked to the new one;
+- `~[t]` supersedes every open fact about `t` in that scope; a `C`, `D` or `V` on `t` answers an open `?[t]`;
+- `✓[…]` closes the scope it is written to; any other write to a closed scope reopens it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hermes_memory_store.model import FactType, Notation, Tier
+from hermes_memory_store.names import ScopeKey
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.scopes import close_scope, reopen_scope
+
+ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
+"""Types that answer an open question on the same target."""
+
+OPEN_TYPES = ("C", "D", "V", "?")
+"""Types that `~` makes obsolete."""
+
+STANDING = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE scope_id = ? AND type = ? AND target = ? AND tier IN ('hot', 'cold', 'archived')
+"""
+
+
+@dataclass(slots=True)
+class Written:
+    """What a write left behind."""
+
+    row: FactRow
+    created: bool
+    superseded: list[bytes] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation, *, tier: Tier = Tier.HOT) -> Written:
+    """Apply the rules for one notation inside a running change. `tier` is where a new fact starts."""
+    if said.type is not FactType.DONE:
+        reopen_scope(change, scope)
+    standing = standing_fact(change, scope.id, said.type, said.target)
+    outdated = answered(change, scope, said)
+    if standing is not None and standing.content == said.content:
+        written = Written(touch(change, standing), created=False)
+        supersede(change, outdated, standing.uid)
+    else:
+        if standing is not None:
+            outdated.append((standing, "supersede"))
+        uid = change.new_uid()
+        supersede(change, outdated, uid)
+        row = change.insert_fact(theme_id, scope, said, uid=uid, tier=tier.value)
+        written = Written(row, created=True)
+    written.superseded += [row.uid for row, _ in outdated]
+    if said.type is FactType.DONE and close_scope(change, scope, why="done"):
+        written.closed.append(scope.label)
+    return written
+
+
+def answered(change: Mutation, scope: ScopeKey, said: Notation) -> list[tuple[FactRow, str]]:
+    """What this notation settles about its target besides its own type, with the name of the operation."""
+    if said.type in ANSWERS:
+        question = standing_fact(change, scope.id, FactType.UNKNOWN, said.target)
+        return [] if question is None else [(question, "resolve")]
+    if said.type is FactType.OBSOLETE:
+        open_facts = (standing_fact(change, scope.id, FactType(kind), said.target) for kind in OPEN_TYPES)
+        return [(row, "obsolete") for row in open_facts if row is not None]
+    return []
+
+
+def supersede(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) -> None:
+    """Hide what is replaced, in the same transaction in which its replacement comes to stand."""
+    for row, op in outdated:
+        change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=by)
+
+
+def standing_fact(change: Mutation, scope_id: int, kind: FactType, target: str) -> FactRow | None:
+    """The one fact that stands for this scope, type and target, if any."""
+    row = change.conn.execute(STANDING, (scope_id, kind.value, target)).fetchone()
+    return FactRow(*row) if row else None
+
+
+def touch(change: Mutation, standing: FactRow) -> FactRow:
+    """The same notation was said again."""
+    if standing.tier == Tier.HOT:
+        return change.update_fact(standing, "touch")
+    return change.update_fact(standing, "warm", tier=Tier.HOT.value, cooled_by=None)
