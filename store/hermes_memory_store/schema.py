@@ -16,6 +16,18 @@ THEME_SHIFT = 40
 """A fact's integer id is `theme_id << 40 | n`, so that the facts of a theme are one range of rowids: full-text search
 walks only that range, newest first, and one theme's size never slows (or leaks into) another's search."""
 
+FACET = "\ue000"
+"""Begins every facet term of the full-text index. A private-use character, which no indexed word can hold."""
+
+
+def facets(row: str) -> str:
+    """SQL for the facet terms of a row of `facts` (`new`, `old`, or the table's name): its scope, tier and type."""
+    mark = f"char({ord(FACET)})"
+    return (
+        f"{mark} || 's' || {row}.scope_id || ' ' || {mark} || {row}.tier || ' ' || {mark} || 't' || unicode({row}.type)"
+    )
+
+
 FIRST_SCHEMA = (
     """
     CREATE TABLE themes (
@@ -175,13 +187,34 @@ FIRST_SCHEMA = (
       actor_id INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # Contentless: the text stands once, in facts. fulltext.py decides what is indexed and takes it out again.
+    # Contentless: the text stands once, in facts. fulltext.py decides which words are indexed, and puts them in and takes
+    # them out; the triggers below keep the facets, by which a search narrows to a scope, a tier or a type inside FTS5.
+    # No sizes are kept: nothing ranks by bm25(), which reads the whole list of a word to rank its first hit.
     """
     CREATE VIRTUAL TABLE facts_text USING fts5 (
-      target, content,
-      content = '',
-      tokenize = "porter unicode61 remove_diacritics 2"
+      target, content, facets,
+      content = '', columnsize = 0, tokenize = ascii
     )
+    """,
+    "CREATE VIRTUAL TABLE facts_words USING fts5vocab (facts_text, instance)",
+    f"""
+    CREATE TRIGGER facts_faceted AFTER INSERT ON facts BEGIN
+      INSERT INTO facts_text (rowid, target, content, facets) VALUES (new.id, '', '', {facets("new")});
+    END
+    """,
+    f"""
+    CREATE TRIGGER facts_refaceted AFTER UPDATE OF scope_id, tier, type ON facts
+    WHEN old.scope_id <> new.scope_id OR old.tier <> new.tier OR old.type <> new.type BEGIN
+      INSERT INTO facts_text (facts_text, rowid, target, content, facets)
+        VALUES ('delete', old.id, '', '', {facets("old")});
+      INSERT INTO facts_text (rowid, target, content, facets) VALUES (new.id, '', '', {facets("new")});
+    END
+    """,
+    f"""
+    CREATE TRIGGER facts_unfaceted AFTER DELETE ON facts BEGIN
+      INSERT INTO facts_text (facts_text, rowid, target, content, facets)
+        VALUES ('delete', old.id, '', '', {facets("old")});
+    END
     """,
     """
     CREATE TRIGGER facts_counted AFTER INSERT ON facts BEGIN
