@@ -40,7 +40,11 @@ RULES
 """
 """The block hermes-memory 0.3.0 hands to agents, word for word."""
 
-HOT = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier = 'hot'"
+HOT = """
+    SELECT f.id, f.type, f.pinned, f.updated_at, r.last_at, f.tokens
+    FROM facts f LEFT JOIN reads r ON r.fact_id = f.id
+    WHERE f.theme_id = ? AND f.tier = 'hot'
+"""
 
 
 class Injections:
@@ -57,9 +61,10 @@ class Injections:
         """What an agent of this theme is told now. Recorded: which facts, how many tokens, which session."""
         budget = self._policies.for_theme(theme).injection_tokens
         gauge = self._tiers.gauge(theme)
-        hot = self.ranked(theme)
-        chosen, spent = packed(hot, budget)
-        left_out = len(hot) - len(chosen)
+        ranked = self._ranked(theme)
+        keys, spent = packed(ranked, budget)
+        chosen = self._facts(keys)
+        left_out = len(ranked) - len(keys)
         scopes = self._open_scopes(theme)
         text = self._text(chosen, left_out, scopes, f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]")
         self._reads.note("status", theme, chosen, session=session, tokens=spent)
@@ -67,11 +72,20 @@ class Injections:
 
     def ranked(self, theme: str) -> list[Fact]:
         """The hot facts of a theme in the order they are told: pinned, then most binding, then most recently used."""
+        return self._facts([key for key, _ in self._ranked(theme)])
+
+    def _ranked(self, theme: str) -> list[tuple[int, int]]:
+        """(key, tokens) in that order."""
         theme_id = self._names.theme_or_none(theme)
         rows = [] if theme_id is None else self._db.rows(HOT, (theme_id,))
-        # Columns 4, 8, 13 and 18: type, pinned, updated_at, last read. Sorting rows spares making facts of all of them.
-        rows.sort(key=lambda row: (-row[8], BINDING[row[4]], -max(row[13], row[18] or 0), -row[0]))
-        return [fact_of(row, self._names) for row in rows]
+        rows.sort(key=lambda row: (-row[2], BINDING[row[1]], -max(row[3], row[4] or 0), -row[0]))
+        return [(row[0], row[5]) for row in rows]
+
+    def _facts(self, keys: list[int]) -> list[Fact]:
+        marks = ", ".join("?" * len(keys))
+        rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", tuple(keys))
+        found = {row[0]: fact_of(row, self._names) for row in rows}
+        return [found[key] for key in keys if key in found]
 
     def _open_scopes(self, theme: str) -> list[str]:
         theme_id = self._names.theme_or_none(theme)
@@ -91,14 +105,13 @@ class Injections:
         return "\n".join(lines)
 
 
-def packed(facts: list[Fact], budget: int) -> tuple[list[Fact], int]:
-    """Those facts, in order, whose lines fit into `budget` tokens; a long one is skipped for shorter ones after it."""
+def packed(ranked: list[tuple[int, int]], budget: int) -> tuple[list[int], int]:
+    """Keys of the facts whose lines fit into `budget` tokens, in order; a long one is skipped for shorter ones after it."""
     chosen, spent = [], 0
-    for fact in facts:
-        cost = fact.tokens + LINE_TOKENS
-        if spent + cost <= budget:
-            chosen.append(fact)
-            spent += cost
+    for key, cost in ranked:
+        if spent + cost + LINE_TOKENS <= budget:
+            chosen.append(key)
+            spent += cost + LINE_TOKENS
     return chosen, spent
 
 

@@ -112,7 +112,7 @@ class Mutation:
         """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by."""
         last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
         row = FactRow(
-            id=theme_id << THEME_SHIFT | last + 1,
+            id=(theme_id << THEME_SHIFT) + last + 1,
             uid=uid or uids.new_uid(self.now),
             theme_id=theme_id,
             scope_id=scope.id,

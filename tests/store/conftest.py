@@ -1,0 +1,40 @@
+"""A store on disk with a clock of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hermes_memory_store.model import Millis
+from hermes_memory_store.store import Store
+from hermes_memory_themes import Policies
+
+
+class HandClock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: int = 1_790_000_000_000) -> None:
+        self.now = now
+
+    def __call__(self) -> Millis:
+        return Millis(self.now)
+
+    def forward(self, millis: int) -> None:
+        self.now += millis
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path, clock: HandClock, tmp_path: Path) -> Iterator[Store]:
+    with Store.open(path, clock=clock, policies=Policies.load(tmp_path / "memory-themes.toml")) as opened:
+        yield opened
