@@ -1,0 +1,330 @@
+"""Backups: online, verified, private, and known afterwards, so that a purge can reach what it must erase.
+
+Beside every store `memory.db` stands `memory.db.backups`, one JSON line for each backup made of it. A backup is written
+under a temporary name and gets its own only when it is complete, verified and on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_memory_store import copies, errors, fulltext, hermes_file, journal, uids
+from hermes_memory_store.clock import Clock, iso, system_clock
+from hermes_memory_store.filesystem import file_lock
+from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+TRIES = 5
+"""How often a restore begins again because somebody wrote meanwhile."""
+
+UNFINISHED = ".partial"
+"""How the temporary name of a file in the making ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """A backup that was made."""
+
+    file: Path
+    facts: int
+    registered: bool = True
+    """Whether a later purge will find it: false when the store's folder cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """A backup that was put back."""
+
+    file: Path
+    facts: int
+    kept: Path | None
+    """Where the memory that it replaced was kept; None when there was none."""
+
+
+def backup(
+    store: Store, file: str | Path, *, overwrite: bool = False, progress: copies.Progress | None = None
+) -> BackupReport:
+    """Copy a store while it is in use. When this returns the file is complete, verified and on the disk.
+
+    :param file: where to; an existing file is refused unless `overwrite`
+    :raises ArgumentError: when the file exists, or is the store itself
+    :raises FileError: DiskFull, StoreUnreadable, …; no file is left behind then
+    """
+    store.reads.flush()
+    target = Path(file).expanduser().absolute()
+    return copy_of(store.path, target, why="backup", now=store.clock(), overwrite=overwrite, progress=progress)
+
+
+def copy_of(
+    db: Path, target: Path, *, why: str, now: int, overwrite: bool = False, progress: copies.Progress | None = None
+) -> BackupReport:
+    """The same for a file that is not open as a store (before an upgrade, or before it is replaced)."""
+    if target.exists() and db.exists() and os.path.samefile(target, db):
+        raise errors.ArgumentError(f"{target} is the memory itself; choose another file", target)
+    if target.exists() and not overwrite:
+        raise errors.ArgumentError(
+            f"{target} exists already; choose another name, or say that it may be replaced", target
+        )
+    registered = register(db, target, why, now)
+    with in_the_making(target) as made:
+        seen = copies.copy(db, made, progress=progress)
+        if overwrite:
+            copies.replace(made, target)
+        else:
+            try:
+                copies.keep_exclusively(made, target)
+            except FileExistsError:
+                raise errors.ArgumentError(f"{target} exists already; choose another name", target) from None
+    return BackupReport(target, seen.rows.get("facts", 0), registered)
+
+
+def beside(db: Path, why: str, now: int) -> Path:
+    """The name of a backup that stands beside its store: `memory.db.<why>.<time>.bak`."""
+    stamp = iso(now).replace("-", "").replace(":", "")
+    name = db.with_name(f"{db.name}.{why}.{stamp}.bak")
+    number = 1
+    while name.exists():
+        number += 1
+        name = db.with_name(f"{db.name}.{why}.{stamp}-{number}.bak")
+    return name
+
+
+def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_clock) -> RestoreReport:
+    """Put a backup back in the place of a store, verified first; what it replaces is kept beside.
+
+    Processes that have the store open go on with the restored content.
+
+    :raises StoreUnreadable: when the backup is not a sound memory; nothing was changed then
+    :raises StoreTooNew: StoreNeedsUpgrade, StoreLocked
+    """
+    source, target = Path(file).expanduser().absolute(), Path(db).expanduser().absolute()
+    if not source.is_file():
+        raise errors.StoreUnreadable(f"there is no backup at {source}", source)
+    if target.exists() and os.path.samefile(source, target):
+        raise errors.ArgumentError(f"{source} is the memory itself; name a backup of it", source)
+    facts = checked(source)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file_lock(target):
+        if not target.exists() or target.stat().st_size == 0:
+            put_in_place(source, target)
+            return RestoreReport(target, facts, None)
+        kept = beside(target, "replaced", clock())
+        try:
+            pour_over(source, target, kept, clock())
+        except errors.StoreUnreadable:
+            set_aside(target, kept)
+            register(target, kept, "replaced", clock())
+            put_in_place(source, target)
+    return RestoreReport(target, facts, kept)
+
+
+def checked(file: Path) -> int:
+    """The number of facts in a backup. :raises FileError: when it is not a sound memory of this version"""
+    with copies.connected(file) as conn:
+        application, version = (
+            conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if application != APPLICATION_ID:
+            if hermes_file.recognise(conn):
+                raise errors.StoreNeedsUpgrade(f"{file} is a memory of hermes-memory 0.3.0; upgrade it instead", file)
+            raise errors.StoreUnreadable(f"{file} is not a backup of a memory", file)
+        if version > STORE_VERSION:
+            raise errors.StoreTooNew(
+                f"{file} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
+                "nothing was touched, please upgrade hermes-memory-tui",
+                file,
+            )
+        return copies.verify(conn, file).rows["facts"]
+
+
+def known_backups(db: str | Path) -> list[Path]:
+    """Every file that may hold a copy of what is in a store: registered backups, those beside it, and unfinished ones.
+
+    A registered file that was deleted is left out; one whose whole folder is away (a disk that is not mounted) is kept,
+    since it may come back.
+    """
+    place = Path(db).expanduser().absolute()
+    found: dict[Path, None] = {}
+    for line in registered_lines(place):
+        file = Path(line["file"])
+        found.update(dict.fromkeys(sorted(file.parent.glob(f".{file.name}.*{UNFINISHED}"))))
+        if file.exists() or not file.parent.exists():
+            found[file] = None
+    beside_it = [*place.parent.glob(f"{place.name}.*.bak"), *place.parent.glob(f".{place.name}.*{UNFINISHED}")]
+    found.update(dict.fromkeys(sorted(beside_it)))
+    return list(found)
+
+
+def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
+    """Erase facts from one backup: its facts, journal, full text and free pages.
+
+    :param wanted: uids, as bytes or text
+    :returns: whether the backup is now without them; False when it could not be reached or changed
+    """
+    keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
+    try:
+        with copies.connected(path, "rw") as conn:
+            conn.execute("PRAGMA secure_delete = ON")
+            ours = conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+            if ours:
+                erased = erase(conn, keys)
+            elif hermes_file.recognise(conn):
+                erased = hermes_file.erase(conn, keys)
+            else:
+                return unfinished(path)
+            if erased:
+                # Free pages keep what was deleted from them until the file is written anew.
+                conn.execute("VACUUM")
+        copies.sync(path)
+    except (errors.FileError, OSError):
+        return unfinished(path)
+    return True
+
+
+def unfinished(path: Path) -> bool:
+    """Remove what an interrupted backup left; whether it was such a file and is gone."""
+    if not path.name.endswith(UNFINISHED) or in_use(path):
+        return False
+    discard(path)
+    return True
+
+
+def discard(made: Path) -> None:
+    """Remove a file in the making, and what SQLite and the lock put beside it."""
+    for ending in ("", "-journal", "-wal", "-shm", ".lock"):
+        made.with_name(made.name + ending).unlink(missing_ok=True)
+
+
+def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
+    """Take facts out of a backup of ours; whether it held any of them."""
+    held = False
+    conn.execute("BEGIN IMMEDIATE")
+    for uid in keys:
+        row = conn.execute("SELECT id, theme_id, target, content FROM facts WHERE uid = ?", (uid,)).fetchone()
+        told = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone()
+        held = held or row is not None or told is not None
+        journal.redact(conn, uid)
+        if row is not None:
+            key, theme_id, target, content = row
+            fulltext.unindex(conn, key, target, content)
+            conn.execute("DELETE FROM facts WHERE id = ?", (key,))
+            conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
+            conn.execute(
+                "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal", (uid, theme_id)
+            )
+    if held:
+        conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
+    conn.execute("COMMIT")
+    return held
+
+
+def pour_over(source: Path, target: Path, kept: Path, now: int) -> None:
+    """Keep a verified copy of the store, then replace its content; begin again when somebody wrote in between."""
+    for _ in range(TRIES):
+        try:
+            pour_once(source, target, kept, now)
+        except copies.SourceChanged:
+            continue
+        os.chmod(target, 0o600)
+        return
+    raise errors.StoreLocked(f"{target} is being written all the time; stop the writers first", target)
+
+
+def pour_once(source: Path, target: Path, kept: Path, now: int) -> None:
+    """:raises SourceChanged: when somebody wrote after the copy was taken"""
+    with copies.connected(target) as watching:
+        version = watching.execute("PRAGMA data_version").fetchone()[0]
+        copy_of(target, kept, why="replaced", now=now, overwrite=True)
+        copies.pour(source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version)
+
+
+def put_in_place(source: Path, target: Path) -> None:
+    """Copy a verified backup to where no store is."""
+    with in_the_making(target) as made:
+        copies.copy(source, made)
+        with copies.connected(made, "rw") as conn:
+            conn.execute("PRAGMA journal_mode = WAL")
+        copies.replace(made, target)
+
+
+def set_aside(db: Path, kept: Path) -> None:
+    """Keep an unreadable file and its log under another name, and clear its place."""
+    for ending in ("-wal", "-shm", ""):
+        part = db.with_name(db.name + ending)
+        if part.exists():
+            os.replace(part, kept.with_name(kept.name + ending))
+    copies.sync(db.parent)
+
+
+@contextmanager
+def in_the_making(target: Path) -> Iterator[Path]:
+    """A temporary name beside `target` for a file in the making; what earlier crashes left there is removed."""
+    if not target.parent.is_dir():
+        raise errors.StoreUnreadable(f"there is no folder {target.parent}", target)
+    for left in target.parent.glob(f".{target.name}.*{UNFINISHED}"):
+        unfinished(left)
+    made = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield made
+    finally:
+        discard(made)
+
+
+def in_use(path: Path) -> bool:
+    """Whether the process that is making this file still runs."""
+    pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return int(pid) == os.getpid() if pid.isdigit() else False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def register(db: Path, file: Path, why: str, now: int) -> bool:
+    """Note a backup before it is made; whether the note could be written."""
+    line = json.dumps({"file": str(file), "made_at": iso(now), "why": why}, ensure_ascii=False)
+    try:
+        handle = os.open(registry(db), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    except OSError:
+        return False
+    try:
+        os.write(handle, f"{line}\n".encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return True
+
+
+def registry(db: Path) -> Path:
+    """The list of a store's backups."""
+    return db.with_name(db.name + ".backups")
+
+
+def registered_lines(db: Path) -> list[dict[str, str]]:
+    """What the list says, without lines that a crash cut off."""
+    try:
+        text = registry(db).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    lines = []
+    for line in text.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and isinstance(said.get("file"), str):
+            lines.append(said)
+    return lines

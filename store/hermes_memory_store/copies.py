@@ -1,0 +1,172 @@
+"""Copies of database files: taken online, checked against what they copy, and put in place in one transaction.
+
+A copy is made from one read snapshot, so writers go on meanwhile. Content is poured into a file that others may have
+open through SQLite's own locks, never by renaming: a process that still writes to a replaced file would lose what it
+writes, and a leftover write-ahead log beside a renamed file would be replayed into the wrong database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.db import LOCK_TIMEOUT_S, translating
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is in all."""
+
+STEP_PAGES = 8
+"""Pages of one backup step. Fewer than any store has, so that a step always comes before the last one."""
+
+COUNTED = ("facts", "scopes", "sessions", "themes", "journal", "tombstones")
+
+BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class SourceChanged(Exception):
+    """Somebody wrote to the file after the copy that was to be poured into it had been taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a copy must agree on with its source: rows by table, and the head of the journal's chain."""
+
+    rows: dict[str, int]
+    head: str | None
+
+
+def connect(path: Path, mode: str = "ro") -> sqlite3.Connection:
+    """A plain connection in autocommit, without the store's own rules. `mode` is `ro` or `rw`."""
+    with translating(path):
+        conn = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S
+        )
+    conn.execute("PRAGMA synchronous = FULL")
+    return conn
+
+
+@contextlib.contextmanager
+def connected(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
+    """A plain connection that is closed again, with SQLite's errors in our words."""
+    with contextlib.closing(connect(path, mode)) as conn, translating(path):
+        yield conn
+
+
+def marks(conn: sqlite3.Connection) -> Marks:
+    """The marks of a database as this connection sees it."""
+    tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    rows = {name: conn.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in COUNTED if name in tables}
+    head = None
+    if "journal" in tables:
+        newest = conn.execute("SELECT hex(hash) FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        head = newest[0] if newest else None
+    return Marks(rows, head)
+
+
+def copy(source: Path, target: Path, *, progress: Progress | None = None) -> Marks:
+    """Copy a database that may be in use into a new private file, on the disk and verified when this returns.
+
+    The copy is one self-contained file (no write-ahead log beside it).
+
+    :raises StoreUnreadable: when the source is damaged, or the copy does not agree with it
+    :raises DiskFull: when the copy finds no room
+    """
+    create_exclusively(target)
+    with connected(source) as reading:
+        reading.execute("BEGIN")
+        expected = marks(reading)
+        with contextlib.closing(connect(target, "rw")) as writing, translating(target):
+            reading.backup(writing, pages=2048, progress=None if progress is None else reporting(progress), sleep=0.01)
+            writing.execute("PRAGMA journal_mode = DELETE")
+            verify(writing, target, expected)
+    sync(target)
+    return expected
+
+
+def verify(conn: sqlite3.Connection, path: Path, expected: Marks | None = None) -> Marks:
+    """Check that a database is sound, and that it holds what it should.
+
+    :raises StoreUnreadable: with what is wrong
+    """
+    found = conn.execute("PRAGMA integrity_check(3)").fetchall()
+    if found != [("ok",)]:
+        raise errors.StoreUnreadable(f"{path} is damaged: {found[0][0]}", path)
+    seen = marks(conn)
+    if expected is not None and seen != expected:
+        raise errors.StoreUnreadable(
+            f"{path} does not hold what it was copied from: {seen.rows}, not {expected.rows}", path
+        )
+    return seen
+
+
+def pour(source: Path, target: Path, *, unchanged: Callable[[], bool], lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+    """Replace the whole content of a database that others may have open, in one transaction: all of it or nothing.
+
+    :param unchanged: asked once the target is locked for writing; when it says no, nothing is changed
+    :raises SourceChanged: when `unchanged` said no
+    :raises StoreLocked: when others kept the target locked
+    """
+    deadline = time.monotonic() + lock_timeout_s
+    asked = False
+
+    def step(status: int, remaining: int, total: int) -> None:
+        nonlocal asked
+        if status & 0xFF in BUSY:
+            if time.monotonic() > deadline:
+                raise errors.StoreLocked(
+                    f"{target} is locked by another process; nothing was changed, try again in a moment", target
+                )
+        elif not asked:
+            asked = True
+            if not unchanged():
+                raise SourceChanged
+
+    with connected(source) as reading, connected(target, "rw") as writing:
+        reading.backup(writing, pages=STEP_PAGES, progress=step, sleep=0.01)
+
+
+def keep_exclusively(made: Path, target: Path) -> None:
+    """Give a finished file its name, never over another one. :raises FileExistsError: when the name is taken"""
+    os.link(made, target)
+    made.unlink()
+    sync(target.parent)
+
+
+def replace(made: Path, target: Path) -> None:
+    """Give a finished file its name, over whatever had it."""
+    os.replace(made, target)
+    sync(target.parent)
+
+
+def create_exclusively(path: Path) -> None:
+    """Create a new empty file that only its owner may read.
+
+    :raises ArgumentError: when there is something of that name
+    :raises StoreUnreadable: when the place cannot be written, with the system's reason
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError as error:
+        raise errors.ArgumentError(f"{path} exists already; nothing was written", path) from error
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def reporting(progress: Progress) -> Callable[[int, int, int], None]:
+    """SQLite's way of reporting a backup, in ours."""
+    return lambda status, remaining, total: progress(total - remaining, total)
