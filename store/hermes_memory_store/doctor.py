@@ -1,0 +1,279 @@
+"""The doctor: examines a store, says what it found in sentences, and rebuilds what can be rebuilt.
+
+Facts, scopes and the journal are the truth. What is derived from them (the full-text index, gauges, tallies, indexes
+and triggers) is made anew when asked. What contradicts the truth itself is reported and left alone, except links that
+lead nowhere, which are taken out as a journaled change.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+
+from hermes_memory_store import errors, fulltext, recount
+from hermes_memory_store.model import Actor, Check
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.schema import FIRST_SCHEMA
+from hermes_memory_store.store import Store
+from hermes_memory_store.words import indexed
+
+DOCTOR = Actor("doctor")
+
+LARGE_WAL = 64 * 1024 * 1024
+"""Bytes of write-ahead log above which it is worth emptying: SQLite keeps it near 4 MiB unless a reader never ends."""
+
+SAMPLED = 500
+"""Facts whose words are looked up one by one."""
+
+FOUND = """
+    SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?
+"""
+
+STANDING_TWICE = """
+    SELECT count(*), min(target) FROM (
+      SELECT target FROM facts WHERE tier IN ('hot', 'cold', 'archived')
+      GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
+"""
+
+ORPHANS = {
+    "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
+    "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
+    "facts in a scope of another theme": (
+        "SELECT count(*) FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE s.theme_id <> f.theme_id"
+    ),
+    "facts outside their theme's numbers": "SELECT count(*) FROM facts WHERE id >> 40 <> theme_id",
+    "facts the journal does not know": "SELECT count(*) FROM facts WHERE uid NOT IN (SELECT uid FROM journal)",
+    "scopes without their theme": "SELECT count(*) FROM scopes WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "sessions without their theme": "SELECT count(*) FROM sessions WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "purged facts that are still there": "SELECT count(*) FROM tombstones JOIN facts USING (uid)",
+    "counts of reads without a fact": "SELECT count(*) FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)",
+}
+
+LOST_LINKS = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE superseded_by IS NOT NULL
+      AND (superseded_by = uid OR superseded_by NOT IN (SELECT uid FROM facts))
+"""
+
+LINKED_WHILE_STANDING = """
+    SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND tier IN ('hot', 'cold', 'archived')
+"""
+
+
+def examine(store: Store, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> list[Check]:
+    """Every check in turn; each finding says what it saw, whether that is well, and whether it was mended.
+
+    :param repair: rebuild what can be rebuilt; a store open for reading only is examined all the same
+    :param progress: called with the name of each check before it begins
+    """
+    found = []
+    for name, check in CHECKS.items():
+        if progress is not None:
+            progress(name)
+        try:
+            found.append(check(store, repair and not store.db.read_only))
+        except (errors.StoreUnreadable, sqlite3.DatabaseError) as error:
+            found.append(Check(name, False, f"could not be examined: {error}"))
+    return found
+
+
+def database(store: Store, repair: bool) -> Check:
+    """SQLite's own check of every page, index and constraint."""
+    problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
+    if problems == ["ok"]:
+        pages = store.db.value("PRAGMA page_count")
+        return Check("database", True, f"SQLite finds all {pages} pages sound")
+    if repair and all("index" in problem for problem in problems):
+        with store.db.writing() as conn:
+            conn.execute("REINDEX")
+        if store.db.rows("PRAGMA integrity_check(1)") == [("ok",)]:
+            return Check("database", True, f"{problems[0]}; the indexes were built anew", repaired=True)
+    return Check("database", False, f"{problems[0]}; restore a backup")
+
+
+def schema(store: Store, repair: bool) -> Check:
+    """The tables, indexes and triggers this version works with."""
+    with closing(sqlite3.connect(":memory:")) as conn:
+        for statement in FIRST_SCHEMA:
+            conn.execute(statement)
+        listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
+    there = {name: (kind, sql) for name, kind, sql in store.db.rows(listed)}
+    missing = [name for name in wanted if there.get(name) != wanted[name]]
+    if not missing:
+        return Check("schema", True, f"all {len(wanted)} tables, indexes and triggers are there")
+    said = f"missing or different: {', '.join(sorted(missing))}"
+    if not repair or any(wanted[name][0] == "table" for name in missing):
+        return Check("schema", False, said)
+    with store.db.writing() as conn:
+        for name in missing:
+            kind, sql = wanted[name]
+            conn.execute(f"DROP {kind} IF EXISTS {name}")
+            conn.execute(sql)
+    return Check("schema", True, f"{said}; made anew", repaired=True)
+
+
+def journal(store: Store, repair: bool) -> Check:
+    """Every row of the journal, and its link to the one before."""
+    return store.journal.verify()
+
+
+def full_text(store: Store, repair: bool) -> Check:
+    """The full-text index against one built anew from the facts."""
+    problem = index_problem(store)
+    facts = store.db.value("SELECT count(*) FROM facts")
+    if problem is None:
+        return Check("full-text", True, f"the index holds exactly the words of {facts} facts")
+    if not repair:
+        return Check("full-text", False, f"{problem}; doctor --repair builds the index anew")
+    with store.db.writing() as conn:
+        fulltext.rebuild(conn)
+    still = index_problem(store)
+    detail = f"{problem}; built anew from {facts} facts" if still is None else still
+    return Check("full-text", still is None, detail, repaired=still is None)
+
+
+def index_problem(store: Store) -> str | None:
+    """What is wrong with the full-text index, None when nothing is."""
+    with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
+        # The nameless database lives in memory and spills to disk, so a large store fits.
+        sql = conn.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_text'").fetchone()
+        if sql is None:
+            return "the index is missing"
+        fresh.execute(sql[0])
+        fulltext.index_many(
+            fresh, conn.execute("SELECT id, target, content, scope_id, tier, type FROM facts ORDER BY id")
+        )
+        return vocabulary_problem(conn, fresh) or sample_problem(conn)
+
+
+def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection) -> str | None:
+    """The first word of which an index holds another number of facts or places than one made anew."""
+    conn.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.doctor_words USING fts5vocab (main, facts_text, row)")
+    fresh.execute("CREATE VIRTUAL TABLE temp.doctor_words USING fts5vocab (main, facts_text, row)")
+    counted = "SELECT term, doc, cnt FROM temp.doctor_words ORDER BY term"
+    there, wanted = conn.execute(counted), fresh.execute(counted)
+    try:
+        for seen in there:
+            if seen != wanted.fetchone():
+                return f"the index disagrees with the facts, first at the word {seen[0][:40]!r}"
+        lacking = wanted.fetchone()
+        return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
+    except sqlite3.DatabaseError as error:
+        return f"the index cannot be read ({error})"
+    finally:
+        there.close()
+
+
+def sample_problem(conn: sqlite3.Connection) -> str | None:
+    """Whether some facts are found by all their words."""
+    step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLED)
+    sampled = "SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0"
+    for key, target, content in conn.execute(sampled, (step,)).fetchall():
+        words = dict.fromkeys(indexed(target) + indexed(content))
+        if words and not conn.execute(FOUND, (" ".join(f'"{word}"' for word in words), key)).fetchone():
+            return f"fact {key} is not found by its words"
+    return None
+
+
+def gauges(store: Store, repair: bool) -> Check:
+    """What the triggers keep, against a recount."""
+    with store.db.snapshot() as conn:
+        wrong = recount.differences(conn)
+    if not wrong:
+        return Check("gauges", True, "every gauge and tally equals a recount")
+    if repair:
+        with store.db.writing() as conn:
+            recount.recount(conn)
+    return Check("gauges", repair, wrong[0] + ("; counted anew" if repair else ""), repaired=repair)
+
+
+def standing(store: Store, repair: bool) -> Check:
+    """One standing fact per scope, type and target."""
+    twice, target = store.db.row(STANDING_TWICE) or (0, None)
+    if not twice:
+        return Check("standing facts", True, "one fact stands for each scope, type and target")
+    return Check("standing facts", False, f"{twice} targets have more than one standing fact, among them {target!r}")
+
+
+def orphans(store: Store, repair: bool) -> Check:
+    """References that lead nowhere."""
+    counts = {what: store.db.value(sql) for what, sql in ORPHANS.items()}
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    if not found:
+        return Check("references", True, "every fact, scope and session belongs where it says")
+    reads_only = sum(counts.values()) == counts["counts of reads without a fact"]
+    if repair and reads_only:
+        with store.db.writing() as conn:
+            conn.execute("DELETE FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)")
+        return Check("references", True, f"{found[0]}; removed", repaired=True)
+    return Check("references", False, "; ".join(found))
+
+
+def links(store: Store, repair: bool) -> Check:
+    """What each superseded fact was replaced by."""
+    lost = store.db.rows(LOST_LINKS)
+    linked = store.db.value(LINKED_WHILE_STANDING)
+    if linked:
+        return Check("links", False, f"{linked} facts stand although they say they were replaced")
+    if not lost:
+        return Check("links", True, "every superseded fact leads to one that exists")
+    said = f"{len(lost)} superseded facts lead to none that exists"
+    if not repair:
+        return Check("links", False, said)
+    with store.db.writing() as conn:
+        change = Mutation(conn, store.names, store.journal, DOCTOR)
+        for row in lost:
+            change.update_fact(FactRow(*row), "unlink", keep_time=True, superseded_by=None)
+        change.record()
+    return Check("links", True, f"{said}; the links were taken out", repaired=True)
+
+
+def privacy(store: Store, repair: bool) -> Check:
+    """The file and its log may be read by their owner alone."""
+    parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
+    open_ones = [part for part in parts if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o077]
+    if not open_ones:
+        return Check("privacy", True, "only the owner may read the file")
+    said = ", ".join(f"{part.name} is {stat.S_IMODE(part.stat().st_mode):04o}" for part in open_ones)
+    if not repair:
+        return Check("privacy", False, f"others may read the memory: {said}, not 0600")
+    for part in open_ones:
+        os.chmod(part, 0o600)
+    return Check("privacy", True, f"{said}; now 0600", repaired=True)
+
+
+def log_size(store: Store, repair: bool) -> Check:
+    """How much of the store waits in the write-ahead log."""
+    wal = store.path.with_name(store.path.name + "-wal")
+    size = wal.stat().st_size if wal.exists() else 0
+    if size <= LARGE_WAL:
+        return Check("write-ahead log", True, f"{size / 1024:.0f} KiB wait in the write-ahead log")
+    said = f"{size / 1024 / 1024:.0f} MiB wait in the write-ahead log"
+    if not repair:
+        return Check(
+            "write-ahead log", False, f"{said}; a process that never ends its reading keeps it from being emptied"
+        )
+    busy, *_ = store.db.row("PRAGMA wal_checkpoint(TRUNCATE)") or (1,)
+    return Check(
+        "write-ahead log", not busy, said + ("; a reader holds it" if busy else "; emptied"), repaired=not busy
+    )
+
+
+CHECKS: dict[str, Callable[[Store, bool], Check]] = {
+    "database": database,
+    "schema": schema,
+    "journal": journal,
+    "full-text": full_text,
+    "gauges": gauges,
+    "standing facts": standing,
+    "references": orphans,
+    "links": links,
+    "privacy": privacy,
+    "write-ahead log": log_size,
+}
+"""Every check by its name, in the order they are made: what is repaired first must not depend on what comes later."""
