@@ -1,0 +1,283 @@
+"""Export and import: a theme as MEMORY_SPEC lines that people read, or as JSONL that keeps everything.
+
+    # MEMORY_SPEC v1.0
+    C[db.id]: UUID mndtry
+    # scope: auth
+    D[auth]: JWT 7d
+
+Lines after `# scope: auth` belong to that scope; other comments and blank lines mean nothing. An import takes what it
+can, reports every line it could not take, and adds nothing that is there already: importing a file three times is
+importing it once. `docs/formats.md` has both formats.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hermes_memory_store import copies, errors, notation, portable, restoring
+from hermes_memory_store.copies import Progress
+from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.names import UNSCOPED
+from hermes_memory_store.scopes import checked_label
+from hermes_memory_store.store import Store
+
+TITLE = "# MEMORY_SPEC v1.0"
+
+SCOPE_MARK = "# scope:"
+
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a line that is still looked at; longer ones are reported and skipped."""
+
+BATCH = 2_000
+"""Lines that are written together."""
+
+OLDER_FIRST = (FactType.OBSOLETE, FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN)
+"""An order in which no line settles another one that still stands: `~[t]` before what came after it, answers before
+questions that were asked again."""
+
+STANDS = """
+    SELECT 1 FROM facts
+    WHERE scope_id = ? AND type = ? AND target = ? AND content = ? AND tier IN ('hot', 'cold', 'archived')
+"""
+
+CHUNK = """
+    SELECT id, target, content FROM facts
+    WHERE scope_id = ? AND type = ? AND tier IN ({}) AND id > ?
+    ORDER BY id LIMIT 2000
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LineError:
+    """A line that was not taken, and why."""
+
+    line: int
+    """Its number in the file, from 1."""
+    error: errors.StoreError
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.error}"
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did."""
+
+    created: int = 0
+    deduplicated: int = 0
+    """Facts that were there already, by uid or by notation."""
+    skipped: int = 0
+    """Facts that were purged here on purpose, and are not brought back."""
+    errors: list[LineError] = field(default_factory=list)
+
+
+def export_spec(
+    store: Store, theme: str, *, scope: str | None = None, tiers: Collection[Tier] = LIVE_TIERS
+) -> Iterator[str]:
+    """A theme as MEMORY_SPEC lines, facts without a scope first, then scope by scope; one moment of the store.
+
+    :param scope: only this scope
+    :raises UnknownTheme: UnknownScope, at once and not at the first line
+    """
+    store.names.theme(theme)
+    if scope is not None:
+        store.names.scope(theme, scope)
+    return spec_lines(store, theme, scope, tiers)
+
+
+def export_jsonl(store: Store, theme: str, *, scope: str | None = None) -> Iterator[str]:
+    """A theme as JSONL with everything: uids, scopes, tiers, times, links, pins and reads; one moment of the store.
+
+    :raises UnknownTheme: UnknownScope, at once and not at the first line
+    """
+    store.names.theme(theme)
+    if scope is not None:
+        store.names.scope(theme, scope)
+    return portable.lines(store, theme, scope)
+
+
+def import_file(
+    store: Store,
+    path: str | Path,
+    *,
+    theme: str,
+    scope: str | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring facts in from a file of either format, which is recognised by its first line.
+
+    :param scope: where facts go that name no scope
+    :param dry_run: try it on a throw-away copy of the store and only report
+    :param progress: called with the bytes read so far and how many there are
+    :raises ImportFileError: when the file cannot be read or is neither format
+    """
+    file = Path(path).expanduser()
+    label = None if scope is None else checked_label(scope)
+    taker = importer(file)
+    if not dry_run:
+        return taker(store, file, theme, label, progress)
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
+        tried = Path(folder) / "memory.db"
+        copies.copy(store.path, tried)
+        with Store.open(tried, force=True, clock=store.clock, policies=store.policies) as throw_away:
+            return taker(throw_away, file, theme, label, progress)
+
+
+Importer = Callable[[Store, Path, str, str | None, Progress | None], ImportReport]
+
+
+def importer(file: Path) -> Importer:
+    """The reader of the file's format. :raises ImportFileError: when it has none"""
+    try:
+        with file.open("rb") as said:
+            head = said.read(4096)
+    except OSError as error:
+        raise errors.ImportFileError(f"{file} cannot be read: {error.strerror or error}", file) from error
+    if head.startswith(b"SQLite format 3"):
+        raise errors.ImportFileError(f"{file} is a database, not an export; put a backup back with restore", file)
+    if b"\x00" in head:
+        raise errors.ImportFileError(f"{file} is not text; import MEMORY_SPEC lines or JSONL", file)
+    return import_jsonl if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else import_spec
+
+
+def import_spec(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
+    """Bring MEMORY_SPEC lines in, each by the rules of a write."""
+    report = ImportReport()
+    limit = store.policies.for_theme(theme).fact_chars
+    label = scope
+    batch: list[tuple[Notation, str | None]] = []
+    for number, line, done, total in lines_of(file, report):
+        if line == TITLE:
+            label = scope
+        elif line.startswith(SCOPE_MARK):
+            try:
+                label = checked_label(name) if (name := line.removeprefix(SCOPE_MARK).strip()) else None
+            except errors.StoreError as error:
+                report.errors.append(LineError(number, error))
+        elif line and not line.startswith("#"):
+            try:
+                batch.append((notation.parse(line, limit=limit), label))
+            except errors.StoreError as error:
+                report.errors.append(LineError(number, error))
+        if len(batch) >= BATCH:
+            write(store, theme, batch, report)
+            batch.clear()
+            if progress is not None:
+                progress(done, total)
+    write(store, theme, batch, report)
+    if progress is not None:
+        progress(file.stat().st_size, file.stat().st_size)
+    return report
+
+
+def write(store: Store, theme: str, batch: list[tuple[Notation, str | None]], report: ImportReport) -> None:
+    """Write what is not there yet. What stands already is left as it is: it may have been cooled on purpose, and a `~`
+    said a second time would hide what was decided after it."""
+    theme_id = store.names.theme_or_none(theme)
+    fresh = []
+    for said, label in batch:
+        key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
+        stands = key and store.db.row(STANDS, (key.id, said.type.value, said.target, said.content))
+        if not stands:
+            fresh.append((said, label))
+    done = store.facts.write_many(theme, fresh, actor=IMPORT)
+    report.created += done.created
+    report.deduplicated += done.deduplicated + len(batch) - len(fresh)
+
+
+def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
+    """Bring JSONL lines in, each fact as it was where it comes from."""
+    report = ImportReport()
+    restorer = restoring.Restorer(store, theme, scope)
+    batch: list[tuple[int, portable.Said]] = []
+    for number, line, done, total in lines_of(file, report):
+        if not line:
+            continue
+        try:
+            batch.append((number, portable.parse(line, restorer.limit)))
+        except errors.StoreError as error:
+            report.errors.append(LineError(number, error))
+        if len(batch) >= BATCH:
+            restore(restorer, batch, report)
+            batch.clear()
+            if progress is not None:
+                progress(done, total)
+    restore(restorer, batch, report)
+    restorer.link()
+    if progress is not None:
+        progress(file.stat().st_size, file.stat().st_size)
+    return report
+
+
+def restore(restorer: restoring.Restorer, batch: Iterable[tuple[int, portable.Said]], report: ImportReport) -> None:
+    """Bring in one batch and count what came of it."""
+    for outcome, number, error in restorer.take(batch):
+        if error is not None:
+            report.errors.append(LineError(number, error))
+        elif outcome is restoring.Outcome.CREATED:
+            report.created += 1
+        elif outcome is restoring.Outcome.DEDUPLICATED:
+            report.deduplicated += 1
+        elif outcome is restoring.Outcome.PURGED_HERE:
+            report.skipped += 1
+
+
+def lines_of(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int, int]]:
+    """The lines of a file without their ends: number, text, bytes read so far and in all. Unreadable ones are reported."""
+    total = file.stat().st_size
+    number = done = 0
+    with file.open("rb") as said:
+        while raw := said.readline(LONGEST_LINE + 1):
+            number += 1
+            done += len(raw)
+            if len(raw) > LONGEST_LINE:
+                size = len(raw)
+                while raw and not raw.endswith(b"\n"):
+                    raw = said.readline(LONGEST_LINE)
+                    size += len(raw)
+                    done += len(raw)
+                too_long = errors.ImportFileError(f"the line has {size} bytes; at most {LONGEST_LINE} are read", size)
+                report.errors.append(LineError(number, too_long))
+                continue
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                not_text = errors.ImportFileError(f"the line is not UTF-8 (byte {error.start + 1})", raw[:60])
+                report.errors.append(LineError(number, not_text))
+                continue
+            yield number, text.strip(" \t\r\n"), done, total
+
+
+def spec_lines(store: Store, theme: str, scope: str | None, tiers: Collection[Tier]) -> Iterator[str]:
+    """The lines of `export_spec`, from a connection of their own."""
+    with store.reader() as reader, reader.db.snapshot():
+        theme_id = reader.names.theme(theme)
+        yield TITLE
+        labels = [UNSCOPED, *reader.names.labels(theme)] if scope is None else [scope]
+        for label in labels:
+            key = reader.names.scope_or_none(theme_id, label)
+            if key is None:
+                continue
+            headed = label == UNSCOPED
+            for line in lines_of_scope(reader, key.id, key.status == ScopeStatus.CLOSED, tiers):
+                if not headed:
+                    yield f"{SCOPE_MARK} {label}"
+                    headed = True
+                yield line
+
+
+def lines_of_scope(reader: Store, scope_id: int, closed: bool, tiers: Collection[Tier]) -> Iterator[str]:
+    """The facts of one scope, in an order that can be written again."""
+    # A `✓` closes its scope and any other line opens it again.
+    order = (*OLDER_FIRST, FactType.DONE) if closed else (FactType.DONE, *OLDER_FIRST)
+    sql = CHUNK.format(", ".join("?" * len(tiers)))
+    for kind in order:
+        last = 0
+        while rows := reader.db.rows(sql, (scope_id, kind.value, *(tier.value for tier in tiers), last)):
+            for _, target, content in rows:
+                yield f"{kind.value}[{' '.join(target.split())}]: {' '.join(content.split())}"
+            last = rows[-1][0]

@@ -1,0 +1,169 @@
+"""The way back from JSONL: each fact as it was, whatever stands in its place by now.
+
+A fact that comes in keeps its uid, author, tier, times, pin, reads and link. Where another fact stands for the same
+scope, type and target, the one that was changed last goes on standing and the other is superseded by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, auto
+
+from hermes_memory_store import errors
+from hermes_memory_store.model import IMPORT, ScopeStatus, Tier
+from hermes_memory_store.names import ScopeKey
+from hermes_memory_store.portable import Said, SaidFact, SaidScope
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation, notation_chars
+from hermes_memory_store.store import Store
+from hermes_memory_store.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.writing import standing_fact
+
+FULL_PCT = 95
+"""How full an import may make the hot tier, in percent: from there on the next write would cool facts again."""
+
+STANDING = frozenset({Tier.HOT, Tier.COLD, Tier.ARCHIVED})
+
+SAME = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE theme_id = ? AND tier IN ('hot', 'cold', 'archived', 'superseded', 'quarantined') AND type = ? AND target = ?
+      AND scope_id = ? AND content = ? AND (tier IN ('hot', 'cold', 'archived')) = ?
+    ORDER BY updated_at DESC
+"""
+
+
+class Outcome(Enum):
+    """What came of one fact of an import."""
+
+    CREATED = auto()
+    DEDUPLICATED = auto()
+    PURGED_HERE = auto()
+    NO_FACT = auto()
+
+
+class Restorer:
+    """Brings facts into one theme of a store."""
+
+    def __init__(self, store: Store, theme: str, scope: str | None) -> None:
+        policy = store.policies.for_theme(theme)
+        self.limit = policy.fact_chars
+        self._budget = policy.hot_chars
+        self._store = store
+        self._theme = theme
+        self._default_scope = scope
+        self._now_called: dict[bytes, bytes] = {}
+        self._unlinked: dict[bytes, bytes] = {}
+
+    def take(self, batch: Iterable[tuple[int, Said]]) -> list[tuple[Outcome, int, errors.StoreError | None]]:
+        """Bring in one batch in one transaction: what came of each line, by its number."""
+        outcomes: list[tuple[Outcome, int, errors.StoreError | None]] = []
+        with self._store.db.writing() as conn:
+            change = Mutation(conn, self._store.names, self._store.journal, IMPORT)
+            theme_id = self._store.names.theme_for_writing(conn, self._theme, change.now)
+            for number, said in batch:
+                try:
+                    outcomes.append((self._take(change, theme_id, said), number, None))
+                except errors.StoreError as error:
+                    outcomes.append((Outcome.NO_FACT, number, error))
+            change.record()
+        return outcomes
+
+    def link(self) -> None:
+        """Set the links that led to facts of later lines; those that lead nowhere are left out."""
+        with self._store.db.writing() as conn:
+            change = Mutation(conn, self._store.names, self._store.journal, IMPORT)
+            for uid, link in self._unlinked.items():
+                row, successor = change.fact_row(uid), change.fact_row(self._now_called.get(link, link))
+                if row is not None and successor is not None and row.tier == Tier.SUPERSEDED and successor.uid != uid:
+                    change.update_fact(row, "link", keep_time=True, superseded_by=successor.uid)
+            change.record()
+        self._unlinked.clear()
+
+    def _take(self, change: Mutation, theme_id: int, said: Said) -> Outcome:
+        if said is None:
+            return Outcome.NO_FACT
+        if isinstance(said, SaidScope):
+            self._take_scope(change, theme_id, said)
+            return Outcome.NO_FACT
+        return self._take_fact(change, theme_id, said)
+
+    def _take_scope(self, change: Mutation, theme_id: int, said: SaidScope) -> None:
+        """Open a scope that is not there, as it was; one that is there is not touched."""
+        key = self._store.names.scope_or_none(theme_id, said.label)
+        if key is not None and key.status != ScopeStatus.WITHDRAWN:
+            return
+        if key is None:
+            taken = change.conn.execute("SELECT 1 FROM scopes WHERE uid = ?", (said.uid,)).fetchone()
+            uid = None if taken else said.uid
+            key = change.insert_scope(theme_id, said.label, uid=uid, at=said.opened_at)
+        else:
+            key = change.scope_for_writing(theme_id, said.label)
+        if said.status is ScopeStatus.CLOSED:
+            closed_at = said.closed_at or change.now
+            change.update_scope(
+                key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=said.closed_by
+            )
+
+    def _take_fact(self, change: Mutation, theme_id: int, fact: SaidFact) -> Outcome:
+        there = change.fact_row(fact.uid)
+        if there is not None and there.theme_id == theme_id:
+            return Outcome.DEDUPLICATED
+        if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
+            return Outcome.PURGED_HERE
+        scope = change.scope_for_writing(theme_id, fact.scope or self._default_scope)
+        same = self._same(change, theme_id, scope, fact)
+        if same is not None:
+            self._now_called[fact.uid] = same.uid
+            return Outcome.DEDUPLICATED
+        # In another theme of this store the same uid names a fact of its own.
+        uid = fact.uid if there is None else change.new_uid()
+        if uid != fact.uid:
+            self._now_called[fact.uid] = uid
+        self._insert(change, theme_id, scope, fact, uid)
+        return Outcome.CREATED
+
+    def _same(self, change: Mutation, theme_id: int, scope: ScopeKey, fact: SaidFact) -> FactRow | None:
+        said = fact.said
+        args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING)
+        row = change.conn.execute(SAME, args).fetchone()
+        return FactRow(*row) if row else None
+
+    def _insert(self, change: Mutation, theme_id: int, scope: ScopeKey, fact: SaidFact, uid: bytes) -> None:
+        tier, link, pinned = fact.tier, None, fact.pinned and fact.tier in STANDING
+        if tier in STANDING:
+            standing = standing_fact(change, scope.id, fact.said.type, fact.said.target)
+            if standing is not None and standing.updated_at > fact.updated_at:
+                tier, link, pinned = Tier.SUPERSEDED, standing.uid, False
+            elif standing is not None:
+                change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
+        elif tier is Tier.SUPERSEDED and fact.superseded_by is not None:
+            successor = change.fact_row(self._now_called.get(fact.superseded_by, fact.superseded_by))
+            if successor is not None and successor.theme_id == theme_id:
+                link = successor.uid
+            else:
+                self._unlinked[uid] = fact.superseded_by
+        cooled_by = fact.cooled_by if tier is Tier.COLD else None
+        if tier is Tier.HOT and not self._has_room(change, theme_id, fact, pinned):
+            tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
+        row = change.insert_fact(
+            theme_id,
+            scope,
+            fact.said,
+            uid=uid,
+            tier=tier.value,
+            pinned=pinned,
+            by=fact.actor,
+            created_at=fact.created_at,
+            updated_at=fact.updated_at,
+            superseded_by=link,
+            cooled_by=cooled_by,
+        )
+        if fact.reads:
+            read_at = fact.updated_at if fact.read_at is None else fact.read_at
+            change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))
+
+    def _has_room(self, change: Mutation, theme_id: int, fact: SaidFact, pinned: bool) -> bool:
+        gauge = self._store.tiers.gauge_within(change.conn, theme_id)
+        chars = notation_chars(fact.said.target, fact.said.content)
+        if pinned:
+            return gauge.pinned + chars <= self._budget
+        return 100 * (gauge.used + chars) < FULL_PCT * self._budget
