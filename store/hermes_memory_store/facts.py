@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from hermes_memory_themes import Policies
 
 from hermes_memory_store import errors, notation, pages, text, uids
+from hermes_memory_store.bulk import Bulk, BulkResult, Line
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import (
@@ -31,31 +31,15 @@ from hermes_memory_store.model import (
     Uid,
     WriteResult,
 )
-from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
 from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.tiers import Tiers
-from hermes_memory_store.writing import Written, standing_fact, write_fact
+from hermes_memory_store.writing import standing_fact, write_fact
 
 MIN_PREFIX = 6
 """Characters of a uid that must be given, as in git."""
-
-BATCH = 500
-"""Facts one transaction of a bulk write holds: long enough to be fast, short enough that others get their turn."""
-
-ROOM_PCT = 85.0
-"""A bulk write fills the hot tier up to here; what comes after starts cold, and nothing that was hot is pushed out."""
-
-
-@dataclass(slots=True)
-class BulkResult:
-    """What a bulk write did: counts, and the index and error of every line that was refused."""
-
-    created: int = 0
-    deduplicated: int = 0
-    errors: list[tuple[int, errors.StoreError]] = field(default_factory=list)
-
 
 class Facts:
     """Reads and writes single facts, and pages of them."""
@@ -69,6 +53,7 @@ class Facts:
         self._policies = policies
         self._tiers = tiers
         self._sessions = sessions
+        self._bulk = Bulk(db, names, journal, policies, tiers)
 
     def write(
         self,
@@ -122,7 +107,7 @@ class Facts:
     def write_many(
         self,
         theme: str,
-        lines: Sequence[tuple[str | Notation, str | None]],
+        lines: Sequence[Line],
         *,
         actor: Actor,
         progress: Callable[[int], None] | None = None,
@@ -135,12 +120,7 @@ class Facts:
         :param lines: pairs of notation and scope label
         :param progress: called with the number of lines done so far after every batch
         """
-        result = BulkResult()
-        for start in range(0, len(lines), BATCH):
-            self._write_batch(theme, lines[start : start + BATCH], start, actor, result)
-            if progress is not None:
-                progress(min(start + BATCH, len(lines)))
-        return result
+        return self._bulk.write(theme, lines, actor=actor, progress=progress)
 
     def get(self, uid: str, *, theme: str | None = None) -> Fact:
         """The fact a uid, or a unique prefix of at least six characters, names. With `theme`, only within it.
@@ -292,45 +272,6 @@ class Facts:
     def _stored(self, conn: object, wanted: Sequence[bytes]) -> builtins.list[tuple[object, ...]]:
         rows = (self._db.row(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)) for uid in wanted)
         return [row for row in rows if row is not None]
-
-    def _write_batch(
-        self,
-        theme: str,
-        lines: Sequence[tuple[str | Notation, str | None]],
-        start: int,
-        actor: Actor,
-        result: BulkResult,
-    ) -> None:
-        limit = self._policies.for_theme(theme).fact_chars
-        refused: builtins.list[tuple[int, errors.StoreError]] = []
-        written: builtins.list[Written] = []
-        with self._db.writing() as conn:
-            change = Mutation(conn, self._names, self._journal, actor)
-            theme_id = self._names.theme_for_writing(conn, theme, change.now)
-            gauge = self._tiers.gauge_within(conn, theme_id)
-            room = int(gauge.budget * ROOM_PCT / 100) - gauge.used
-            scopes: dict[str | None, ScopeKey] = {}
-            for index, (line, label) in enumerate(lines, start):
-                try:
-                    said = line if isinstance(line, Notation) else notation.parse(line, limit=limit)
-                    scope = scopes.get(label)
-                    if scope is None:
-                        clean = UNSCOPED if label is None else checked_label(label)
-                        scope = scopes[label] = change.scope_for_writing(theme_id, clean)
-                except errors.StoreError as error:
-                    refused.append((index, error))
-                    continue
-                tier = Tier.HOT if room >= len(said.target) + len(said.content) + 5 else Tier.COLD
-                one = write_fact(change, theme_id, scope, said, tier=tier)
-                if one.closed or scope.status != "open":
-                    scopes.clear()
-                if one.row.tier == Tier.HOT:
-                    room -= one.row.chars
-                written.append(one)
-            change.record()
-        result.errors += refused
-        result.created += sum(one.created for one in written)
-        result.deduplicated += sum(not one.created for one in written)
 
     def _found(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
         return [self._find(name, theme).uid for name in names]

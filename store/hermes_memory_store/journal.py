@@ -28,6 +28,8 @@ COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before,
 
 HEAD = "SELECT seq, at, hash FROM journal ORDER BY seq DESC LIMIT 1"
 
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -69,10 +71,11 @@ class Journal:
         seq, _, link = conn.execute(HEAD).fetchone() or (0, 0, FIRST_HASH)
         change = seq + 1
         rows = []
-        for entry in entries:
+        noise = os.urandom(8 * len(entries))
+        for n, entry in enumerate(entries):
             seq += 1
             who = entry.actor or actor
-            before, after, salt = dumped(entry.before), dumped(entry.after), os.urandom(8)
+            before, after, salt = dumped(entry.before), dumped(entry.after), noise[8 * n : 8 * n + 8]
             theme = self._names.theme_name(entry.theme_id)
             facts = header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes)
             link = chained(link, facts, digest(salt, before, after))
@@ -182,7 +185,7 @@ def redact(conn: sqlite3.Connection, uid: bytes) -> None:
 
 def dumped(columns: dict[str, Any] | None) -> str | None:
     """Columns as compact JSON, the same text for the same content."""
-    return None if columns is None else json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+    return None if columns is None else _encoder.encode(columns)
 
 
 def header(

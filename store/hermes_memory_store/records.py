@@ -8,6 +8,7 @@ here, so that undo and replay write through the same door as everything else.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hermes_memory_store import fulltext, tokens, uids
@@ -28,10 +29,16 @@ FACTS_WITH_READS = (
     " JOIN scopes s ON s.id = f.scope_id LEFT JOIN reads r ON r.fact_id = f.id"
 )
 
-INSERT_FACT = (
+INSERT_FACTS = (
     "INSERT INTO facts (id, uid, theme_id, scope_id, type, target, content, tier, pinned, chars, tokens,"
-    " actor_id, created_at, updated_at, superseded_by, cooled_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " actor_id, created_at, updated_at, superseded_by, cooled_by) VALUES "
 )
+
+FACT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+ROWS_AT_ONCE = 500
+"""Rows of one insert. A statement that fires triggers saves every page it touches before it runs, so 500 rows in one
+statement cost a third of 500 statements."""
 
 
 class FactRow(NamedTuple):
@@ -129,10 +136,33 @@ class Mutation:
             superseded_by=given.get("superseded_by"),
             cooled_by=given.get("cooled_by"),
         )
-        self.conn.execute(INSERT_FACT, row)
-        fulltext.index(self.conn, row.id, row.target, row.content)
+        self.conn.execute(INSERT_FACTS + FACT_VALUES, row)
+        fulltext.index(
+            self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
+        )
         self.entries.append(Entry(op, "fact", row.uid, theme_id, None, self._portable(row, scope.label)))
         return row
+
+    def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier]]) -> None:
+        """New facts of one theme, many at once: those that the caller knows to meet no other."""
+        last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
+        first = (theme_id << THEME_SHIFT) + last + 1
+        by = self.names.actor(self.conn, self.actor)
+        made = uids.new_uids(self.now, len(facts))
+        rows = []
+        for key, ((said, scope, tier), uid) in enumerate(zip(facts, made, strict=True), first):
+            line = f"{said.type.value}[{said.target}]: {said.content}"
+            rows.append(
+                (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
+                + (tokens.estimate(line), by, self.now, self.now, None, None)
+            )
+            after = {"scope": scope.label or None, "type": said.type.value, "target": said.target, "content": said.content}
+            self.entries.append(Entry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value}))
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[start : start + ROWS_AT_ONCE]
+            values = ", ".join([FACT_VALUES] * len(some))
+            self.conn.execute(INSERT_FACTS + values, [column for row in some for column in row])
+        fulltext.index_many(self.conn, ((row[0], row[5], row[6], row[3], row[7], row[4]) for row in rows))
 
     def update_fact(self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any) -> FactRow:
         """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by); the row as it stands then."""
@@ -153,8 +183,7 @@ class Mutation:
             said = Notation(FactType(row.type), row.target, changed["content"])
             changed["chars"] = notation_chars(row.target, said.content)
             changed["tokens"] = tokens.estimate(str(said))
-            fulltext.unindex(self.conn, row.id, row.target, row.content)
-            fulltext.index(self.conn, row.id, row.target, said.content)
+            fulltext.reindex(self.conn, row.id, row.target, row.content, said.content)
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self.conn.execute(f"UPDATE facts SET {assignments} WHERE id = ?", (*changed.values(), row.id))
         self.entries.append(Entry(op, "fact", row.uid, row.theme_id, before, after, by))

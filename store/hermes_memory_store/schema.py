@@ -198,11 +198,6 @@ FIRST_SCHEMA = (
     """,
     "CREATE VIRTUAL TABLE facts_words USING fts5vocab (facts_text, instance)",
     f"""
-    CREATE TRIGGER facts_faceted AFTER INSERT ON facts BEGIN
-      INSERT INTO facts_text (rowid, target, content, facets) VALUES (new.id, '', '', {facets("new")});
-    END
-    """,
-    f"""
     CREATE TRIGGER facts_refaceted AFTER UPDATE OF scope_id, tier, type ON facts
     WHEN old.scope_id <> new.scope_id OR old.tier <> new.tier OR old.type <> new.type BEGIN
       INSERT INTO facts_text (facts_text, rowid, target, content, facets)

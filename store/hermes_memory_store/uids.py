@@ -13,17 +13,26 @@ _last = 0
 
 
 def new_uid(millis: int) -> bytes:
-    """A fresh UUIDv7 of 16 bytes for that moment; later ones of one process sort later, even within a millisecond.
+    """A fresh UUIDv7 of 16 bytes for that moment; later ones of one process sort later, even within a millisecond."""
+    return new_uids(millis, 1)[0]
+
+
+def new_uids(millis: int, count: int) -> list[bytes]:
+    """Several fresh UUIDv7 in ascending order.
 
     The 12 bits after the timestamp count up from the last one, as method 1 of RFC 9562 section 6.2 allows.
     """
     global _last
     with _lock:
-        stamp = max(millis << 12, _last + 1)
-        _last = stamp
-    head = ((stamp >> 12) << 16) | 0x7000 | (stamp & 0xFFF)
-    tail = (int.from_bytes(os.urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
-    return head.to_bytes(8, "big") + tail.to_bytes(8, "big")
+        first = max(millis << 12, _last + 1)
+        _last = first + count - 1
+    noise = os.urandom(8 * count)
+    made = []
+    for n, stamp in enumerate(range(first, first + count)):
+        head = ((stamp >> 12) << 16) | 0x7000 | (stamp & 0xFFF)
+        tail = (int.from_bytes(noise[8 * n : 8 * n + 8], "big") & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
+        made.append(((head << 64) | tail).to_bytes(16, "big"))
+    return made
 
 
 def to_text(uid: bytes) -> Uid:

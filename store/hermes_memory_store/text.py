@@ -1,0 +1,62 @@
+"""Text that may be kept, and text that may be shown: no character that hides, reorders or controls."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hermes_memory_store import errors
+
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that reorder what a person sees (Unicode TR9; the 'Trojan Source' characters)."""
+
+INVISIBLE = frozenset("\u00ad\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\ufff9\ufffa\ufffb") | frozenset(
+    map(chr, range(0xE0000, 0xE0080))
+)
+"""Characters without a shape, among them the tags that can hide whole sentences. Joiners stay: scripts and emoji need them."""
+
+BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+"""White space that ends lines or columns: folded into one space, never refused."""
+
+UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Cn", "Co"})
+
+
+def check(text: str, what: str) -> str:
+    """The text in composed form (NFC), if it holds no character that a person could not see for what it is.
+
+    :param what: how the error names it, such as "the content"
+    :raises UnsafeText: names the first such character and where it stands
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    for place, character in enumerate(text):
+        if is_unsafe(character):
+            raise errors.UnsafeText(
+                f"{what} holds {described(character)} at character {place + 1}; remove it and write again", text
+            )
+    return unicodedata.normalize("NFC", text)
+
+
+def is_unsafe(character: str) -> bool:
+    """Whether a character hides, reorders or controls."""
+    if character in BREAKS:
+        return False
+    return (
+        character in BIDI
+        or character in INVISIBLE
+        or (not character.isprintable() and unicodedata.category(character) in UNSAFE_CATEGORIES)
+    )
+
+
+def described(character: str) -> str:
+    """A character by its code and name: `U+202E RIGHT-TO-LEFT OVERRIDE`."""
+    fallback = "a lone surrogate" if "\ud800" <= character <= "\udfff" else "a control character"
+    return f"U+{ord(character):04X} {unicodedata.name(character, fallback)}"
+
+
+def printable(text: str) -> str:
+    """Any text as a terminal may show it: unsafe characters and line ends as visible escapes."""
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(
+        f"\\u{{{ord(character):x}}}" if is_unsafe(character) or character in BREAKS else character for character in text
+    )
