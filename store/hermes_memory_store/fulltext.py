@@ -43,13 +43,16 @@ def index_many(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, in
 
 def reindex(conn: sqlite3.Connection, fact_id: int, target: str, before: str, after: str) -> None:
     """A fact's content was edited."""
-    unindex(conn, fact_id, target, before)
+    conn.execute(UNINDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(before))))
     conn.execute(INDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(after)), ""))
 
 
 def unindex(conn: sqlite3.Connection, fact_id: int, target: str, content: str) -> None:
     """Take a fact's words out of the index. Target and content must be the ones that were indexed."""
     conn.execute(UNINDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(content))))
+    # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
+    # deleted than inserted for corrupt.
+    conn.execute(INDEX, (fact_id, "", "", ""))
 
 
 def rebuild(conn: sqlite3.Connection) -> int:
