@@ -115,7 +115,7 @@ def pour(source: Path, target: Path, *, unchanged: Callable[[], bool], lock_time
     deadline = time.monotonic() + lock_timeout_s
     asked = False
 
-    def step(status: int, remaining: int, total: int) -> None:
+    def step_of_pour(status: int, remaining: int, total: int) -> None:
         nonlocal asked
         if status & 0xFF in BUSY:
             if time.monotonic() > deadline:
@@ -128,7 +128,7 @@ def pour(source: Path, target: Path, *, unchanged: Callable[[], bool], lock_time
                 raise SourceChanged
 
     with connected(source) as reading, connected(target, "rw") as writing:
-        reading.backup(writing, pages=STEP_PAGES, progress=step, sleep=0.01)
+        reading.backup(writing, pages=STEP_PAGES, progress=step_of_pour, sleep=0.01)
 
 
 def keep_exclusively(made: Path, target: Path) -> None:

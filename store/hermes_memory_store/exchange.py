@@ -227,7 +227,7 @@ def restore(restorer: restoring.Restorer, batch: Iterable[tuple[int, portable.Sa
 
 
 def lines_of(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int, int]]:
-    """The lines of a file without their ends: number, text, bytes read so far and in all. Unreadable ones are reported."""
+    """The lines of a file: number, text without its end, bytes read so far and in all. Unreadable ones are reported."""
     total = file.stat().st_size
     number = done = 0
     with file.open("rb") as said:

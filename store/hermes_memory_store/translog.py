@@ -37,6 +37,12 @@ FACT_WORDS = frozenset({"scope", "content", "tier", "pinned", "superseded_by", "
 
 SCOPE_WORDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
+UNFIT = (
+    *(KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError),
+    *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
+)
+"""What a row that fits the chain but makes no sense ends in."""
+
 ENDED = frozenset({SessionStatus.CLOSED, SessionStatus.ORPHANED})
 
 ROWS = """
@@ -48,7 +54,8 @@ ROWS = """
 """
 
 BEGIN_SESSION = """
-    INSERT INTO sessions (uid, theme_id, name, client, status, started_at, heartbeat_at, heartbeat_ms, lease_ms, on_orphan)
+    INSERT INTO sessions (uid, theme_id, name, client, status, started_at, heartbeat_at, heartbeat_ms, lease_ms,
+      on_orphan)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
       client = excluded.client, status = excluded.status, heartbeat_at = excluded.heartbeat_at, ended_at = NULL
@@ -160,14 +167,7 @@ class Replayer:
             )
         try:
             self._apply(record)
-        except (
-            KeyError,
-            ValueError,
-            TypeError,
-            AttributeError,
-            sqlite3.IntegrityError,
-            sqlite3.ProgrammingError,
-        ) as error:
+        except UNFIT as error:
             raise errors.ImportFileError(
                 f"row {record.seq} of the log cannot be applied: {error}", record.seq
             ) from error
@@ -300,7 +300,7 @@ def from_line(line: str, number: int) -> Record:
             digest=None if words["digest"] is None else bytes.fromhex(words["digest"]),
             hash=bytes.fromhex(words["hash"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise errors.ImportFileError(
             f"line {number} is not a row of a transaction log: {line[:60]!r}", number
         ) from error
