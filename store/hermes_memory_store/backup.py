@@ -170,6 +170,8 @@ def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
     :param wanted: uids, as bytes or text
     :returns: whether the backup is now without them; False when it could not be reached or changed
     """
+    if path.name.endswith(UNFINISHED):
+        return unfinished(path)
     keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
     try:
         with copies.connected(path, "rw") as conn:
@@ -180,19 +182,19 @@ def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
             elif hermes_file.recognise(conn):
                 erased = hermes_file.erase(conn, keys)
             else:
-                return unfinished(path)
+                return False
             if erased:
                 # Free pages keep what was deleted from them until the file is written anew.
                 conn.execute("VACUUM")
         copies.sync(path)
     except (errors.FileError, OSError):
-        return unfinished(path)
+        return False
     return True
 
 
 def unfinished(path: Path) -> bool:
-    """Remove what an interrupted backup left; whether it was such a file and is gone."""
-    if not path.name.endswith(UNFINISHED) or in_use(path):
+    """Remove what an interrupted backup left; whether it is gone. One that is being made is left alone."""
+    if in_use(path):
         return False
     discard(path)
     return True
@@ -282,11 +284,9 @@ def in_the_making(target: Path) -> Iterator[Path]:
 def in_use(path: Path) -> bool:
     """Whether the process that is making this file still runs."""
     pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
-    if not pid.isdigit() or int(pid) == os.getpid():
-        return int(pid) == os.getpid() if pid.isdigit() else False
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
+    except (ValueError, OverflowError, ProcessLookupError):
         return False
     except PermissionError:
         return True

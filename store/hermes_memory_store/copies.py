@@ -41,21 +41,18 @@ class Marks:
     head: str | None
 
 
-def connect(path: Path, mode: str = "ro") -> sqlite3.Connection:
-    """A plain connection in autocommit, without the store's own rules. `mode` is `ro` or `rw`."""
-    with translating(path):
-        conn = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S
-        )
-    conn.execute("PRAGMA synchronous = FULL")
-    return conn
-
-
 @contextlib.contextmanager
 def connected(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
-    """A plain connection that is closed again, with SQLite's errors in our words."""
-    with contextlib.closing(connect(path, mode)) as conn, translating(path):
-        yield conn
+    """A plain connection in autocommit, without the store's own rules, with SQLite's errors in our words.
+
+    :param mode: `ro` or `rw`; neither creates a file
+    """
+    with translating(path):
+        address = f"{path.absolute().as_uri()}?mode={mode}"
+        conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
+        with contextlib.closing(conn):
+            conn.execute("PRAGMA synchronous = FULL")
+            yield conn
 
 
 def marks(conn: sqlite3.Connection) -> Marks:
@@ -81,7 +78,7 @@ def copy(source: Path, target: Path, *, progress: Progress | None = None) -> Mar
     with connected(source) as reading:
         reading.execute("BEGIN")
         expected = marks(reading)
-        with contextlib.closing(connect(target, "rw")) as writing, translating(target):
+        with connected(target, "rw") as writing:
             reading.backup(writing, pages=2048, progress=None if progress is None else reporting(progress), sleep=0.01)
             writing.execute("PRAGMA journal_mode = DELETE")
             verify(writing, target, expected)

@@ -395,6 +395,8 @@ class PurgePlan:
     scope: str | None
     by_tier: dict[Tier, int]
     samples: list[Fact] = field(default_factory=list)
+    unreached: tuple[str, ...] = ()
+    """Backups that still hold what was erased, since they could not be opened or changed."""
 
     @property
     def total(self) -> int:

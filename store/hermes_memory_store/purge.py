@@ -6,6 +6,7 @@ Archive is the reversible act. A purge leaves a tombstone for each fact: that so
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, fulltext, journal
@@ -70,9 +71,10 @@ class Purge:
                 f"SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f WHERE {where}", args
             ).fetchall()
             self._erase(conn, rows, actor)
-        if rows:
-            self._scrub()
-        return plan
+        if not rows:
+            return plan
+        self._scrub()
+        return replace(plan, unreached=self._erase_from_backups([row[1] for row in rows]))
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
         """Erase single facts by uid; how many there were."""
@@ -109,6 +111,12 @@ class Purge:
                 conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
             self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._db.conn.execute("PRAGMA secure_delete = OFF")
+
+    def _erase_from_backups(self, wanted: list[bytes]) -> tuple[str, ...]:
+        from hermes_memory_store import backup
+
+        copies = backup.known_backups(self._db.path)
+        return tuple(str(copy) for copy in copies if not backup.purge_from(copy, wanted))
 
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None

@@ -1,1 +1,7 @@
-"""Placeholder."""
+"""The inspector: a Textual app and a command line for the person who owns the memory.
+
+May import the bridge, the store and the themes; nobody imports it. It holds no SQL: everything it does is a public function
+of the store that a script could call. Read `cli/__init__.py` for the commands and `app.py` for the screen.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,108 @@
+"""MEMORY_SPEC notation and the text it may hold."""
+
+from __future__ import annotations
+
+import pytest
+from hermes_memory_store import abbreviations, errors, notation, text, tokens
+from hermes_memory_store.model import FactType, Notation
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+SAFE = st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn", "Co", "Cf", "Zl", "Zp"))).map(
+    lambda said: " ".join(said.split())
+)
+
+
+@pytest.mark.parametrize("symbol", [kind.value for kind in FactType])
+def test_every_type_is_read_back_as_it_was_written(symbol: str) -> None:
+    assert str(notation.parse(f"{symbol}[db.id]: UUID mndtry")) == f"{symbol}[db.id]: UUID mndtry"
+
+
+def test_white_space_is_folded_and_nothing_else_is_changed() -> None:
+    said = notation.parse("  C [ db.id ]:\tUUID\n  mndtry  ")
+    assert said == Notation(FactType.CONSTRAINT, "db.id", "UUID mndtry")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "D", "D[x]", "D[x] y", "X[x]: y", "D[]: y", "D[ ]: y", "D[x]:", "D[x]:   ", "D[a]b]: y", "d[x]: y", "D[" + "t" * 129 + "]: y"],
+)  # fmt: skip
+def test_what_is_no_notation_is_refused(line: str) -> None:
+    with pytest.raises(errors.NotationError):
+        notation.parse(line)
+
+
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\x00", "U+0000"), ("\x1b", "U+001B"), ("\u202e", "RIGHT-TO-LEFT OVERRIDE"), ("\u2066", "LEFT-TO-RIGHT ISOLATE"),
+        ("\ud800", "surrogate"), ("\u200b", "ZERO WIDTH SPACE"), ("\U000e0041", "TAG LATIN"), ("\x7f", "U+007F"),
+    ],
+)  # fmt: skip
+def test_hidden_characters_are_refused_by_name(character: str, name: str) -> None:
+    with pytest.raises(errors.UnsafeText, match=name.replace("+", r"\+")):
+        notation.parse(f"D[x]: before{character}after")
+
+
+def test_ten_megabytes_are_refused_without_being_read() -> None:
+    with pytest.raises(errors.ContentTooLong, match="10000006"):
+        notation.parse("D[x]: " + "a" * 10_000_000)
+
+
+@given(st.text())
+@example("D[x]: \ud800")
+def test_any_text_is_read_or_refused_with_an_error_of_ours(line: str) -> None:
+    try:
+        said = notation.parse(line)
+    except errors.StoreError as error:
+        assert error.message
+    else:
+        assert notation.parse(str(said)) == said
+
+
+@given(SAFE.filter(bool), st.integers(10, 60))
+def test_splitting_loses_nothing(content: str, limit: int) -> None:
+    try:
+        whole = notation.parse(f"V[notes]: {content}", limit=10**6)
+    except errors.StoreError:
+        return
+    parts = notation.split(whole, limit)
+    assert all(len(part.content) <= limit for part in parts)
+    assert "".join(part.content for part in parts).replace(" ", "") == whole.content.replace(" ", "")
+
+
+@given(st.text())
+def test_printable_text_holds_nothing_a_terminal_would_obey(said: str) -> None:
+    assert not any(text.is_unsafe(character) or character in text.BREAKS for character in text.printable(said))
+
+
+@pytest.mark.parametrize(("short", "long"), [("auth", "authentication"), ("cfg", "config"), ("nvr", "never")])
+def test_abbreviations_work_both_ways(short: str, long: str) -> None:
+    assert long in abbreviations.expand(short)
+    assert short in abbreviations.expand(long)
+    assert abbreviations.fold(f"{long} X") == abbreviations.fold(f"{short} x.")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "sudo apt upgrade --with-new-pkgs && reboot",
+        "Host database.example.com, path /srv/user/config.yml",
+        'User says: "never use the database"',
+        "flag `--config` and env var DATABASE_URL",
+        "ne jamais supprimer les données",
+        "see https://example.com/user/config",
+    ],
+)
+def test_abbreviating_leaves_code_names_and_quotes_alone(kept: str) -> None:
+    assert abbreviations.abbreviate(kept) == kept
+
+
+def test_abbreviating_shortens_prose_and_keeps_a_never_a_never() -> None:
+    short = abbreviations.abbreviate("the database configuration is mandatory, never temporary")
+    assert short == "the db cfg is mndtry, nvr tmp"
+    assert abbreviations.fold(short) == abbreviations.fold("the database configuration is mandatory, never temporary")
+
+
+def test_the_estimate_counts_an_empty_text_as_nothing() -> None:
+    assert tokens.estimate("") == 0

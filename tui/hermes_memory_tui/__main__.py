@@ -1,0 +1,16 @@
+"""`hermes-memory-tui`: without a command the inspector, with one the command line."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the console script. Exit codes: 0, 1 (error), 2 (usage), 130 (interrupted)."""
+    from hermes_memory_tui.cli.running import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

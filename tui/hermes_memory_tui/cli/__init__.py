@@ -1,0 +1,95 @@
+"""The command line. One file per kind of command; each is imported only when it is called.
+
+`hermes-memory-tui --help` lists the commands, `docs/cli.md` documents every key of their JSON.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from hermes_memory_tui import __version__
+from hermes_memory_tui.cli.options import Settings, common
+
+COMMANDS = {
+    "write": "writing",
+    "edit": "writing",
+    "pin": "writing",
+    "unpin": "writing",
+    "archive": "writing",
+    "restore": "writing",
+    "undo": "undoing",
+    "redo": "undoing",
+    "search": "reading",
+    "facts": "reading",
+    "fact": "reading",
+    "history": "reading",
+    "status": "reading",
+    "themes": "reading",
+    "scopes": "scopes",
+    "scope": "scopes",
+    "sessions": "sessions",
+    "purge": "purging",
+    "export": "exchange",
+    "import": "exchange",
+    "log": "log",
+    "replay": "log",
+    "at": "past",
+    "backup": "care",
+    "doctor": "care",
+    "upgrade": "care",
+    "optimize": "optimize",
+    "completion": "completion",
+}
+"""Command → the module of this package that holds it, in the order the help shows."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        loaded = importlib.import_module(f"hermes_memory_tui.cli.{module}")
+        command = getattr(loaded, f"{cmd_name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=2)
+            if near:
+                error.message += " Did you mean " + " or ".join(repr(name) for name in near) + "?"
+            raise
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="hermes-memory-tui")
+@click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
+@common
+@click.pass_context
+def cli(ctx: click.Context, read_only: bool) -> None:
+    """What LLM agents must not forget: browse, search, edit, undo and purge their memory.
+
+    Without a command the inspector opens.
+    """
+    if ctx.invoked_subcommand is None:
+        from hermes_memory_tui.app import run_inspector
+
+        settings = ctx.ensure_object(Settings)
+        ctx.exit(run_inspector(settings.path(), settings.resolved_theme(), read_only=read_only))

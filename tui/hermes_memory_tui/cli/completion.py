@@ -1,0 +1,20 @@
+"""`completion`: the script that makes a shell complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from hermes_memory_tui.cli.options import common
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@common
+def completion_command(shell: str) -> None:
+    """Print the completion script, e.g. eval "$(hermes-memory-tui completion bash)"."""
+    from hermes_memory_tui.cli import cli
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(cli, {}, "hermes-memory-tui", "_HERMES_MEMORY_TUI_COMPLETE").source())

@@ -1,0 +1,54 @@
+"""`optimize`: relieve the host's own MEMORY.md and USER.md."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.relief import FileReport, optimize
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.options import Settings, common, pass_settings
+from hermes_memory_tui.cli.output import document
+
+
+@click.command("optimize")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
+@click.option("--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage.")
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Profile folder. [default: $HERMES_HOME, ~/.hermes]")
+@common
+@pass_settings
+def optimize_command(settings: Settings, dry_run: bool, threshold: float, home: Path | None) -> None:
+    """Make room in MEMORY.md and USER.md: abbreviate, move facts to the store, drop what it already holds."""
+    place = home or Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
+    with settings.store(writing=not dry_run) as store:
+        report = optimize(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
+    if settings.as_json:
+        both = {"memory": file_json(report.memory), "user": file_json(report.user)}
+        document(both | {"dry_run": dry_run, "acted": report.acted})
+        return
+    for name, file in (("MEMORY", report.memory), ("USER", report.user)):
+        click.echo(f"{name}  {file.before_pct:.1f}% → {file.after_pct:.1f}%  ({file.migrated} facts moved)")
+        for kept in file.kept:
+            click.echo(f"  kept: {printable(str(kept))}")
+        if file.why:
+            click.echo(f"  {file.why}")
+        for line in file.diff.splitlines():
+            click.echo(f"  {printable(line)}")
+
+
+def file_json(file: FileReport) -> dict[str, Any]:
+    """One file in the words of the contract; `before` and `after` in percent of the host's limit."""
+    return {
+        "before": round(file.before_pct, 1),
+        "after": round(file.after_pct, 1),
+        "diff": file.diff,
+        "migrated": file.migrated,
+        "abbreviated": file.abbreviated,
+        "removed": file.removed,
+        "kept": [str(kept) for kept in file.kept],
+        "why": file.why,
+        "backup": None if file.copy is None else str(file.copy),
+    }

@@ -1,0 +1,71 @@
+"""`purge`: erase for good, after saying exactly what."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import duration
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import PurgePlan, Tier
+from hermes_memory_tui.cli.options import Settings, common, pass_settings
+from hermes_memory_tui.cli.output import document, fact_line
+
+TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
+
+
+@click.command("purge")
+@click.option("--scope", metavar="LABEL", help="This scope; all its tiers unless --tier says otherwise.")
+@click.option("--older-than", metavar="AGE", help="Only what was last changed longer ago, e.g. 30d.")
+@click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be erased.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common
+@pass_settings
+def purge_command(
+    settings: Settings, scope: str | None, older_than: str | None, tiers: tuple[str, ...], dry_run: bool, yes: bool
+) -> None:
+    """Erase facts for good, from the journal, the index and the backups too. Undo cannot bring them back.
+
+    Without --scope and --tier: superseded and archived facts. To put facts away reversibly, use archive.
+    """
+    with settings.store(writing=True) as store:
+        theme = settings.reading_theme(store)
+        wanted: dict[str, Any] = {
+            "scope": scope,
+            "older_than_ms": None if older_than is None else duration(older_than),
+            "tiers": [Tier(tier) for tier in tiers] or None,
+        }
+        plan = PurgePlan(theme, scope, {})
+        if scope is not None or store.names.theme_or_none(theme) is not None:
+            plan = store.purge.preview(theme, **wanted)
+        if plan.total and not dry_run:
+            if not yes:
+                confirm(plan)
+            plan = store.purge.run(theme, **wanted)
+    if settings.as_json:
+        counts = {tier.value: plan.by_tier.get(tier, 0) for tier in Tier}
+        document({"purged": counts, "dry_run": dry_run, "total": plan.total, "unreached": list(plan.unreached)})
+        return
+    describe(plan, "would be erased" if dry_run else "erased")
+    for copy in plan.unreached:
+        click.echo(f"still holds them, could not be cleaned: {copy}")
+
+
+def confirm(plan: PurgePlan) -> None:
+    """Show what goes and ask. Without a terminal nobody can answer, so nothing is erased."""
+    if not sys.stdin.isatty():
+        raise ArgumentError(f"{plan.total} facts would be erased for good; say --yes to do it without being asked", plan.total)
+    describe(plan, "would be erased for good")
+    for fact in plan.samples:
+        click.echo(f"  {fact_line(fact)}")
+    click.confirm("Erase them?", abort=True)
+
+
+def describe(plan: PurgePlan, verb: str) -> None:
+    """The counts, tier by tier."""
+    place = f"scope {plan.scope!r} of theme {plan.theme!r}" if plan.scope else f"theme {plan.theme!r}"
+    counts = ", ".join(f"{number} {tier.value}" for tier, number in plan.by_tier.items() if number)
+    click.echo(f"{plan.total} facts of {place} {verb}" + (f": {counts}" if counts else ""))
