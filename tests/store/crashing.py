@@ -24,8 +24,7 @@ def audit(event, _):
         step()
 
 def profile(frame, event, _):
-    # Inside copying: SQLite reports every few pages.
-    if event == "call" and frame.f_code.co_name in ("step_of_backup", "step_of_pour"):
+    if event == "call" and frame.f_code.co_filename.endswith(("/copies.py", "/backup.py")):
         step()
 
 armed = False
@@ -41,7 +40,8 @@ sys.setprofile(profile)
 def killed_at(step: int, prepare: str, run: str) -> bool:
     """Run `prepare`, then `run` with a kill at its step number `step`; whether it got that far.
 
-    A step is a file opened, linked, renamed, removed or made private, a connection, or a slice of a copy.
+    A step is a file opened, linked, renamed, removed or made private, a connection, or a function of `copies.py` or
+    `backup.py` called (one of them at every few pages that are poured).
     """
     code = HARNESS + prepare + ARM + run
     done = subprocess.run([sys.executable, "-c", code, str(step)], capture_output=True, text=True, timeout=120, check=False)
