@@ -1,0 +1,211 @@
+"""MEMORY.md and USER.md as a hermes-agent host reads, locks, limits and replaces them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hermes_memory_store import errors, memory_files
+from hermes_memory_store.memory_files import Kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+WRITER = """
+import fcntl, os, sys, tempfile
+from pathlib import Path
+path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(count):
+    with open(path.with_suffix(".md.lock"), "a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        raw = path.read_text(encoding="utf-8") if path.exists() else ""
+        entries = [entry.strip() for entry in raw.split("\\n§\\n") if entry.strip()] + [f"{who} {number}"]
+        handle, made = tempfile.mkstemp(dir=path.parent, prefix=".mem_", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write("\\n§\\n".join(entries))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(made, path)
+"""
+"""A host's `add`, line by line: reread under the lock, append, replace."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    return folder / "MEMORY.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("", []),
+        ("  \n\n", []),
+        ("one", ["one"]),
+        ("one\n§\ntwo\n", ["one", "two"]),
+        ("one\n§\n\n§\ntwo", ["one", "two"]),
+        ("two lines\nof one\n§\nnext", ["two lines\nof one", "next"]),
+        ("costs 5 § of law\n§\n§ 12 BGB", ["costs 5 § of law", "§ 12 BGB"]),
+        ("§\nkeep me\n§\nand me", ["§\nkeep me", "and me"]),
+        ("same\n§\nother\n§\nsame", ["same", "other"]),
+    ],
+)
+def test_entries_are_split_as_the_host_splits_them(text: str, entries: list[str]) -> None:
+    assert memory_files.parse(text) == entries
+
+
+@given(st.lists(st.text(alphabet="ab §\n", min_size=1).map(str.strip).filter(bool), unique=True))
+def test_what_was_parsed_is_parsed_the_same_after_writing_it(texts: list[str]) -> None:
+    entries = memory_files.parse(memory_files.join(texts))
+
+    assert memory_files.parse(memory_files.join(entries)) == entries
+
+
+def test_characters_are_counted_with_what_stands_between_entries() -> None:
+    assert memory_files.used(["abc", "é§"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("config", "memory", "user"),
+    [
+        ("", 2200, 1375),
+        ("memory:\n  memory_char_limit: 3000\n  user_char_limit: 2000\n", 3000, 2000),
+        ("memory:\n  provider: x # memory_char_limit: 9\n  user_char_limit: 2000 # more\n", 2200, 2000),
+        ("memory:\n    'memory_char_limit': \"3_000\"\n", 3000, 1375),
+        ("memory: {provider: x, memory_char_limit: 3000, user_char_limit: 10}\n", 3000, 10),
+        ("model:\n  memory_char_limit: 9\nmemory:\n  nested:\n    memory_char_limit: 8\n", 2200, 1375),
+        ("memory_char_limit: 9\nmemory:\n  x_memory_char_limit: 8\nother: 1\n", 2200, 1375),
+        ("memory:\n  memory_char_limit: lots\n  user_char_limit: 0\n", 2200, 1375),
+        ("memory:\n  memory_char_limit: -5\n  user_char_limit: 12.5\n", 2200, 1375),
+        ("memory:\n\n  # a comment\n  memory_char_limit: 3000\n\nother:\n  user_char_limit: 7\n", 3000, 1375),
+        ("\x00\xff: [", 2200, 1375),
+    ],
+)
+def test_limits_come_from_the_hosts_configuration(tmp_path: Path, config: str, memory: int, user: int) -> None:
+    (tmp_path / "config.yaml").write_bytes(config.encode("latin-1"))
+
+    limits = {file.kind: file.limit for file in memory_files.files(tmp_path)}
+
+    assert limits == {Kind.MEMORY: memory, Kind.USER: user}
+
+
+def test_pressure_of_a_profile_without_files_is_nil_and_creates_nothing(tmp_path: Path) -> None:
+    assert [(one.file.kind, one.pct, one.entries, one.tokens) for one in memory_files.pressure(tmp_path)] == [
+        (Kind.MEMORY, 0.0, 0, 0),
+        (Kind.USER, 0.0, 0, 0),
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_pressure_says_percent_entries_and_tokens(file: Path) -> None:
+    file.write_text("x" * 548 + "\n§\n" + "y" * 549, encoding="utf-8")
+
+    memory = memory_files.pressure(file.parent.parent)[0]
+
+    assert (memory.used, memory.pct, memory.entries) == (1100, 50.0, 2)
+    assert memory.tokens > 100
+
+
+def test_a_file_that_is_not_utf8_is_named_with_byte_and_line(file: Path) -> None:
+    file.write_bytes(b"fine\nnot \xff fine")
+
+    with pytest.raises(errors.ImportFileError, match=r"MEMORY\.md is not UTF-8: byte 0xff in line 2; nothing was touched"):
+        memory_files.read(file)
+
+
+def test_a_replaced_file_is_private_and_leaves_nothing_beside_it(file: Path) -> None:
+    file.write_text("before", encoding="utf-8")
+    file.chmod(0o644)
+
+    memory_files.replace(file, b"after", expected=b"before")
+
+    assert file.read_text(encoding="utf-8") == "after"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [path.name for path in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.md"
+    real.write_text("before", encoding="utf-8")
+    file.symlink_to(real)
+
+    memory_files.replace(file, b"after", expected=b"before")
+
+    assert file.is_symlink()
+    assert real.read_text(encoding="utf-8") == "after"
+
+
+def test_a_file_that_changed_without_a_lock_is_not_replaced(file: Path) -> None:
+    file.write_text("changed by an editor", encoding="utf-8")
+
+    with pytest.raises(errors.Conflict, match="changed by a program without a lock"):
+        memory_files.replace(file, b"after", expected=b"before")
+
+    assert [path.read_text(encoding="utf-8") for path in file.parent.iterdir()] == ["changed by an editor"]
+
+
+def test_a_lock_that_is_never_released_is_an_error_that_names_the_file(file: Path) -> None:
+    with open(file.with_suffix(".md.lock"), "a+") as host:
+        fcntl.flock(host, fcntl.LOCK_EX)
+
+        with (
+            pytest.raises(errors.StoreLocked, match=r"MEMORY\.md has been locked by another process for 0\.05 s"),
+            memory_files.locked(file, timeout_s=0.05),
+        ):
+            pass
+
+
+def test_the_lock_is_free_again_afterwards(file: Path) -> None:
+    with memory_files.locked(file):
+        pass
+
+    with open(file.with_suffix(".md.lock"), "a+") as host:
+        fcntl.flock(host, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(errors.FileError, match="MEMORY.md.lock cannot be written"), memory_files.locked(
+        tmp_path / "missing" / "MEMORY.md"
+    ):
+        pass
+
+
+def test_writers_that_hold_the_same_lock_lose_nothing_to_each_other(file: Path) -> None:
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(file), who, "40"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for who in ("one", "two")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    for number in range(40):
+        with memory_files.locked(file):
+            content = memory_files.read_bytes(file)
+            entries = [*memory_files.parse(memory_files.decoded(content, file)), f"three {number}"]
+            memory_files.replace(file, memory_files.join(entries).encode(), expected=content)
+    for writer in writers:
+        writer.communicate(timeout=30)
+        assert writer.returncode == 0
+
+    entries = memory_files.parse(memory_files.read(file))
+
+    assert sorted(entries) == sorted(f"{who} {number}" for who in ("one", "two", "three") for number in range(40))
+
+
+def test_home_is_the_hosts_own(tmp_path: Path) -> None:
+    assert memory_files.hermes_home({"HERMES_HOME": str(tmp_path)}) == tmp_path
+    assert memory_files.hermes_home({"HERMES_HOME": " "}) == Path.home() / ".hermes"
+    assert memory_files.hermes_home({}) == Path(os.path.expanduser("~")) / ".hermes"
