@@ -14,9 +14,8 @@ from typing import Any
 from hermes_memory_store import errors, notation, text, uids
 from hermes_memory_store.clock import iso
 from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.scopes import COOLED_BY_CLOSING, checked_label
+from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.store import Store
-from hermes_memory_store.tiers import COOLED_BY_PRESSURE
 
 FORMAT = "hermes-memory"
 VERSION = 1
@@ -24,7 +23,8 @@ VERSION = 1
 LATEST = 253_402_300_799_999
 """The last millisecond of the year 9999: later ones are mistakes, and cannot be shown."""
 
-COOLERS = frozenset({COOLED_BY_CLOSING, COOLED_BY_PRESSURE})
+MAX_NAME = 300
+"""Characters of an author that are kept."""
 
 WORDS = {kind.word: kind for kind in FactType}
 
@@ -212,7 +212,7 @@ class Reader:
             created_at=created_at,
             updated_at=self._time("updated_at") if "updated_at" in self._words else created_at,
             superseded_by=None if link is None else self._uid("superseded_by"),
-            cooled_by=cooled_by if cooled_by in COOLERS else None,
+            cooled_by=None if cooled_by is None else text.check(self._text("cooled_by"), "cooled_by")[:MAX_NAME],
             reads=self._count("reads"),
             read_at=None if self._words.get("read_at") is None else self._time("read_at"),
         )
@@ -247,7 +247,7 @@ class Reader:
 
     def _actor(self) -> Actor:
         said = text.check(self._text("actor"), "the actor") if self._words.get("actor") is not None else str(IMPORT)
-        kind, _, name = said[:300].partition(":")
+        kind, _, name = said[:MAX_NAME].partition(":")
         return Actor(kind or IMPORT.kind, name)
 
     def _wrong(self, name: str, wanted: str) -> errors.ImportFileError:

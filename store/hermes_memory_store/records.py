@@ -140,7 +140,10 @@ class Mutation:
         fulltext.index(
             self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
         )
-        self.entries.append(Entry(op, "fact", row.uid, theme_id, None, self._portable(row, scope.label)))
+        words = self._portable(row, scope.label)
+        if given.get("by", self.actor) != self.actor:
+            words["by"] = str(given["by"])
+        self.entries.append(Entry(op, "fact", row.uid, theme_id, None, words))
         return row
 
     def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier]]) -> None:

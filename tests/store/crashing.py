@@ -44,7 +44,9 @@ def killed_at(step: int, prepare: str, run: str) -> bool:
     `backup.py` called (one of them at every few pages that are poured).
     """
     code = HARNESS + prepare + ARM + run
-    done = subprocess.run([sys.executable, "-c", code, str(step)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(step)], capture_output=True, text=True, timeout=120, check=False
+    )
     if done.returncode == -signal.SIGKILL:
         return True
     assert done.returncode == 0, done.stderr

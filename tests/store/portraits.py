@@ -41,7 +41,9 @@ def portrait(store: Store) -> dict[str, list[Any]]:
         "tallies": store.db.rows(TALLIES),
         "gauges": store.db.rows(GAUGES),
         "tombstones": store.db.rows(TOMBSTONES),
-        "words": store.db.rows("SELECT term, doc, col, offset FROM temp.words WHERE col <> 'facets' ORDER BY 1, 2, 3, 4"),
+        "words": store.db.rows(
+            "SELECT term, doc, col, offset FROM temp.words WHERE col <> 'facets' ORDER BY 1, 2, 3, 4"
+        ),
         "journal": list(translog.lines(store)),
     }
 

@@ -26,7 +26,7 @@ STEP = st.tuples(
     ),
     st.integers(0, 5),
     st.integers(0, 3),
-    st.text("ab é日\"\\\u2028", max_size=6),
+    st.text('ab é日"\\\u2028', max_size=6),
 )
 
 
