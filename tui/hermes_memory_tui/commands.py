@@ -1,0 +1,36 @@
+"""The command palette: every action that has a key, and the looks; generated from the bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+
+class Commands(Provider):
+    """What can be done on the screen the palette was opened over."""
+
+    def _commands(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        seen = set()
+        for node, binding, enabled, tooltip in self.screen.active_bindings.values():
+            if not enabled or not binding.description or binding.id is None or binding.action in seen:
+                continue
+            seen.add(binding.action)
+            act = partial(self.app.run_action, binding.action, default_namespace=node)
+            key = self.app.get_key_display(binding)
+            yield f"{binding.description}  ({key})", tooltip or binding.description, act
+        for look in self.app.available_themes:
+            yield f"Look: {look}", "Change the colours of the app", partial(setattr, self.app, "theme", look)
+
+    async def discover(self) -> Hits:
+        for name, help_text, act in self._commands():
+            if not name.startswith("Look: "):
+                yield DiscoveryHit(name, act, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, help_text, act in self._commands():
+            score = max(matcher.match(name), 0.7 * matcher.match(help_text))
+            if score > 0:
+                yield Hit(score, matcher.highlight(name), act, help=help_text)

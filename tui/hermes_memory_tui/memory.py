@@ -1,0 +1,401 @@
+"""`Memory`: what the inspector knows of the store. Screens call it, widgets never do.
+
+Three connections keep the screen alive whatever other processes do: one reads for the screen and waits for nothing, one
+reads long listings for worker threads, one writes and may wait for a lock. Every method may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.model import (
+    Change,
+    Fact,
+    FactFilter,
+    Gauge,
+    Millis,
+    Notation,
+    Page,
+    Query,
+    Scope,
+    Session,
+    Sort,
+    Theme,
+    Tier,
+)
+from hermes_memory_store.query import parse_query
+from hermes_memory_store.store import Store
+
+from hermes_memory_tui import shown
+
+SCREEN_WAIT_S = 0.1
+"""How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
+
+FIRST_PAGE = 200
+"""Facts that are painted at once, while the whole listing is still being read."""
+
+MOST_FOUND = 1_000
+"""Facts a search by words lists, best first; nobody reads further down than that."""
+
+MOST_CHANGES = 300
+"""Changes that are followed one by one; when more came at once, everything is read anew."""
+
+
+RECENT = 20
+"""Newest journal rows among which the last change of a fact or a scope is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the fact table is to show: a place in the tree, and a search line."""
+
+    theme: str | None = None
+    scopes: frozenset[str | None] = frozenset()
+    line: str = ""
+    sort: Sort = Sort.UPDATED
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The keys of the facts of a view, in order."""
+
+    view: View
+    keys: array[int]
+    total: int
+    """How many there are; more than `keys` when the listing was cut off."""
+    ranked: bool
+    """Best first, because words were searched for."""
+    wanted: FactFilter
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything that is not a fact: whose memory, how full, who is connected."""
+
+    themes: list[Theme]
+    scopes: list[Scope]
+    sessions: list[Session]
+    newest: Change | None
+    """What happened last to a fact or a scope."""
+    seq: int
+    """The newest journal row this was read at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One fact with where it comes from."""
+
+    fact: Fact
+    history: list[Change]
+    chain: list[Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a write did: a sentence for the person, and the facts to look at."""
+
+    said: str
+    show: str | None = None
+    """Uid of the fact to put the cursor on."""
+
+
+class Interrupted(Exception):
+    """A listing was given up."""
+
+
+class Memory:
+    """One store as the inspector uses it."""
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
+        self._redo: list[int] = []
+        self.on_close: Callable[[], None] | None = None
+        """What is to be done when it is closed for good."""
+        self._connect()
+        self.shown_path = self.path
+        """The file as the person knows it."""
+
+    @classmethod
+    def open(cls, path: str | Path | None, *, read_only: bool = False) -> Memory:
+        """Open a store, creating it when there is none. :raises FileError: when it cannot be used as it is"""
+        return cls(lambda: Store.open(path, read_only=read_only))
+
+    def _connect(self) -> None:
+        self._store = self._open_store()
+        self.path = self._store.path
+        self.read_only = self._store.db.read_only
+        self._screen = self._store.reader()
+        self._screen.db.lock_timeout_s = SCREEN_WAIT_S
+        self._listings = self._store.reader()
+        self._identity = identity(self.path)
+        self._version = self._screen.data_version()
+
+    def close(self) -> None:
+        """Close all connections, for good."""
+        self._disconnect()
+        if self.on_close is not None:
+            self.on_close()
+
+    def _disconnect(self) -> None:
+        self.interrupt()
+        for store in (self._screen, self._listings, self._store):
+            store.close()
+
+    # What is there
+
+    def now(self) -> Millis:
+        """The present, by the store's clock."""
+        return self._store.clock()
+
+    def query(self, view: View) -> Query:
+        """The search line of a view, confined to its place. :raises QueryError:"""
+        query = parse_query(view.line, theme=view.theme, now=self.now())
+        return replace(query, filter=replace(query.filter, scopes=query.filter.scopes or view.scopes))
+
+    def first_page(self, view: View) -> Page:
+        """The facts at the top of a view without words, and how many there are."""
+        return self._screen.facts.page(self.query(view).filter, sort=view.sort, limit=FIRST_PAGE)
+
+    def listing(self, view: View) -> Listing:
+        """Every fact of a view. May take a second at a million facts: call it from a worker thread.
+
+        :raises Interrupted: when `interrupt` was called meanwhile
+        """
+        try:
+            return self._listing(view)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise Interrupted from error
+            raise
+
+    def interrupt(self) -> None:
+        """Give up a listing that is being read, because another one is wanted."""
+        self._listings.db.conn.interrupt()
+
+    def _listing(self, view: View) -> Listing:
+        query = self.query(view)
+        if query.has_text:
+            found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
+            keys = array("q", (fact.id for fact in found.facts))
+            return Listing(view, keys, max(found.total, len(keys)), True, query.filter)
+        keys = self._listings.facts.ids(query.filter, sort=view.sort)
+        return Listing(view, keys, len(keys), False, query.filter)
+
+    def facts(self, keys: Sequence[int]) -> list[Fact]:
+        """Facts by key, for drawing rows."""
+        return self._screen.facts.by_ids(keys)
+
+    def fact(self, uid: str) -> Fact:
+        """One fact as it stands now."""
+        return self._screen.facts.get(uid)
+
+    def detail(self, uid: str) -> Detail:
+        """One fact with its history and the facts it replaced."""
+        facts = self._screen.facts
+        return Detail(facts.get(uid), facts.history(uid), facts.chain(uid))
+
+    def overview(self) -> Overview:
+        """Themes, scopes and running sessions."""
+        screen = self._screen
+        sessions = [session for session in screen.sessions.list() if session.ended_at is None]
+        with screen.db.snapshot():
+            recent = screen.journal.changes(limit=RECENT, newest_first=True)
+            newest = next((change for change in recent if change.entity in ("fact", "scope")), None)
+            seq = recent[0].seq if recent else 0
+            return Overview(screen.themes(), screen.scopes.list(), sessions, newest, seq)
+
+    def gauge(self, theme: str) -> Gauge:
+        """How full a theme's hot tier is."""
+        return self._screen.tiers.gauge(theme)
+
+    def limit(self, theme: str) -> int:
+        """Characters a fact's content may have in a theme."""
+        return self._store.policies.for_theme(theme).fact_chars
+
+    def changes(self, since: int) -> list[Change]:
+        """Journal rows after `since`, oldest first, at most one more than `MOST_CHANGES`."""
+        return self._screen.journal.changes(since=since, limit=MOST_CHANGES + 1)
+
+    def last_seq(self) -> int:
+        """Sequence number of the newest journal row, as the listings see it."""
+        return self._listings.journal.last_seq()
+
+    def changed(self) -> bool:
+        """Whether anybody committed since the last call. Costs microseconds.
+
+        :raises StoreUnreadable: when the file is gone; a file that came back is opened again
+        """
+        found = identity(self.path)
+        if found is None:
+            raise errors.StoreUnreadable(f"{self.path} is gone; what you see is what was read last", self.path)
+        if found != self._identity:
+            self._disconnect()
+            self._connect()
+            return True
+        version = self._screen.data_version()
+        if version == self._version:
+            return False
+        self._version = version
+        return True
+
+    # What a person does
+
+    def add(self, theme: str, line: str, scope: str | None) -> Done:
+        """Write a new fact."""
+        with self._acting() as store:
+            result = store.facts.write(theme, line, scope=scope)
+        said = f"{shown.name(result.fact)} " + ("written" if result.created else "was there already")
+        if result.superseded:
+            said += f", replaces {plural(len(result.superseded), 'fact')}"
+        if result.closed:
+            said += f", closes {', '.join(result.closed)}"
+        return Done(said, result.fact.uid)
+
+    def edit(self, base: Fact, content: str) -> Done:
+        """Give a fact another content, provided it still says what the person saw when they began.
+
+        :raises FactConflict: when somebody changed it meanwhile
+        """
+        with self._acting() as store, store.db.writing():
+            stands = store.facts.get(base.uid)
+            if stands.content != base.content:
+                raise errors.FactConflict(
+                    f"{shown.name(base)} was changed by {shown.who(stands.actor)} meanwhile", base.uid
+                )
+            store.facts.edit(base.uid, content)
+        return Done(f"{shown.name(base)} edited", base.uid)
+
+    def archive(self, facts: Sequence[Fact]) -> Done:
+        """Put facts away."""
+        return self._each(facts, "archived", lambda store, uids: store.facts.archive(uids))
+
+    def restore(self, facts: Sequence[Fact]) -> Done:
+        """Bring facts back to the hot tier."""
+        return self._each(facts, "restored", lambda store, uids: store.facts.restore(uids))
+
+    def pin(self, facts: Sequence[Fact], pinned: bool) -> Done:
+        """Pin facts, or let them go."""
+        return self._each(facts, "pinned" if pinned else "unpinned", lambda store, uids: store.facts.pin(uids, pinned))
+
+    def close_scope(self, theme: str, label: str) -> Done:
+        """Close a scope; its hot facts cool."""
+        with self._acting() as store:
+            changed = store.scopes.close(theme, label)
+        return Done(f"scope {label} closed, {plural(len(changed.uids), 'fact')} cooled")
+
+    def reopen_scope(self, theme: str, label: str) -> Done:
+        """Open a scope again; what its closing cooled is warm again."""
+        with self._acting() as store:
+            changed = store.scopes.reopen(theme, label)
+        return Done(f"scope {label} reopened, {plural(len(changed.uids), 'fact')} warmed")
+
+    def undo(self) -> Done:
+        """Take back the newest change a person made that still holds. An agent's changes are left alone.
+
+        :raises NothingToUndo: UndoConflict
+        """
+        for change in self._store.journal.changes(newest_first=True, limit=MOST_CHANGES):
+            mine = change.actor.kind == "person" and change.undoes is None and change.entity in ("fact", "scope")
+            if mine and not self._store.undo.is_undone(change.change):
+                return self.undo_change(change)
+        raise errors.NothingToUndo("nothing of yours to undo")
+
+    def undo_change(self, change: Change) -> Done:
+        """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
+        undone = self._store.undo.change(change.change)
+        self._redo.append(undone.seqs[0])
+        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change))
+
+    def redo(self) -> Done:
+        """Do again what was undone last, provided nothing else was written here since."""
+        if not self._redo:
+            raise errors.NothingToUndo("nothing to redo")
+        row = self._store.journal.one(self._redo[-1])
+        redone = self._store.undo.change(row.seq)
+        self._redo.pop()
+        first = row if row.undoes is None else self._store.journal.one(row.undoes)
+        return Done(f"redone: {self._told(first, redone.uids)}", first_fact(first))
+
+    def newest_of(self, fact: Fact) -> Change:
+        """The newest change of a fact that still holds. :raises NothingToUndo:"""
+        for change in reversed(self._store.facts.history(fact.uid)):
+            if change.undoes is None and not self._store.undo.is_undone(change.change):
+                return change
+        raise errors.NothingToUndo(f"nothing left to undo on {shown.name(fact)}")
+
+    @contextmanager
+    def _acting(self) -> Iterator[Store]:
+        yield self._store
+        self._redo.clear()
+
+    def _each(self, facts: Sequence[Fact], done: str, act: Callable[[Store, list[str]], object]) -> Done:
+        uids = [fact.uid for fact in facts]
+        with self._acting() as store:
+            act(store, list(uids))
+        what = shown.name(facts[0]) if len(facts) == 1 else plural(len(facts), "fact")
+        return Done(f"{what} {done}")
+
+    def _told(self, change: Change, uids: Iterable[str]) -> str:
+        facts = [uid for uid in uids if uid != change.uid]
+        if change.entity == "scope":
+            label = (change.after or {}).get("label") or self._label(change.uid)
+            return f"{change.op} of scope {label}"
+        name = shown.name(self._store.facts.get(change.uid)) if self._is_there(change.uid) else self._named(change.uid)
+        more = f" and {plural(len(facts), 'more')}" if facts else ""
+        return f"{change.op} of {name}{more}"
+
+    def _is_there(self, uid: str) -> bool:
+        try:
+            self._store.facts.get(uid)
+        except errors.UnknownFact:
+            return False
+        return True
+
+    def _named(self, uid: str) -> str:
+        first = self._store.journal.changes(uid=uid, limit=1)[0].after or {}
+        return str(Notation(first.get("type", "?"), first.get("target", uid[:8]), "")).removesuffix(": ")
+
+    def _label(self, uid: str) -> str:
+        return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])
+
+
+def lets_through(wanted: FactFilter, fact: Fact) -> bool:
+    """Whether a filter lets a fact through, so that one change need not read a whole listing anew."""
+    target = None if wanted.target is None else wanted.target.casefold()
+    return (
+        (wanted.theme is None or fact.theme == wanted.theme)
+        and (not wanted.scopes or fact.scope in wanted.scopes)
+        and (not wanted.types or fact.type in wanted.types)
+        and fact.tier in (wanted.tiers or frozenset(Tier))
+        and (target is None or fact.target.casefold() == target or fact.target.casefold().startswith(f"{target}."))
+        and (wanted.before is None or fact.updated_at < wanted.before)
+        and (wanted.after is None or fact.updated_at >= wanted.after)
+        and (wanted.by is None or wanted.by in (fact.actor.kind, fact.actor.name))
+        and (wanted.pinned is None or fact.pinned == wanted.pinned)
+    )
+
+
+def first_fact(change: Change) -> str | None:
+    """The fact a change began with, if it was one."""
+    return change.uid if change.entity == "fact" else None
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at a path; None when there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 fact`, `3 facts`."""
+    return f"{shown.count(number)} {noun}" + ("" if number == 1 or noun == "more" else "s")

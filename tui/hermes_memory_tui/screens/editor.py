@@ -1,0 +1,258 @@
+"""Editors: type, see at once what the line would be, save with ctrl+s. Nothing that was typed is ever lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from hermes_memory_store import notation
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact
+from hermes_memory_store.text import printable
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static, TextArea
+
+from hermes_memory_tui import shown
+from hermes_memory_tui.widgets.fact_detail import marked_difference
+from hermes_memory_tui.widgets.key_line import KeyLine
+
+Save = Callable[["Editor"], None]
+
+
+class Editor(ModalScreen[str | None]):
+    """A text, what is to be said about it, and its keys. Dismissed with the draft when it was left unsaved, else None."""
+
+    CSS_PATH = "editor.tcss"
+    BINDING_GROUP_TITLE = "Editor"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", id="editor.save", tooltip="Save the fact", priority=True),
+        Binding("escape", "leave", "Leave", id="editor.leave", tooltip="Leave; what you typed is kept", priority=True),
+    ]
+    AUTO_FOCUS = "TextArea"
+
+    def __init__(self, limit: int, start: str, draft: str | None, save: Save) -> None:
+        """:param save: asked to write what stands here; it dismisses the editor, or calls `refuse` or `conflict`"""
+        super().__init__()
+        self._save = save
+        self.limit = limit
+        self.start = start
+        self.area = TextArea(draft or start, soft_wrap=True, show_line_numbers=False, id="editor-text", compact=True)
+        self._said = Static("", id="editor-said", markup=False)
+        self._refused = ""
+
+    @property
+    def draft_key(self) -> str:
+        """What an unsaved text is kept under."""
+        raise NotImplementedError
+
+    @property
+    def base(self) -> Fact | None:
+        """The fact being edited, as it was when editing began."""
+        return None
+
+    def line(self) -> str:
+        """The line of notation the text stands for."""
+        raise NotImplementedError
+
+    def head(self) -> ComposeResult:
+        """What stands above the text."""
+        yield from ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="editor"):
+            yield from self.head()
+            yield self.area
+            yield self._said
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.area.move_cursor(self.area.document.end)
+        self.check()
+
+    def on_text_area_changed(self) -> None:
+        self._refused = ""
+        self.check()
+
+    def check(self) -> bool:
+        """Say what the line would be, or what is wrong with it; whether it can be saved."""
+        try:
+            said = notation.parse(self.line(), limit=self.limit)
+        except StoreError as error:
+            self._say(Content.styled(printable(str(error)), "$error"))
+            return False
+        length = len(said.content)
+        parts = [
+            Content.assemble(
+                ("✓ ", "$success"),
+                (f"{said.type.word} ", "bold"),
+                ("about ", "$dim"),
+                (printable(said.target), "bold"),
+                ("  ", ""),
+                (f"{length} of {self.limit} characters", "$warning" if length > self.limit * 0.9 else "$dim"),
+            ),
+            *self.remarks(said.content),
+        ]
+        if self._refused:
+            parts.append(Content.styled(printable(self._refused), "$error"))
+        self._say(Content("\n").join(parts))
+        return True
+
+    def remarks(self, content: str) -> list[Content]:
+        """What else is to be said about the text."""
+        return []
+
+    def _say(self, content: Content) -> None:
+        self._said.update(content)
+
+    def refuse(self, why: str) -> None:
+        """The store did not take it; say why and keep everything."""
+        self._refused = f"Not saved: {why}"
+        self.check()
+
+    def conflict(self, theirs: Fact) -> None:
+        """Somebody else changed the fact meanwhile."""
+
+    def action_save(self) -> None:
+        if self.check():
+            self._save(self)
+
+    def action_leave(self) -> None:
+        changed = self.area.text.strip() != self.start.strip()
+        self.dismiss(self.area.text if changed else None)
+
+
+class FactEditor(Editor):
+    """Edits the content of a fact; type and target stay, and so does its uid."""
+
+    def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save) -> None:
+        super().__init__(limit, fact.content, draft, save)
+        self._base = fact
+        self._theirs: Fact | None = None
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "ctrl+t",
+            "take_theirs",
+            "Take theirs",
+            id="editor.theirs",
+            tooltip="Put the other text here instead of yours",
+        ),
+    ]
+
+    @property
+    def draft_key(self) -> str:
+        return self._base.uid
+
+    @property
+    def base(self) -> Fact | None:
+        return self._base
+
+    def line(self) -> str:
+        return f"{self._base.type.value}[{self._base.target}]: {self.area.text}"
+
+    def head(self) -> ComposeResult:
+        fact = self._base
+        yield Static(
+            Content.assemble(
+                (f"{fact.type.value}[{printable(fact.target)}]", "bold"),
+                (f"   {printable(fact.theme)} › {printable(fact.scope or 'no scope')}", "$dim"),
+                (f"   {shown.who(fact.actor)}", "$dim"),
+            ),
+            id="editor-head",
+        )
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#editor").border_title = f"edit fact {self._base.uid[-12:]}"
+
+    def remarks(self, content: str) -> list[Content]:
+        lines = []
+        if self._theirs is not None:
+            lines = [
+                Content.styled(
+                    f"{shown.who(self._theirs.actor)} changed it meanwhile: ctrl+s replaces theirs, ctrl+t takes it",
+                    "bold $warning",
+                ),
+                marked_difference(self._theirs.content, content, "their", "$warning"),
+                marked_difference(content, self._theirs.content, "yours", "$success"),
+            ]
+        elif content != self._base.content:
+            lines = [
+                marked_difference(self._base.content, content, "-", "$error"),
+                marked_difference(content, self._base.content, "+", "$success"),
+            ]
+        return lines
+
+    def conflict(self, theirs: Fact) -> None:
+        self._base = self._theirs = theirs
+        self._refused = ""
+        self.refresh_bindings()
+        self.check()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "take_theirs" or self._theirs is not None
+
+    def action_take_theirs(self) -> None:
+        if self._theirs is not None:
+            self.area.text = self.start = self._theirs.content
+            self._theirs = None
+            self.refresh_bindings()
+            self.check()
+
+
+class NewFactEditor(Editor):
+    """Writes a new fact: a line of notation, and the scope it belongs to."""
+
+    def __init__(self, theme: str, scope: str, limit: int, draft: str | None, save: Save) -> None:
+        super().__init__(limit, "", draft, save)
+        self.theme_name = theme
+        self._scope = Input(scope, placeholder="no scope", id="editor-scope", compact=True)
+
+    @property
+    def draft_key(self) -> str:
+        return "new"
+
+    @property
+    def scope(self) -> str | None:
+        """The label that was typed; None when there is none."""
+        return self._scope.value.strip() or None
+
+    def line(self) -> str:
+        return self.area.text
+
+    def head(self) -> ComposeResult:
+        yield Static(
+            Content.assemble(
+                ("C", "bold"),
+                ("onstraint ", "$dim"),
+                ("D", "bold"),
+                ("ecision ", "$dim"),
+                ("V", "bold"),
+                ("alue ", "$dim"),
+                ("?", "bold"),
+                (" unknown ", "$dim"),
+                ("✓", "bold"),
+                (" done ", "$dim"),
+                ("~", "bold"),
+                (" obsolete    ", "$dim"),
+                "C[db.id]: UUID mandatory",
+            ),
+            id="editor-head",
+        )
+        with Horizontal(id="editor-place"):
+            yield Static(Content.assemble(("scope  ", "$dim")))
+            yield self._scope
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#editor").border_title = f"new fact · {printable(self.theme_name)}"
+
+    def check(self) -> bool:
+        if not self.area.text.strip():
+            self._say(Content.styled("TYPE[target]: content", "$dim"))
+            return False
+        return super().check()

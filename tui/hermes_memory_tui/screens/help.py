@@ -1,0 +1,95 @@
+"""`HelpScreen`: every key, generated from the bindings of the panes it is opened over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+KEY_WIDTH = 12
+"""Cells of the keys before what they do."""
+
+GROUPS = {
+    "main": "Find",
+    "fact": "On the fact, or on all marked ones",
+    "facts": "Mark",
+    "scope": "On the scope",
+    "memory": "Undo",
+    "list": "Move",
+    "pane": "Panes",
+    "scopes": "Themes and scopes",
+    "search": "In the search line",
+    "editor": "In an editor",
+    "detail": "In the fact",
+    "app": "Anywhere",
+}
+"""Titles of the groups, by the first part of a binding's id, in the order they are shown."""
+
+OTHERS = "Others"
+
+
+class HelpScreen(ModalScreen[None]):
+    """Closes with any of the keys that leave a screen."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "dismiss", "Close", id="help.close", tooltip="Close the help"),
+        Binding("j,down", "scroll(1)", "Down", id="help.down", tooltip="Scroll down", show=False),
+        Binding("k,up", "scroll(-1)", "Up", id="help.up", tooltip="Scroll up", show=False),
+    ]
+
+    def __init__(self, owners: Iterable[DOMNode]) -> None:
+        super().__init__()
+        self._owners = list(owners)
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="help"):
+            yield Static(self._text(), id="help-text")
+
+    def on_mount(self) -> None:
+        self.query_one("#help").border_title = "keys"
+        self.query_one("#help").border_subtitle = "esc closes"
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one("#help").scroll_relative(y=lines, animate=False)
+
+    def _text(self) -> Content:
+        groups: dict[str, dict[str, Key]] = {title: {} for title in GROUPS.values()}
+        for owner in self._owners:
+            for binding in (one for several in owner._bindings.key_to_bindings.values() for one in several):
+                if binding.id is not None:
+                    title = GROUPS.get(binding.id.partition(".")[0], OTHERS)
+                    key = groups.setdefault(title, {}).setdefault(
+                        binding.id, Key(binding.tooltip or binding.description)
+                    )
+                    key.add(self.app.get_key_display(binding))
+        lines: list[Content] = []
+        for title, keys in groups.items():
+            if keys:
+                lines += [Content.styled(title, "bold $accent"), *(key.content for key in keys.values()), Content("")]
+        return Content("\n").join(lines[:-1])
+
+
+@dataclass
+class Key:
+    """One action with the keys that do it."""
+
+    says: str
+    keys: list[str] = field(default_factory=list)
+
+    def add(self, key: str) -> None:
+        """Another key that does it."""
+        if key not in self.keys:
+            self.keys.append(key)
+
+    @property
+    def content(self) -> Content:
+        return Content.assemble((f"  {' '.join(self.keys):<{KEY_WIDTH}}", "bold"), (self.says, "$dim"))

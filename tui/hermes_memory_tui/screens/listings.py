@@ -1,0 +1,412 @@
+"""`Listings`: keeps what is on the screen true: the facts of the chosen place, and what other processes change meanwhile.
+
+A first page is painted at once; the whole listing follows from a worker thread. When somebody commits, the journal says
+which facts changed, and only those rows move. The cursor stays on its fact.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from hermes_memory_store.errors import StoreError, UnknownFact
+from hermes_memory_store.model import Change, Fact, Sort, Uid
+from textual.timer import Timer
+from textual.worker import Worker
+
+from hermes_memory_tui import looks, shown
+from hermes_memory_tui.memory import (
+    FIRST_PAGE,
+    MOST_CHANGES,
+    Interrupted,
+    Listing,
+    Memory,
+    Overview,
+    View,
+    lets_through,
+)
+from hermes_memory_tui.screens.panes import Panes
+from hermes_memory_tui.widgets.fact_table import FactTable
+from hermes_memory_tui.widgets.filter_line import FilterLine
+from hermes_memory_tui.widgets.scope_tree import ScopeTree
+
+POLL_S = 0.25
+"""How often other processes' commits are looked for: a change shows within half a second."""
+
+DETAIL_S = 0.06
+"""How long the cursor must rest before the fact under it is read in full."""
+
+AGES_S = 5.0
+"""How often ages are drawn anew."""
+
+FOLLOWED = 64
+"""Facts changed at once that are followed row by row; with more, the listing is read anew."""
+
+LONG = 100_000
+"""From so many rows on, looking for a row costs a frame, and only few may be looked for at once."""
+
+REST = 4
+"""A listing is not read again before this many times its own reading time has passed."""
+
+
+class Listings(Panes):
+    """The main screen's data. What a person does stands in `MainScreen`."""
+
+    def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
+        super().__init__(memory, overview)
+        self._theme = theme
+        self._view = View()
+        self._listing = Listing(self._view, array("q"), 0, False, memory.query(self._view).filter)
+        self._seq = overview.seq
+        self._worker: Worker[None] | None = None
+        self._stale = False
+        self._read_again_at = 0.0
+        self._detail_timer: Timer | None = None
+        self._flashes: dict[int, str] = {}
+        self._trouble: StoreError | None = None
+        self._wanted_uid: str | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.title_bar.file = home_relative(str(self.memory.shown_path)) + (
+            " (read-only)" if self.memory.read_only else ""
+        )
+        self.tree_pane.show(self.overview.themes, self.overview.scopes)
+        names = [theme.name for theme in self.overview.themes]
+        if self._theme in names:
+            self.tree_pane.choose(str(self._theme))
+        self.show_overview()
+        self.look_at(self._chosen_view())
+        self.set_interval(POLL_S, self._poll)
+        self.set_interval(AGES_S, self._redraw_ages)
+
+    # What is looked at
+
+    def on_scope_tree_chosen(self, _: ScopeTree.Chosen) -> None:
+        self.look_at(self._chosen_view())
+        self.show_gauge()
+
+    def on_filter_line_changed(self, message: FilterLine.Changed) -> None:
+        if message.line != self._view.line:
+            self.look_at(self._chosen_view())
+
+    def action_sort(self) -> None:
+        """The next order: last changed, created, by target, by type."""
+        orders = list(Sort)
+        sort = orders[(orders.index(self._view.sort) + 1) % len(orders)]
+        self.look_at(View(self._view.theme, self._view.scopes, self._view.line, sort))
+
+    def _chosen_view(self) -> View:
+        place = self.tree_pane.place
+        theme = place.theme.name if place.theme else None
+        scopes: frozenset[str | None] = frozenset()
+        if place.unscoped:
+            scopes = frozenset({None})
+        elif place.scope is not None:
+            scopes = frozenset({place.scope.label})
+        return View(theme, scopes, self.filter_line.input.value.strip(), self._view.sort)
+
+    def look_at(self, view: View) -> None:
+        """Show another view from its top: its first page now, all of it when it is read."""
+        if view == self._view and self.table.keys:
+            return
+        self._view = view
+        self.table.hues = self._hues() if view.theme is None else {}
+        self.table.action_unmark()
+        try:
+            query = self.memory.query(view)
+            if not query.has_text:
+                page = self.memory.first_page(view)
+                keys = array("q", (fact.id for fact in page.facts))
+                self._listing = Listing(view, keys, page.total, False, query.filter)
+                self._explain_emptiness()
+                self.table.show(keys, page.facts, top=True)
+                self.show_counts()
+                if page.total <= FIRST_PAGE:
+                    return
+        except StoreError as error:
+            self.filter_line.note(str(error), error=True)
+            return
+        self.read_listing()
+
+    def _hues(self) -> dict[str, int]:
+        names = [theme.name for theme in self.overview.themes]
+        return {name: place % looks.MARKS for place, name in enumerate(names)} if len(names) > 1 else {}
+
+    def read_listing(self) -> None:
+        """Read the whole listing of the present view in a worker thread."""
+        self.memory.interrupt()
+        self._stale = False
+        self._worker = self.run_worker(
+            partial(self._read_listing, self._view), thread=True, group="listing", exclusive=True
+        )
+
+    def _read_listing(self, view: View) -> None:
+        started = time.monotonic()
+        try:
+            seq = self.memory.last_seq()
+            listing = self.memory.listing(view)
+        except Interrupted:
+            return
+        except StoreError as error:
+            self.app.call_from_thread(self._no_listing, view, error)
+            return
+        self.app.call_from_thread(self._arrived, listing, seq, time.monotonic() - started)
+
+    def _no_listing(self, view: View, error: StoreError) -> None:
+        if view == self._view:
+            self.filter_line.note(str(error), error=True)
+            if not self.filter_line.has_class("-open"):
+                self.say_error(error)
+
+    def _arrived(self, listing: Listing, seq: int, took: float) -> None:
+        self._read_again_at = time.monotonic() + REST * took
+        if listing.view != self._view:
+            return
+        fresh = listing.view != self._listing.view
+        self._listing = listing
+        self._explain_emptiness()
+        self.table.show(listing.keys, top=fresh)
+        self.show_counts()
+        if seq < self._seq:
+            self._follow_rows(self.memory.changes(seq), flash=False)
+        self._find_wanted()
+        self.table.flash(self._flashes)
+        self._flashes = {}
+
+    # What others change
+
+    def _poll(self) -> None:
+        try:
+            changed = self.memory.changed()
+            if changed or self._trouble is not None:
+                self.follow()
+        except StoreError as error:
+            self.say_trouble(error)
+            return
+        self.say_trouble(None)
+        if self._stale and time.monotonic() >= self._read_again_at and not self._reading():
+            self.read_listing()
+
+    def _reading(self) -> bool:
+        return self._worker is not None and not self._worker.is_finished
+
+    def follow(self) -> None:
+        """Bring the screen up to what the store says now. :raises StoreError: when it cannot be read"""
+        overview = self.memory.overview()
+        changes = self.memory.changes(self._seq)
+        self.overview = overview
+        self.tree_pane.show(overview.themes, overview.scopes)
+        self.show_overview()
+        if not changes:
+            return
+        self._seq = max(overview.seq, changes[-1].seq)
+        self._follow_rows(changes, flash=True)
+        self.show_detail_soon()
+
+    def _follow_rows(self, changes: Sequence[Change], *, flash: bool) -> None:
+        touched = {change.uid: change.op == "create" for change in reversed(changes) if change.entity == "fact"}
+        if not touched:
+            return
+        if len(changes) > MOST_CHANGES or len(touched) > FOLLOWED:
+            self.table.forget()
+            self._stale = True
+            return
+        facts, lost = self._facts_of(touched)
+        self.table.forget(fact.id for fact in facts)
+        self.facts_changed(facts)
+        fits = [fact for fact in facts if lets_through(self._listing.wanted, fact)]
+        marks = {fact.id: "+" if touched[fact.uid] else "~" for fact in fits}
+        if lost or self._listing.ranked or not self._move_rows(facts, {fact.id for fact in fits}, touched):
+            self._stale = True
+            if flash:
+                self._flashes |= marks
+        elif flash:
+            self.table.flash(marks)
+
+    def _facts_of(self, uids: Iterable[str]) -> tuple[list[Fact], bool]:
+        facts, lost = [], False
+        for uid in uids:
+            try:
+                facts.append(self.memory.fact(uid))
+            except UnknownFact:
+                lost = True
+        return facts, lost
+
+    def _move_rows(self, facts: list[Fact], fits: set[int], created: Mapping[Uid, bool]) -> bool:
+        """Put changed rows where they belong now; False when that takes reading the listing anew."""
+        keys = self._listing.keys
+        old = [fact for fact in facts if not created[fact.uid]]
+        if self._listing.view.sort is not Sort.UPDATED or (len(keys) > LONG and len(old) > 4):
+            return False
+        top = self.table.fact_at(0)
+        newest = top.updated_at if top is not None else 0
+        moved = array("q", keys)
+        complete = len(keys) == self._listing.total
+        total = self._listing.total
+        for fact in sorted(facts, key=lambda fact: (fact.updated_at, fact.id)):
+            row = index_of(moved, fact.id) if not created[fact.uid] or fact.id in moved[:FIRST_PAGE] else None
+            if row is None and not complete and not created[fact.uid]:
+                return False
+            if fact.id in fits and row is not None and fact.updated_at < newest:
+                continue
+            if row is not None:
+                del moved[row]
+                total -= 1
+            if fact.id in fits:
+                if fact.updated_at < newest:
+                    return False
+                moved.insert(0, fact.id)
+                newest = fact.updated_at
+                total += 1
+        self._listing = Listing(self._listing.view, moved, total, False, self._listing.wanted)
+        self._explain_emptiness()
+        self.table.show(moved, facts)
+        self.show_counts()
+        return True
+
+    def go_to(self, uid: str) -> None:
+        """Put the cursor on a fact, as soon as the listing holds it."""
+        self._wanted_uid = uid
+        self._find_wanted()
+
+    def _find_wanted(self) -> None:
+        if self._wanted_uid is None:
+            return
+        try:
+            fact = self.memory.fact(self._wanted_uid)
+        except UnknownFact:
+            self._wanted_uid = None
+            return
+        row = index_of(self.table.keys, fact.id)
+        if row is not None:
+            self.table.cursor = row
+        if row is not None or not lets_through(self._listing.wanted, fact):
+            self._wanted_uid = None
+
+    def facts_changed(self, facts: Sequence[Fact]) -> None:
+        """Facts that somebody changed just now; a screen that shows one of them may react."""
+
+    # What is shown of it
+
+    def load_facts(self, keys: Sequence[int]) -> list[Fact] | None:
+        try:
+            return self.memory.facts(keys)
+        except StoreError as error:
+            self.call_later(self.say_trouble, error)
+            return None
+
+    def on_line_list_moved(self, message: FactTable.Moved) -> None:
+        if message.list is self.table:
+            self.show_detail_soon()
+
+    def on_fact_table_marked(self, _: FactTable.Marked) -> None:
+        self.show_counts()
+
+    def show_detail_soon(self) -> None:
+        """Read the fact under the cursor in full once the cursor rests."""
+        if self._detail_timer is not None:
+            self._detail_timer.stop()
+        self._detail_timer = self.set_timer(DETAIL_S, self._show_detail)
+
+    def _show_detail(self) -> None:
+        fact = self.table.fact
+        now = self.memory.now()
+        if fact is None:
+            self.detail_pane.show(None, [], [], now)
+            return
+        try:
+            detail = self.memory.detail(fact.uid)
+        except UnknownFact:
+            self.detail_pane.show(None, [], [], now)
+        except StoreError as error:
+            self.say_trouble(error)
+        else:
+            self.detail_pane.show(detail.fact, detail.history, detail.chain, now)
+        self.show_gauge()
+
+    def show_overview(self) -> None:
+        """Agents, gauge and title as the overview says."""
+        now = self.memory.now()
+        self.agents_pane.now = now
+        self.agents_pane.sessions = self.overview.sessions
+        self.title_bar.agents = len(self.overview.sessions)
+        self.title_bar.place = self.tree_pane.place.title
+        newest = self.overview.newest
+        if newest is not None:
+            self.title_bar.last = f"changed {shown.ago(newest.at, now)} by {shown.who(newest.actor)}"
+        self.show_gauge()
+
+    def show_gauge(self) -> None:
+        """The gauge of the chosen theme, else of the theme of the fact under the cursor."""
+        place = self.tree_pane.place
+        self.title_bar.place = place.title
+        fact = self.table.fact
+        name = place.theme.name if place.theme else fact.theme if fact else None
+        gauges = {theme.name: theme.gauge for theme in self.overview.themes}
+        self.gauge_pane.gauge = gauges.get(name) if name else None
+
+    def show_counts(self) -> None:
+        """How many facts there are, in the table's frame."""
+        listing = self._listing
+        view = listing.view
+        order = "best first" if listing.ranked else f"by {view.sort.value}"
+        self.table.border_title = f"facts · {self.tree_pane.place.title}"
+        marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
+        self.table.border_subtitle = f"{marked}{shown.count(listing.total)} facts, {order}"
+        self.filter_line.note(f"{shown.count(listing.total)} found" if view.line else "")
+
+    def _explain_emptiness(self) -> None:
+        if self._view.line:
+            empty = (
+                f"Nothing matches {self._view.line!r}.",
+                "",
+                "esc shows everything again",
+                "tier:all looks among archived and superseded facts too",
+            )
+        elif self.overview.themes:
+            empty = ("No live facts here.", "", "n writes one", "/ tier:all shows archived and superseded ones")
+        else:
+            empty = (
+                "This memory is empty.",
+                "",
+                "n writes the first fact",
+                "an agent writes its own: name hermes-memory-bridge in its MCP configuration",
+            )
+        self.table.empty = empty
+
+    def _redraw_ages(self) -> None:
+        self.table.rows_changed()
+        self.show_overview()
+
+    def say_error(self, error: StoreError) -> None:
+        """Tell the person what could not be done."""
+        self.notify(str(error), severity="error", timeout=8, markup=False)
+
+    def say_trouble(self, error: StoreError | None) -> None:
+        """Say in the title that the store cannot be read, for as long as it cannot."""
+        known, self._trouble = self._trouble, error
+        self.title_bar.trouble = "" if error is None else str(error)
+        if error is not None and known is None:
+            self.say_error(error)
+        elif error is None and known is not None:
+            self.notify("The store can be read again.", timeout=3)
+            self.table.forget()
+
+
+def index_of(keys: array[int], key: int) -> int | None:
+    """The row of a key, None when it is in none."""
+    try:
+        return keys.index(key)
+    except ValueError:
+        return None
+
+
+def home_relative(path: str) -> str:
+    """A path with `~` for the home folder."""
+    from pathlib import Path
+
+    home = str(Path.home())
+    return "~" + path.removeprefix(home) if path.startswith(home + "/") else path

@@ -1,0 +1,262 @@
+"""`MainScreen`: what a person does with facts and scopes. Every write runs in a thread, so no lock freezes a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from hermes_memory_store.errors import FactConflict, StoreError
+from hermes_memory_store.model import Fact, Scope, Tier
+from textual.binding import Binding, BindingType
+
+from hermes_memory_tui.memory import Done, Memory, Overview
+from hermes_memory_tui.screens.listings import Listings
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.screens.editor import Editor
+
+WRITING_SHOWS_S = 0.2
+"""From when on a waiting write is shown: an ordinary one is over long before."""
+
+DEFAULT_THEME = "default"
+
+WRITES = frozenset(
+    {"edit", "new", "archive", "restore", "pin", "undo", "redo", "undo_fact", "close_scope", "reopen_scope"}
+)
+"""Actions that change the memory; hidden when it is open for reading only."""
+
+
+class MainScreen(Listings):
+    """The first screen."""
+
+    BINDING_GROUP_TITLE = "Memory"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
+        Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
+        Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
+        Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
+        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
+        Binding(
+            "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
+        ),
+        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Take back your newest change that still holds"),
+        Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
+        Binding(
+            "U",
+            "undo_fact",
+            "Undo on fact",
+            id="fact.undo",
+            tooltip="Take back the newest change of this fact, whoever made it",
+            show=False,
+        ),
+        Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope; its hot facts cool"),
+        Binding(
+            "o",
+            "reopen_scope",
+            "Reopen",
+            id="scope.reopen",
+            tooltip="Open the scope again and warm what cooled",
+            show=False,
+        ),
+        Binding("s", "sort", "Sort", id="main.sort", tooltip="The next order of the facts", show=False),
+        Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
+        Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
+        Binding("1", "scopes_pane", "Scopes", id="pane.scopes", tooltip="To themes and scopes", show=False),
+        Binding("2", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
+        Binding("3", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
+        Binding("escape", "back", "Back", id="main.back", tooltip="One step back", show=False),
+    ]
+
+    def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
+        super().__init__(memory, overview, theme)
+        self._writes = 0
+        self.drafts: dict[str, str] = {}
+        """What was typed and not saved, by the fact it belongs to (or `new`)."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (self.memory.read_only and action in WRITES)
+
+    # Facts
+
+    def action_archive(self) -> None:
+        self._on_chosen(self.memory.archive)
+
+    def action_restore(self) -> None:
+        self._on_chosen(self.memory.restore)
+
+    def action_pin(self) -> None:
+        facts = self.table.chosen
+        pinned = not all(fact.pinned for fact in facts)
+        self._on_chosen(partial(self.memory.pin, pinned=pinned))
+
+    def _on_chosen(self, act: Callable[[Sequence[Fact]], Done]) -> None:
+        facts = self.table.chosen
+        if facts:
+            self.write(partial(act, facts), self.table.action_unmark)
+
+    def action_undo(self) -> None:
+        self.write(self.memory.undo)
+
+    def action_redo(self) -> None:
+        self.write(self.memory.redo)
+
+    def action_undo_fact(self) -> None:
+        fact = self.table.fact
+        if fact is not None:
+            self.write(lambda: self.memory.undo_change(self.memory.newest_of(fact)))
+
+    def action_copy_uid(self) -> None:
+        self._copy([fact.uid for fact in self.table.chosen])
+
+    def action_copy(self) -> None:
+        self._copy([fact.notation for fact in self.table.chosen])
+
+    def _copy(self, lines: list[str]) -> None:
+        if lines:
+            self.app.copy_to_clipboard("\n".join(lines))
+            self.notify("Copied.", timeout=2)
+
+    # Scopes
+
+    def action_close_scope(self) -> None:
+        scope = self._scope()
+        if scope is not None:
+            self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
+
+    def action_reopen_scope(self) -> None:
+        scope = self._scope()
+        if scope is not None:
+            self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
+
+    def _scope(self) -> Scope | None:
+        """The scope the tree is on, else that of the fact under the cursor."""
+        if self.tree_pane.place.scope is not None:
+            return self.tree_pane.place.scope
+        fact = self.table.fact
+        if fact is not None and fact.scope is not None:
+            for scope in self.overview.scopes:
+                if (scope.theme, scope.label) == (fact.theme, fact.scope):
+                    return scope
+        self.notify("Choose a scope first: 1 goes to themes and scopes.", severity="warning", timeout=4)
+        return None
+
+    # Typing
+
+    def action_edit(self) -> None:
+        from hermes_memory_tui.screens.editor import FactEditor
+
+        fact = self.table.fact
+        if fact is None:
+            return
+        if fact.tier is Tier.SUPERSEDED:
+            self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
+            return
+        self._open(FactEditor(fact, self.memory.limit(fact.theme), self.drafts.get(fact.uid), self._save_edit))
+
+    def action_new(self) -> None:
+        from hermes_memory_tui.screens.editor import NewFactEditor
+
+        place = self.tree_pane.place
+        theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
+        scope = place.scope.label if place.scope else ""
+        self._open(NewFactEditor(theme, scope, self.memory.limit(theme), self.drafts.get("new"), self._save_new))
+
+    def _open(self, editor: Editor) -> None:
+        self.app.push_screen(editor, partial(self._left, editor))
+
+    def _left(self, editor: Editor, draft: str | None) -> None:
+        if draft is None:
+            self.drafts.pop(editor.draft_key, None)
+            return
+        self.drafts[editor.draft_key] = draft
+        key = "n" if editor.draft_key == "new" else "e"
+        self.notify(f"Not saved. What you typed is kept: {key} goes on with it.", severity="warning", timeout=5)
+
+    def _save_edit(self, editor: Editor) -> None:
+        base, text = editor.base, editor.area.text
+        if base is not None:
+            self.write(
+                lambda: self.memory.edit(base, text), lambda: editor.dismiss(None), partial(self._not_saved, editor)
+            )
+
+    def _save_new(self, editor: Editor) -> None:
+        from hermes_memory_tui.screens.editor import NewFactEditor
+
+        assert isinstance(editor, NewFactEditor)
+        theme, scope, line = editor.theme_name, editor.scope, editor.line()
+        self.write(
+            lambda: self.memory.add(theme, line, scope),
+            lambda: editor.dismiss(None),
+            partial(self._not_saved, editor),
+        )
+
+    def _not_saved(self, editor: Editor, error: StoreError) -> None:
+        if isinstance(error, FactConflict) and editor.base is not None:
+            editor.conflict(self.memory.fact(editor.base.uid))
+        else:
+            editor.refuse(str(error))
+
+    def facts_changed(self, facts: Sequence[Fact]) -> None:
+        from hermes_memory_tui.screens import editor
+
+        open_screen = self.app.screen
+        if isinstance(open_screen, editor.Editor) and open_screen.base is not None:
+            for fact in facts:
+                if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
+                    open_screen.conflict(fact)
+
+    # Writing
+
+    def write(
+        self,
+        act: Callable[[], Done],
+        then: Callable[[], object] | None = None,
+        otherwise: Callable[[StoreError], object] | None = None,
+    ) -> None:
+        """Run a write in a thread; say what it did, or why it was not done.
+
+        :param then: called when it is done
+        :param otherwise: called with the error instead of a notification
+        """
+        self._writes += 1
+        self.set_timer(WRITING_SHOWS_S, self._show_writing)
+        self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
+
+    def _write(
+        self,
+        act: Callable[[], Done],
+        then: Callable[[], object] | None,
+        otherwise: Callable[[StoreError], object] | None,
+    ) -> None:
+        try:
+            done = act()
+        except StoreError as error:
+            self.app.call_from_thread(self._refused, error, otherwise)
+        else:
+            self.app.call_from_thread(self._written, done, then)
+
+    def _show_writing(self) -> None:
+        self.title_bar.writing = self._writes > 0
+
+    def _refused(self, error: StoreError, otherwise: Callable[[StoreError], object] | None) -> None:
+        self._writes -= 1
+        self._show_writing()
+        (otherwise or self.say_error)(error)
+
+    def _written(self, done: Done, then: Callable[[], object] | None) -> None:
+        self._writes -= 1
+        self._show_writing()
+        if then is not None:
+            then()
+        self.notify(
+            f"{done.said}. u undoes." if not done.said.startswith("undone") else f"{done.said}. ctrl+r redoes.",
+            timeout=4,
+            markup=False,
+        )
+        try:
+            self.follow()
+            if done.show is not None:
+                self.go_to(done.show)
+        except StoreError as error:
+            self.say_trouble(error)

@@ -1,0 +1,104 @@
+"""`Panes`: what stands where on the main screen, at any width, and how one moves between the panes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_memory_store.model import Fact
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from hermes_memory_tui.memory import Memory, Overview
+from hermes_memory_tui.widgets.agents import AgentsPanel
+from hermes_memory_tui.widgets.fact_detail import FactDetail
+from hermes_memory_tui.widgets.fact_table import FactTable
+from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
+from hermes_memory_tui.widgets.gauge import GaugePanel
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.scope_tree import ScopeTree
+from hermes_memory_tui.widgets.title_bar import TitleBar
+
+
+class Panes(Screen[None]):
+    """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
+
+    CSS_PATH = "main.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]  # noqa: RUF012  (declared so by Textual)
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
+    AUTO_FOCUS = "#facts"
+
+    def __init__(self, memory: Memory, overview: Overview) -> None:
+        super().__init__()
+        self.memory = memory
+        self.overview = overview
+        self.title_bar = TitleBar(id="title")
+        self.tree_pane = ScopeTree(id="scopes")
+        self.agents_pane = AgentsPanel(id="agents")
+        self.filter_line = FilterLine(id="filter")
+        self.table = FactTable(self.load_facts, memory.now, id="facts")
+        self.gauge_pane = GaugePanel(id="gauge")
+        self.detail_pane = FactDetail(id="detail")
+
+    def compose(self) -> ComposeResult:
+        yield self.title_bar
+        with Horizontal(id="body"):
+            with Vertical(id="side"):
+                yield self.tree_pane
+                yield self.agents_pane
+            with Vertical(id="middle"):
+                yield self.filter_line
+                yield self.table
+                yield self.gauge_pane
+            yield self.detail_pane
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        self.tree_pane.border_title = "themes and scopes"
+        self.agents_pane.border_title = "agents"
+        self.detail_pane.border_title = "fact"
+
+    def load_facts(self, keys: Sequence[int]) -> list[Fact] | None:
+        """Facts for drawing rows; None when the store cannot be read just now."""
+        raise NotImplementedError
+
+    def action_scopes_pane(self) -> None:
+        self._slide_over("scopes")
+        self.tree_pane.focus()
+
+    def action_facts_pane(self) -> None:
+        self._slide_over(None)
+        self.table.focus()
+
+    def action_detail_pane(self) -> None:
+        self._slide_over("detail")
+        self.detail_pane.focus()
+
+    def action_search(self) -> None:
+        self._slide_over(None)
+        self.filter_line.add_class("-open")
+        self.filter_line.input.focus()
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if message.cleared or not self.filter_line.input.value:
+            self.filter_line.remove_class("-open")
+        self.table.focus()
+
+    def on_line_list_opened(self, message: FactTable.Opened) -> None:
+        if message.list is self.tree_pane:
+            self.action_facts_pane()
+        else:
+            self.action_detail_pane()
+
+    def action_back(self) -> None:
+        """One step back: from a pane to the facts, then from marks and the filter to everything."""
+        if self.focused is not self.table:
+            self.action_facts_pane()
+        elif self.table.marked:
+            self.table.action_unmark()
+        elif self.filter_line.input.value:
+            self.filter_line.input.action_clear()
+
+    def _slide_over(self, pane: str | None) -> None:
+        self.set_class(pane == "scopes", "-show-scopes")
+        self.set_class(pane == "detail", "-show-detail")

@@ -1,0 +1,112 @@
+"""How things are written on the screen: ages, moments, counts, symbols, and text that fits its cells."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.text import printable
+from rich.cells import cell_len, set_cell_size
+
+TIER_SHAPES = {
+    Tier.HOT: "●",
+    Tier.COLD: "○",
+    Tier.ARCHIVED: "▫",
+    Tier.SUPERSEDED: "↷",
+    Tier.QUARANTINED: "!",
+    Tier.WITHDRAWN: "×",
+}
+"""A shape for each tier, so that colour never carries a meaning alone."""
+
+SCOPE_SHAPES = {
+    ScopeStatus.OPEN: "●",
+    ScopeStatus.COOLING: "◐",
+    ScopeStatus.CLOSED: "✓",
+    ScopeStatus.WITHDRAWN: "×",
+}
+
+SESSION_SHAPES = {
+    SessionStatus.OPEN: "○",
+    SessionStatus.LIVE: "●",
+    SessionStatus.STALE: "◐",
+    SessionStatus.CLOSED: "✓",
+    SessionStatus.ORPHANED: "!",
+}
+
+LEVEL_WORDS = {
+    PressureLevel.CALM: "calm",
+    PressureLevel.MERGE: "merging duplicates",
+    PressureLevel.ARCHIVE: "archiving closed scopes",
+    PressureLevel.CONSOLIDATE: "cooling oldest facts",
+}
+"""What relief does at a level, in words a person understands."""
+
+STEPS = (
+    (60, "s", 1),
+    (3600, "m", 60),
+    (86_400, "h", 3600),
+    (86_400 * 30, "d", 86_400),
+    (86_400 * 365, "mo", 86_400 * 30),
+)
+
+
+def age(then: int, now: int) -> str:
+    """How long ago, at most four characters: `now`, `42s`, `5m`, `3h`, `12d`, `4mo`, `2y`. Times are milliseconds."""
+    seconds = (now - then) // 1000
+    if seconds < 2:
+        return "now"
+    for bound, unit, size in STEPS:
+        if seconds < bound:
+            return f"{seconds // size}{unit}"
+    return f"{seconds // (86_400 * 365)}y"
+
+
+def ago(then: int, now: int) -> str:
+    """How long ago, in a sentence: `just now`, `5m ago`."""
+    passed = age(then, now)
+    return "just now" if passed == "now" else f"{passed} ago"
+
+
+def moment(then: int, now: int) -> str:
+    """Local date and time to the minute: `21 Nov 14:05`, with the year when it is not this one."""
+    day, today = datetime.fromtimestamp(then / 1000), datetime.fromtimestamp(now / 1000)
+    return f"{day:%d %b %H:%M}" if day.year == today.year else f"{day:%d %b %Y %H:%M}"
+
+
+def count(number: int) -> str:
+    """A number with thin groups: `95,018`."""
+    return f"{number:,}"
+
+
+def short(number: int) -> str:
+    """A number in at most four cells: `950`, `9.5k`, `95k`, `1.2M`."""
+    if number < 1000:
+        return str(number)
+    for size, unit in ((1_000, "k"), (1_000_000, "M")):
+        value = number / size
+        if value < 9.95:
+            return f"{value:.1f}{unit}"
+        if value < 999.5:
+            return f"{value:.0f}{unit}"
+    return f"{number / 1_000_000_000:.1f}G"
+
+
+def who(actor: Actor) -> str:
+    """Who made a change, as a person would say it: `you`, the session's name, or `relief`."""
+    if actor.kind == "person":
+        return "you" if not actor.name else printable(actor.name)
+    return printable(actor.name or actor.kind)
+
+
+def name(fact: Fact) -> str:
+    """A fact by what it is about, for messages: `C[db.id]`."""
+    return printable(f"{fact.type.value}[{fact.target}]")
+
+
+def fit(text: str, width: int) -> str:
+    """Exactly `width` cells of a text: padded, or cut with `…`; a wide character is never halved."""
+    if width <= 0:
+        return ""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(text, width - 1) + "…"

@@ -1,0 +1,158 @@
+"""`FactDetail`: one fact with everything that is known of it: where it stands, what happened to it, what it replaced."""
+
+from __future__ import annotations
+
+import difflib
+from typing import ClassVar
+
+from hermes_memory_store.model import Change, Fact, Tier
+from hermes_memory_store.text import printable
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from hermes_memory_tui import shown
+
+MOST_SHOWN = 40
+"""Changes and replaced facts that are listed; the rest is counted."""
+
+
+class FactDetail(VerticalScroll):
+    """The fact under the cursor. Scrolls when it is long."""
+
+    BINDING_GROUP_TITLE = "Fact"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll_down", "Down", id="detail.down", tooltip="Scroll down", show=False),
+        Binding("k,up", "scroll_up", "Up", id="detail.up", tooltip="Scroll up", show=False),
+        Binding("g,home", "scroll_home", "Top", id="detail.top", tooltip="To the top", show=False),
+        Binding("G,end", "scroll_end", "End", id="detail.end", tooltip="To the end", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="fact-text", markup=False)
+
+    def show(self, fact: Fact | None, history: list[Change], chain: list[Fact], now: int) -> None:
+        """Show a fact; nothing when None."""
+        text = self.query_one("#fact-text", Static)
+        if fact is None:
+            self.border_title = "fact"
+            text.update(Content.styled("no fact is chosen", "$dim"))
+            return
+        self.border_title = f"fact {fact.uid[-12:]}"
+        text.update(
+            Content("\n").join([*head(fact, now), *self._chain(fact, chain, now), *self._history(history, now)])
+        )
+
+    def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Content]:
+        others = [one for one in chain if one.uid != fact.uid]
+        if not others:
+            return []
+        lines = [Content(""), Content.styled("replaced one another", "bold")]
+        for one in reversed(chain[-MOST_SHOWN:]):
+            here = one.uid == fact.uid
+            shape = shown.TIER_SHAPES[one.tier]
+            style = "bold" if here else "$dim"
+            lines.append(
+                Content.assemble(
+                    (f"{'▸' if here else ' '}{shape} ", "$accent" if here else "$dim"),
+                    (f"{shown.age(one.created_at, now):>4}  ", "$dim"),
+                    (printable(one.content), style),
+                )
+            )
+        return lines
+
+    def _history(self, history: list[Change], now: int) -> list[Content]:
+        if not history:
+            return []
+        lines = [Content(""), Content.styled("history", "bold")]
+        for change in reversed(history[-MOST_SHOWN:]):
+            newest = change is history[-1]
+            lines.append(
+                Content.assemble(
+                    ("● " if newest else "○ ", "$success" if newest else "$primary"),
+                    (f"{shown.age(change.at, now):>4}  ", "$dim"),
+                    told(change),
+                    (f"  by {shown.who(change.actor)}", "$dim"),
+                    (f"  #{change.seq}", "$dim"),
+                )
+            )
+            lines += difference(change)
+        if len(history) > MOST_SHOWN:
+            lines.append(Content.styled(f"  and {len(history) - MOST_SHOWN} older changes", "$dim"))
+        return lines
+
+
+def head(fact: Fact, now: int) -> list[Content]:
+    """What the fact says and where it stands."""
+    scope = printable(fact.scope) if fact.scope is not None else "no scope"
+    lines = [
+        Content.assemble((f"{fact.type.value}[{printable(fact.target)}]", "bold")),
+        Content(printable(fact.content)),
+        Content(""),
+        Content.assemble(
+            (f"{shown.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),
+            fact.tier.value,
+            (" · ", "$dim"),
+            fact.type.word,
+            (" · pinned" if fact.pinned else "", "$accent"),
+        ),
+        labelled("theme", printable(fact.theme)),
+        labelled("scope", scope),
+        labelled("by", f"{shown.who(fact.actor)}, {shown.moment(fact.created_at, now)}"),
+        labelled("changed", f"{shown.moment(fact.updated_at, now)} ({shown.age(fact.updated_at, now)})"),
+        labelled("costs", f"{fact.chars} characters, {fact.tokens} tokens"),
+        labelled("read", reads(fact, now)),
+        Content.styled(fact.uid, "$dim"),
+    ]
+    if fact.tier is Tier.QUARANTINED:
+        lines.insert(4, Content.styled("waits for a person: r lets it in, a puts it away", "$warning"))
+    return lines
+
+
+TIER_STYLES = {Tier.HOT: "$hot", Tier.COLD: "$cold", Tier.QUARANTINED: "$warning"}
+
+
+def labelled(label: str, value: str) -> Content:
+    """One line of what is known."""
+    return Content.assemble((f"{label:<8}", "$dim"), value)
+
+
+def reads(fact: Fact, now: int) -> str:
+    """How often agents were told it."""
+    if not fact.reads:
+        return "never yet"
+    last = "" if fact.read_at is None else f", last {shown.age(fact.read_at, now)}"
+    return f"{shown.count(fact.reads)}×{last}"
+
+
+def told(change: Change) -> str:
+    """A change in words."""
+    after = change.after or {}
+    if change.op == "undo":
+        return f"undo of #{change.undoes}"
+    if "tier" in after and change.before is not None and change.op not in ("archive", "cool", "supersede"):
+        return f"{change.op} → {after['tier']}"
+    if "scope" in after and change.before is not None:
+        return f"{change.op} → {printable(after['scope'] or 'no scope')}"
+    return change.op
+
+
+def difference(change: Change) -> list[Content]:
+    """What a change did to the text, word by word; nothing when the text stayed."""
+    before, after = (change.before or {}).get("content"), (change.after or {}).get("content")
+    if before is None or after is None or before == after:
+        return []
+    return [marked_difference(before, after, "-", "$error"), marked_difference(after, before, "+", "$success")]
+
+
+def marked_difference(text: str, other: str, sign: str, style: str) -> Content:
+    """One side of a difference, the words that the other side lacks standing out."""
+    words, others = printable(text).split(" "), printable(other).split(" ")
+    parts: list[str | tuple[str, str]] = [(f"  {sign} ", style)]
+    for op, start, end, _, _ in difflib.SequenceMatcher(a=words, b=others, autojunk=False).get_opcodes():
+        run = " ".join(words[start:end])
+        if run:
+            parts += [run if op == "equal" else (run, f"{style} bold"), " "]
+    return Content.assemble(*parts)

@@ -1,0 +1,266 @@
+"""`FactTable`: one line a fact, over a million of them.
+
+It holds only the keys in order (eight bytes a fact) and the facts of the rows near the screen, which it asks for by key.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hermes_memory_store.model import Fact, Millis, Tier
+from hermes_memory_store.text import printable
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.message import Message
+
+from hermes_memory_tui import looks, shown
+from hermes_memory_tui.widgets.line_list import LineList
+
+BLOCK = 64
+"""Facts that are asked for together."""
+
+KEPT = 4_096
+"""Facts that are kept: what scrolling back and forth needs."""
+
+FLASH_S = 1.2
+"""How long a changed row shows its mark."""
+
+WORDS_FROM = 84
+"""Cells from which types are written as words, not as symbols."""
+
+SCOPES_FROM = 76
+"""Cells from which a row says its scope."""
+
+Load = Callable[[Sequence[int]], "list[Fact] | None"]
+"""Facts by key; None when the store could not be read just now."""
+
+
+class FactTable(LineList):
+    """The facts of a view. Messages: `Moved` and `Opened` of `LineList`, `Marked`."""
+
+    BINDING_GROUP_TITLE = "Facts"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="facts.open", tooltip="Show the fact with its history", show=False),
+        Binding(
+            "space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; archive, restore and pin take all marked"
+        ),
+        Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Take all marks off", show=False),
+    ]
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "fact--hot",
+        "fact--cold",
+        "fact--away",
+        "fact--waits",
+        "fact--new",
+        "fact--changed",
+        "fact--marked",
+        "fact--target",
+        *(f"mark--{place}" for place in range(looks.MARKS)),
+    }
+
+    @dataclass
+    class Marked(Message):
+        """Which facts are marked has changed."""
+
+        table: FactTable
+        count: int
+
+    def __init__(self, load: Load, clock: Callable[[], Millis], id: str | None = None) -> None:
+        super().__init__(id)
+        self._load = load
+        self._clock = clock
+        self._facts: LRUCache[int, Fact] = LRUCache(KEPT)
+        self._gone: set[int] = set()
+        self._flashing: dict[int, str] = {}
+        self.keys: array[int] = array("q")
+        self.marked: dict[int, Fact] = {}
+        self.hues: dict[str, int] = {}
+        """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
+        self.empty: Sequence[str] = ()
+        """What is said where the facts would be."""
+
+    @property
+    def row_count(self) -> int:
+        return len(self.keys)
+
+    @property
+    def fact(self) -> Fact | None:
+        """The fact under the cursor."""
+        return self.fact_at(self.cursor) if self.keys else None
+
+    @property
+    def chosen(self) -> list[Fact]:
+        """The marked facts, else the one under the cursor."""
+        if self.marked:
+            return list(self.marked.values())
+        return [] if self.fact is None else [self.fact]
+
+    def show(self, keys: array[int], known: Iterable[Fact] = (), *, row: int | None = None, top: bool = False) -> None:
+        """Show other rows.
+
+        :param known: facts that need not be asked for
+        :param row: where the fact under the cursor is now, when the caller has looked it up; found here when None
+        :param top: begin at the first row
+        """
+        for fact in known:
+            self._facts[fact.id] = fact
+        key = self.keys[self.cursor] if self.keys and not top else None
+        before = self.cursor
+        self.keys = keys
+        self._gone.clear()
+        if top:
+            row = 0
+        elif row is None:
+            row = self._row_of(key, before)
+        offset = self.scroll_offset.y
+        height = self.scrollable_content_region.height
+        self.rows_changed()
+        self.set_reactive(LineList.cursor, self.validate_cursor(row))
+        shift = self.cursor - before
+        if top:
+            self.scroll_to(y=0, animate=False, force=True)
+        elif offset and shift:
+            self.scroll_to(y=offset + shift, animate=False, force=True)
+        elif height:
+            self.keep_in_view()
+        self.post_message(self.Moved(self, self.cursor))
+
+    def _row_of(self, key: int | None, near: int) -> int:
+        if key is None:
+            return 0
+        for row in range(max(0, near - BLOCK), min(len(self.keys), near + BLOCK)):
+            if self.keys[row] == key:
+                return row
+        try:
+            return self.keys.index(key)
+        except ValueError:
+            return near
+
+    def forget(self, keys: Iterable[int] | None = None) -> None:
+        """Ask for these facts (all when None) again before they are drawn next."""
+        if keys is None:
+            self._facts.clear()
+        else:
+            for key in keys:
+                self._facts.discard(key)
+        self._gone.clear()
+        self._drawn.clear()
+        self.refresh()
+
+    def flash(self, marks: dict[int, str]) -> None:
+        """Show a mark beside facts for a moment: `+` for new ones, `~` for changed ones."""
+        if not marks:
+            return
+        self._flashing.update(marks)
+        self._drawn.clear()
+        self.refresh()
+        self.set_timer(FLASH_S, lambda: self._calm(marks))
+
+    def _calm(self, marks: dict[int, str]) -> None:
+        for key in marks:
+            self._flashing.pop(key, None)
+        self._drawn.clear()
+        self.refresh()
+
+    def fact_at(self, row: int) -> Fact | None:
+        """The fact of a row; None when it is gone, or cannot be read just now."""
+        if not 0 <= row < len(self.keys):
+            return None
+        key = self.keys[row]
+        fact = self._facts.get(key)
+        if fact is None and key not in self._gone:
+            start = row - row % BLOCK
+            wanted = [other for other in self.keys[start : start + BLOCK] if other not in self._facts]
+            found = self._load(wanted)
+            if found is None:
+                return None
+            for one in found:
+                self._facts[one.id] = one
+            self._gone.update(set(wanted) - {one.id for one in found})
+            fact = self._facts.get(key)
+        return fact
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        fact = self.fact_at(row)
+        dim = self.styled("row--dim")
+        if fact is None:
+            gone = self.keys[row] in self._gone
+            return [Segment(shown.fit("   … purged" if gone else "   …", width), dim)]
+        away = fact.tier not in (Tier.HOT, Tier.COLD)
+        plain = dim if away else self.rich_style
+        worded = width >= WORDS_FROM
+        kind = shown.fit(fact.type.word if worded else fact.type.value, 11 if worded else 2)
+        place = self._place(fact) if width >= SCOPES_FROM else ""
+        place_width = 0 if not place else max(12, min(24, width // 5))
+        target_width = max(10, min(30, width // 4))
+        age = shown.age(fact.updated_at, self._clock())
+        used = 2 + 2 + 2 * bool(self.hues) + len(kind) + target_width + 2 + (place_width + 1 if place else 0) + 5
+        content = shown.fit(printable(fact.content), width - used)
+        segments = [
+            self._gutter(fact),
+            Segment(f"{shown.TIER_SHAPES[fact.tier]} ", self._tier_style(fact.tier)),
+            *self._whose(fact),
+            Segment(kind, dim),
+            Segment(
+                shown.fit(printable(fact.target), target_width) + "  ", dim if away else self.styled("fact--target")
+            ),
+            Segment(content, plain),
+        ]
+        if place:
+            segments.append(Segment(" " + shown.fit(place, place_width), dim))
+        segments.append(Segment(f"{age:>4} ", dim))
+        return segments
+
+    def draw_empty(self, line: int, width: int) -> list[Segment]:
+        if self.keys or not 0 <= line - 1 < len(self.empty):
+            return super().draw_empty(line, width)
+        style = self.rich_style if line == 1 else self.styled("row--dim")
+        return [Segment(shown.fit("  " + self.empty[line - 1], width), style)]
+
+    def _gutter(self, fact: Fact) -> Segment:
+        mark = self._flashing.get(fact.id)
+        if mark is not None:
+            return Segment(f"{mark} ", self.styled("fact--new" if mark == "+" else "fact--changed"))
+        if fact.id in self.marked:
+            return Segment("▌ ", self.styled("fact--marked"))
+        return Segment("⚑ " if fact.pinned else "  ", self.styled("row--dim"))
+
+    def _tier_style(self, tier: Tier) -> Style:
+        match tier:
+            case Tier.HOT:
+                return self.styled("fact--hot")
+            case Tier.COLD:
+                return self.styled("fact--cold")
+            case Tier.QUARANTINED:
+                return self.styled("fact--waits")
+            case _:
+                return self.styled("fact--away")
+
+    def _whose(self, fact: Fact) -> list[Segment]:
+        return [Segment("■ ", self.styled(f"mark--{self.hues.get(fact.theme, 0)}"))] if self.hues else []
+
+    def _place(self, fact: Fact) -> str:
+        return printable(fact.scope or "–")
+
+    def action_mark(self) -> None:
+        fact = self.fact
+        if fact is None:
+            return
+        if self.marked.pop(fact.id, None) is None:
+            self.marked[fact.id] = fact
+        self._drawn.clear()
+        self.refresh_row(self.cursor)
+        self.post_message(self.Marked(self, len(self.marked)))
+        self.cursor += 1
+
+    def action_unmark(self) -> None:
+        self.marked.clear()
+        self._drawn.clear()
+        self.refresh()
+        self.post_message(self.Marked(self, 0))

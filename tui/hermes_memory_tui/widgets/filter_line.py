@@ -1,0 +1,82 @@
+"""`FilterLine`: the search line over the fact table, with what came of it beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+DEBOUNCE_S = 0.08
+"""How long typing must rest before the listing follows it."""
+
+
+class SearchInput(Input):
+    """The line itself."""
+
+    BINDING_GROUP_TITLE = "Search line"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,down", "done", "To the facts", id="search.done", tooltip="Keep the filter and go to the facts"),
+        Binding("escape", "clear", "Clear", id="search.clear", tooltip="Show everything again"),
+    ]
+
+    @dataclass
+    class Left(Message):
+        """The person is done with the line; `cleared` when they gave it up."""
+
+        cleared: bool
+
+    def action_done(self) -> None:
+        self.post_message(self.Left(cleared=False))
+
+    def action_clear(self) -> None:
+        self.value = ""
+        self.post_message(self.Left(cleared=True))
+
+
+class FilterLine(Horizontal):
+    """Hidden until it is asked for, and as long as it holds something. Posts `Changed` when typing rests."""
+
+    @dataclass
+    class Changed(Message):
+        """Another line is to be searched for."""
+
+        line: str
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", id="filter-mark")
+        yield SearchInput(
+            placeholder='words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person',
+            id="filter-input",
+            compact=True,
+        )
+        yield Static("", id="filter-note", markup=False)
+
+    @property
+    def input(self) -> SearchInput:
+        """Where one types."""
+        return self.query_one(SearchInput)
+
+    def note(self, text: str, *, error: bool = False) -> None:
+        """Say what came of the line: how many were found, or what is wrong with it."""
+        self.query_one("#filter-note", Static).update(Content.styled(text, "$error" if error else "$dim"))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        line = event.value
+        self._timer = self.set_timer(DEBOUNCE_S, lambda: self._tell(line))
+
+    def _tell(self, line: str) -> None:
+        self.post_message(self.Changed(line))

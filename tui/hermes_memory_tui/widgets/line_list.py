@@ -1,0 +1,187 @@
+"""`LineList`: a list of one-line rows of which only the visible ones are ever drawn.
+
+The scope tree and the fact table are made of it, so that keys, mouse and cursor behave the same in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+DRAWN_ROWS = 512
+"""Drawn rows that are kept, some screens' worth."""
+
+
+class LineList(ScrollView, can_focus=True):
+    """Rows by number, a cursor, and the keys to move it. A subclass says how many rows there are and draws one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", id="list.down", tooltip="One line down", show=False),
+        Binding("k,up", "move(-1)", "Up", id="list.up", tooltip="One line up", show=False),
+        Binding("ctrl+d", "page(0.5)", "Half page down", id="list.half_down", tooltip="Half a page down", show=False),
+        Binding("ctrl+u", "page(-0.5)", "Half page up", id="list.half_up", tooltip="Half a page up", show=False),
+        Binding("pagedown,ctrl+f", "page(1.0)", "Page down", id="list.page_down", tooltip="A page down", show=False),
+        Binding("pageup,ctrl+b", "page(-1.0)", "Page up", id="list.page_up", tooltip="A page up", show=False),
+        Binding("g,home", "first", "First", id="list.first", tooltip="To the first line", show=False),
+        Binding("G,end", "last", "Last", id="list.last", tooltip="To the last line", show=False),
+    ]
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row--cursor", "row--dim", "row--strong", "row--flash"}
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+    """The row the cursor is on."""
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another row, or the row under it shows something else."""
+
+        list: LineList
+        row: int
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, type(self)) and message.list is self.list
+
+    @dataclass
+    class Opened(Message):
+        """A row was chosen: enter, or a second click on it."""
+
+        list: LineList
+        row: int
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
+        raise NotImplementedError
+
+    def draw_empty(self, line: int, width: int) -> list[Segment]:
+        """The cells of a line below the last row; blank unless a subclass has something to say there."""
+        return [Segment(" " * width, self.rich_style)]
+
+    def styled(self, *names: str) -> Style:
+        """The style of some component classes in the present look."""
+        return self.get_component_rich_style(*names)
+
+    def rows_changed(self) -> None:
+        """Draw everything anew: call it when rows were added, removed or changed."""
+        self._drawn.clear()
+        wanted = Size(0, self.row_count)
+        if self.virtual_size != wanted:
+            self.virtual_size = wanted
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        row = y + self.scroll_offset.y
+        if row >= self.row_count:
+            return Strip(self.draw_empty(y, width), width)
+        selected = row == self.cursor
+        key = (row, width, selected, selected and self.has_focus)
+        strip = self._drawn.get(key)
+        if strip is None:
+            strip = Strip(self.draw_row(row, width, selected), width)
+            if selected:
+                strip = self._under_cursor(strip)
+            self._drawn[key] = strip
+        return strip
+
+    def _under_cursor(self, strip: Strip) -> Strip:
+        # What has a background of its own (a bar) keeps it: its colour is what it says.
+        style, plain = self.styled("row--cursor"), self.rich_style.bgcolor
+        kept = (segment.style if segment.style and segment.style.bgcolor != plain else style for segment in strip)
+        return Strip(
+            [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
+        )
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._drawn.clear()
+
+    def on_resize(self) -> None:
+        self._drawn.clear()
+        self.keep_in_view()
+
+    def on_focus(self) -> None:
+        self.refresh_row(self.cursor)
+
+    def on_blur(self) -> None:
+        self.refresh_row(self.cursor)
+
+    def validate_cursor(self, row: int) -> int:
+        return max(0, min(row, self.row_count - 1))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        self.refresh_row(old)
+        self.refresh_row(new)
+        self.keep_in_view()
+        self.post_message(self.Moved(self, new))
+
+    def refresh_row(self, row: int) -> None:
+        """Draw one row anew, if it is in view."""
+        self.refresh(Region(0, row - self.scroll_offset.y, self.size.width, 1))
+
+    def keep_in_view(self) -> None:
+        """Scroll just as far as the cursor needs."""
+        height = self.scrollable_content_region.height
+        top = self.scroll_offset.y
+        if not height:
+            return
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, force=True)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+
+    def action_move(self, rows: int) -> None:
+        self.cursor += rows
+
+    def action_page(self, pages: float) -> None:
+        rows = int(pages * max(self.scrollable_content_region.height - 1, 1))
+        self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
+        self.cursor += rows
+
+    def action_first(self) -> None:
+        self.cursor = 0
+
+    def action_last(self) -> None:
+        self.cursor = self.row_count - 1
+
+    def action_open(self) -> None:
+        if self.row_count:
+            self.post_message(self.Opened(self, self.cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        row = offset.y + self.scroll_offset.y
+        if row >= self.row_count:
+            return
+        if row == self.cursor and event.chain == 2:
+            self.action_open()
+        self.cursor = row

@@ -1,0 +1,218 @@
+"""`ScopeTree`: themes with their pressure, and under each its scopes with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, Theme, Tier
+from hermes_memory_store.text import printable
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from hermes_memory_tui import looks, shown
+from hermes_memory_tui.widgets.gauge import bar
+from hermes_memory_tui.widgets.line_list import LineList
+
+BAR = 6
+"""Cells of a theme's pressure bar."""
+
+NARROW_BAR = 4
+"""The same in a tree of less than `NARROW` cells, so that names keep their room."""
+
+NARROW = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of the tree. Without a theme: everything. Without a scope: the whole theme, or what is in no scope."""
+
+    theme: Theme | None = None
+    scope: Scope | None = None
+    unscoped: bool = False
+    hue: int = 0
+
+    @property
+    def key(self) -> tuple[str | None, str | None, bool]:
+        """What stays the same when counts change."""
+        theme = None if self.theme is None else self.theme.name
+        scope = None if self.scope is None else self.scope.uid
+        return (theme, scope, self.unscoped)
+
+    @property
+    def title(self) -> str:
+        """The place in words: `marketing › launch-032`."""
+        if self.theme is None:
+            return "all themes"
+        name = printable(self.theme.name)
+        if self.unscoped:
+            return f"{name} › no scope"
+        return name if self.scope is None else f"{name} › {printable(self.scope.label)}"
+
+
+class ScopeTree(LineList):
+    """Messages: `Chosen` when the cursor comes to rest on another place."""
+
+    BINDING_GROUP_TITLE = "Themes and scopes"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Facts", id="scopes.open", tooltip="Go to the facts of this place", show=False),
+        Binding("space,o", "toggle_fold", "Fold", id="scopes.toggle", tooltip="Show or hide the scopes of a theme"),
+        Binding("right,l", "unfold", "Unfold", id="scopes.unfold", tooltip="Show the scopes of the theme", show=False),
+        Binding("left,h", "fold", "Fold", id="scopes.fold", tooltip="Hide the scopes of the theme", show=False),
+    ]
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "bar--calm",
+        "bar--merge",
+        "bar--archive",
+        "bar--consolidate",
+        "bar--rest",
+        "bar--alarm",
+        "scope--open",
+        "scope--cooling",
+        *(f"mark--{place}" for place in range(looks.MARKS)),
+    }
+
+    @dataclass
+    class Chosen(Message):
+        """Another place is chosen."""
+
+        tree: ScopeTree
+        place: Place
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
+        self._themes: Sequence[Theme] = ()
+        self._scopes: dict[str, list[Scope]] = {}
+        self._unfolded: set[str] = set()
+        self.places: list[Place] = [Place()]
+
+    @property
+    def row_count(self) -> int:
+        return len(self.places)
+
+    @property
+    def place(self) -> Place:
+        """Where the cursor is."""
+        return self.places[self.cursor]
+
+    def show(self, themes: Sequence[Theme], scopes: Sequence[Scope]) -> None:
+        """Show these themes and scopes; the cursor stays on its place."""
+        self._themes = themes
+        self._scopes = {}
+        for scope in scopes:
+            self._scopes.setdefault(scope.theme, []).append(scope)
+        if len(themes) == 1:
+            self._unfolded.add(themes[0].name)
+        self._lay_out()
+
+    def choose(self, theme: str) -> None:
+        """Unfold a theme and put the cursor on it."""
+        self._unfolded.add(theme)
+        self._lay_out()
+        for row, place in enumerate(self.places):
+            if place.theme is not None and place.theme.name == theme:
+                self.cursor = row
+                return
+
+    def _lay_out(self) -> None:
+        key = self.place.key
+        self.places = [Place()]
+        for number, theme in enumerate(self._themes):
+            hue = number % looks.MARKS
+            self.places.append(Place(theme, hue=hue))
+            if theme.name in self._unfolded:
+                scopes = self._scopes.get(theme.name, [])
+                self.places += [Place(theme, scope, hue=hue) for scope in scopes]
+                if scopes:
+                    self.places.append(Place(theme, unscoped=True, hue=hue))
+        rows = {place.key: row for row, place in enumerate(self.places)}
+        row = rows.get(key, rows.get((key[0], None, False), 0))
+        self.rows_changed()
+        if row != self.cursor:
+            self.set_reactive(LineList.cursor, row)
+            self.keep_in_view()
+            self.post_message(self.Chosen(self, self.place))
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        place = self.places[row]
+        if place.theme is None:
+            return self._draw_all(width)
+        if place.scope is None and not place.unscoped:
+            return self._draw_theme(place, place.theme, width)
+        return self._draw_scope(place, width)
+
+    def _draw_all(self, width: int) -> list[Segment]:
+        number = counted(sum(live(theme.facts) for theme in self._themes))
+        return [
+            Segment(shown.fit(" ☿ all themes", width - len(number)), self.styled("row--strong")),
+            Segment(number, self.styled("row--dim")),
+        ]
+
+    def _draw_theme(self, place: Place, theme: Theme, width: int) -> list[Segment]:
+        gauge = theme.gauge
+        fold = "▾" if theme.name in self._unfolded else "▸"
+        alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else " "
+        number = counted(live(theme.facts))
+        cells = BAR if width >= NARROW else NARROW_BAR
+        filled, rest = bar(gauge.pct, cells)
+        return [
+            Segment(f" {fold} ", self.styled("row--dim")),
+            Segment("■ ", self.styled(f"mark--{place.hue}")),
+            Segment(shown.fit(printable(theme.name), width - 7 - cells - len(number)), self.styled("row--strong")),
+            Segment(" ", self.rich_style),
+            Segment(filled, self.styled(f"bar--{gauge.level.value}")),
+            Segment(rest, self.styled("bar--rest")),
+            Segment(alarm, self.styled("bar--alarm")),
+            Segment(number, self.styled("row--dim")),
+        ]
+
+    def _draw_scope(self, place: Place, width: int) -> list[Segment]:
+        dim = self.styled("row--dim")
+        scope = place.scope
+        if scope is None:
+            return [Segment(shown.fit("     · no scope", width), dim)]
+        closed = scope.status is ScopeStatus.CLOSED
+        number = counted(live(scope.facts))
+        tail = " closed" if closed else " cooling" if scope.status is ScopeStatus.COOLING else ""
+        name = shown.fit(printable(scope.label), width - 7 - len(tail) - len(number))
+        return [
+            Segment("     ", dim),
+            Segment(
+                f"{shown.SCOPE_SHAPES[scope.status]} ", dim if closed else self.styled(f"scope--{scope.status.value}")
+            ),
+            Segment(name, dim if closed else self.rich_style),
+            Segment(tail + number, dim),
+        ]
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        super().watch_cursor(old, new)
+        if old != new:
+            self.post_message(self.Chosen(self, self.place))
+
+    def action_toggle_fold(self) -> None:
+        theme = self.place.theme
+        if theme is not None:
+            (self.action_fold if theme.name in self._unfolded else self.action_unfold)()
+
+    def action_unfold(self) -> None:
+        if self.place.theme is not None:
+            self._unfolded.add(self.place.theme.name)
+            self._lay_out()
+
+    def action_fold(self) -> None:
+        if self.place.theme is not None:
+            self._unfolded.discard(self.place.theme.name)
+            self._lay_out()
+
+
+def live(facts: Mapping[Tier, int]) -> int:
+    """How many of the counted facts are hot or cold."""
+    return sum(number for tier, number in facts.items() if tier in LIVE_TIERS)
+
+
+def counted(number: int) -> str:
+    """A count at the right edge of a row."""
+    return f"{shown.short(number):>5} "

@@ -1,0 +1,69 @@
+"""`TitleBar`: whose memory this is, who is connected, what happened last."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from hermes_memory_tui import shown
+
+
+class TitleBar(Widget):
+    """One line across the top."""
+
+    place: reactive[str] = reactive("")
+    """Where the person is: `marketing › launch-032`."""
+
+    file: reactive[str] = reactive("")
+    """The store's file."""
+
+    last: reactive[str] = reactive("")
+    """What changed last, by whom, how long ago."""
+
+    agents: reactive[int] = reactive(0)
+    """Sessions that are connected."""
+
+    trouble: reactive[str] = reactive("")
+    """What is wrong with the store; shown instead of everything that could be out of date."""
+
+    writing: reactive[bool] = reactive(False)
+    """Whether a write is waiting for its turn."""
+
+    def render(self) -> Content:
+        left: list[str | tuple[str, str]] = [
+            (" ☿ ", "$accent"),
+            ("hermes", "bold $accent"),
+            " memory  ",
+            (self.place, "bold"),
+        ]
+        right: list[str | tuple[str, str]] = []
+        if self.trouble:
+            right = [(f"! {self.trouble} ", "bold $error")]
+        else:
+            right = self._facts()
+        room = self.size.width - sum(cell_len(part if isinstance(part, str) else part[0]) for part in left)
+        while right and width_of(right) > room - 2 and len(right) > 1:
+            right.pop(0)
+        if width_of(right) > room - 2:
+            text, style = right[0] if isinstance(right[0], tuple) else (right[0], "")
+            right = [(shown.fit(text, max(0, room - 2)), style)]
+        return Content.assemble(*left, " " * max(0, room - width_of(right)), *right)
+
+    def _facts(self) -> list[str | tuple[str, str]]:
+        parts: list[str | tuple[str, str]] = [(f"{self.file}   ", "$dim")]
+        if self.last:
+            parts.append((f"{self.last}   ", "$dim"))
+        if self.writing:
+            parts.append(("◌ writing   ", "$warning"))
+        word = "agent" if self.agents == 1 else "agents"
+        parts.append(
+            (f"● {self.agents} {word} " if self.agents else "○ no agent ", "$success" if self.agents else "$dim")
+        )
+        return parts
+
+
+def width_of(parts: list[str | tuple[str, str]]) -> int:
+    """Cells of some parts together."""
+    return sum(cell_len(part if isinstance(part, str) else part[0]) for part in parts)
