@@ -1,0 +1,45 @@
+"""What a tool says: the text hosts show to a model, and the same as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact, Gauge
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One tool's answer.
+
+    A refusal is an answer too, never a protocol error: hosts switch a server off after a few of those.
+    """
+
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def refusal(error: StoreError, text: str | None = None) -> Answer:
+    """The answer to what cannot be done: the sentence, and its code as data."""
+    return Answer(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})
+
+
+def fact_data(fact: Fact) -> dict[str, Any]:
+    """A fact as structured content."""
+    return {
+        "uid": fact.uid,
+        "notation": fact.notation,
+        "scope": fact.scope,
+        "type": fact.type.word,
+        "target": fact.target,
+        "content": fact.content,
+        "tier": fact.tier.value,
+        "pinned": fact.pinned,
+        "updated_at": fact.updated_at,
+    }
+
+
+def gauge_data(gauge: Gauge) -> dict[str, Any]:
+    """A gauge as structured content."""
+    return {"used": gauge.used, "budget": gauge.budget, "pct": round(gauge.pct, 1), "level": gauge.level.value}

@@ -1,0 +1,52 @@
+"""`memory_purge`."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.answers import Answer, gauge_data
+from hermes_memory_bridge.arguments import Arguments, text_or_none, whole
+from hermes_memory_bridge.connection import DAY_MS, Connection
+from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Actor
+
+MOST_DAYS = 36_500
+
+
+def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
+    """Take superseded and archived facts away; they are erased when the theme's retention is over."""
+    scope = text_or_none(arguments, "scope")
+    older_than_ms = None
+    if arguments.get("older_than_days") not in (None, ""):
+        days = whole("older_than_days", arguments["older_than_days"])
+        if not 0 <= days <= MOST_DAYS:
+            raise ArgumentError(f"older_than_days must be from 0 to {MOST_DAYS}, not {days}", days)
+        older_than_ms = days * DAY_MS
+    session = connection.session(arguments)
+    plan = connection.store.purge.hold(
+        connection.theme, scope=scope, older_than_ms=older_than_ms, actor=Actor("session", session.name)
+    )
+    gauge = connection.store.tiers.gauge(connection.theme)
+    return Answer(
+        f"purged: {plan.total} fact(s)\ngauge: {gauge.pct:.1f}%",
+        {"purged": {tier.value: count for tier, count in plan.by_tier.items()}, "gauge": gauge_data(gauge)},
+    )
+
+
+SPEC = ToolSpec(
+    name="memory_purge",
+    title="Purge superseded and archived facts",
+    description=(
+        "Remove superseded and archived facts, after a scope is closed or as periodic clean-up. Facts that still stand are "
+        "never touched. A person can bring them back for some days before they are erased."
+    ),
+    arguments={
+        "scope": {"type": "string", "description": "Only this scope; an unknown one is an error."},
+        "older_than_days": {"type": WHOLE, "description": "Only facts last changed longer ago."},
+        "session_id": {"type": "string"},
+    },
+    required=(),
+    gives={"purged": {"type": "object"}, "gauge": GAUGE},
+    handler=memory_purge,
+    destroys=True,
+    repeatable=True,
+)

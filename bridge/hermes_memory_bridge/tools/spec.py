@@ -1,0 +1,48 @@
+"""What a tool is, without a word of MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.arguments import Arguments
+from hermes_memory_bridge.connection import Connection
+
+Schema = dict[str, Any]
+
+WHOLE = ["integer", "string"]
+"""Models send numbers as text often enough."""
+
+GAUGE: Schema = {"type": "object", "description": "used, budget (characters), pct, level"}
+
+FACTS: Schema = {"type": "array", "items": {"type": "object"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool: what it is called, what it takes and gives, what it may do, and the function that does it."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Schema
+    required: tuple[str, ...]
+    gives: Schema
+    """Properties of its structured answer; a refusal gives `error` instead."""
+    handler: Callable[[Connection, Arguments], Answer]
+    reads_only: bool = False
+    destroys: bool = False
+    repeatable: bool = False
+    """Calling it twice with the same arguments changes nothing more."""
+
+    @property
+    def input_schema(self) -> Schema:
+        """JSON Schema of the arguments."""
+        return {"type": "object", "properties": self.arguments, "required": list(self.required)}
+
+    @property
+    def output_schema(self) -> Schema:
+        """JSON Schema of the structured answer."""
+        return {"type": "object", "properties": {**self.gives, "error": {"type": "object"}}}

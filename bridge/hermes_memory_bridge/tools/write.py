@@ -1,0 +1,112 @@
+"""`memory_write`."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.answers import Answer, fact_data, gauge_data, refusal
+from hermes_memory_bridge.arguments import Arguments, flag, text, text_or_none
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.spec import GAUGE, ToolSpec
+from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
+from hermes_memory_store.model import Relief, WriteResult
+
+WARN_PCT = 80
+"""From here on an answer warns, as hermes-memory 0.3.0 does."""
+
+
+def memory_write(connection: Connection, arguments: Arguments) -> Answer:
+    """Store one fact."""
+    try:
+        content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
+        result = connection.store.facts.write(
+            connection.theme,
+            content,
+            scope=scope,
+            session=connection.session(arguments),
+            split=flag(arguments, "split"),
+        )
+    except NotationError as error:
+        return refusal(
+            error,
+            f"[MEMORY WRITE FAILED] Invalid notation: Invalid fact notation: {error.value!r}\n"
+            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)",
+        )
+    except InputError as error:
+        return refusal(error, f"[MEMORY WRITE FAILED] Invalid notation: {error.message}")
+    except MemoryFull as error:
+        pct = connection.store.tiers.gauge(connection.theme).pct
+        return refusal(
+            error,
+            f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"
+            "action: inform the user that pinned facts fill the memory.",
+        )
+    except StoreError as error:
+        return refusal(
+            error,
+            f"[MEMORY WRITE FAILED] Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user.",
+        )
+    return Answer(
+        written_text(result),
+        {
+            "uid": result.fact.uid,
+            "status": result.status,
+            "superseded": list(result.superseded),
+            "closed": list(result.closed),
+            "gauge": gauge_data(result.gauge),
+            "fact": fact_data(result.fact),
+            "parts": [part.uid for part in result.parts],
+        },
+    )
+
+
+def written_text(result: WriteResult) -> str:
+    """The answer in hermes-memory's words."""
+    pct = result.gauge.pct
+    lines = [f"stored: {result.fact.uid[:8]}", f"gauge:  {pct:.0f}%"]
+    if result.parts:
+        lines.append(f"split: stored as {len(result.parts)} facts")
+    lines += [f"superseded: {uid[:8]}" for uid in result.superseded]
+    moved = pressure(result.relief)
+    if moved:
+        lines.append(f"pressure: {moved}")
+    if pct >= WARN_PCT:
+        lines.append(
+            f"[MEMORY WARNING] Store at {pct:.0f}% capacity. Older facts go cold by themselves; memory_search finds them."
+        )
+    return "\n".join(lines)
+
+
+def pressure(relief: Relief) -> str:
+    """What relief did, in hermes-memory's words."""
+    said = (
+        (relief.merged, "merged {} duplicate(s)"),
+        (relief.archived, "archived {} cold-scope fact(s)"),
+        (relief.cooled, "pushed {} oldest fact(s) to cold (no LLM)"),
+    )
+    return ", ".join(words.format(count) for count, words in said if count)
+
+
+SPEC = ToolSpec(
+    name="memory_write",
+    title="Remember a fact",
+    description=(
+        "Write a fact to persistent memory using MEMORY_SPEC notation: TYPE[target]: content.\n"
+        "Types: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), ~ obsolete.\n"
+        "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
+        "type, target and scope; the same fact again is stored once."
+    ),
+    arguments={
+        "content": {"type": "string", "description": "One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters)."},
+        "scope": {"type": "string", "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one."},
+        "split": {"type": "boolean", "description": "Store an over-long content as numbered parts.", "default": False},
+        "session_id": {"type": "string"},
+    },
+    required=("content",),
+    gives={
+        "uid": {"type": "string"},
+        "status": {"type": "string", "enum": ["created", "deduplicated"]},
+        "superseded": {"type": "array", "items": {"type": "string"}},
+        "gauge": GAUGE,
+    },
+    handler=memory_write,
+    repeatable=True,
+)
