@@ -12,12 +12,15 @@ from typing import Any
 from hermes_memory_store import errors, fulltext, journal
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
-from hermes_memory_store.model import PERSON, Actor, PurgePlan, Tier
+from hermes_memory_store.model import PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
+
+HELD = "hold"
+"""Operation by which an agent's purge takes a fact away for the time of its retention."""
 
 SAMPLES = 3
 """Facts a preview shows."""
@@ -75,6 +78,37 @@ class Purge:
             return plan
         self._scrub()
         return replace(plan, unreached=self._erase_from_backups([row[1] for row in rows]))
+
+    def hold(
+        self, theme: str, *, scope: str | None = None, older_than_ms: int | None = None, actor: Actor
+    ) -> PurgePlan:
+        """What an agent's purge does: superseded and archived facts leave every list at once, and are erased when the theme's
+        retention is over. Until then `undo` brings them back.
+        """
+        with self._db.writing() as conn:
+            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=SAFE_TIERS)
+            where, args = self._where(theme, scope, older_than_ms, SAFE_TIERS)
+            change = Mutation(conn, self._names, self._journal, actor)
+            for row in conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE {where}", args).fetchall():
+                change.update_fact(FactRow(*row), HELD, tier=Tier.WITHDRAWN.value)
+            change.record()
+        return plan
+
+    def erase_held(self, theme: str, retention_ms: int) -> int:
+        """Erase what agents purged longer than the retention ago; how many facts that were."""
+        sql = """
+            SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f
+            WHERE f.theme_id = ? AND f.tier = 'withdrawn' AND f.updated_at < ?
+              AND (SELECT op FROM journal j WHERE j.uid = f.uid ORDER BY seq DESC LIMIT 1) = ?
+        """
+        theme_id = self._names.theme_or_none(theme)
+        with self._db.writing() as conn:
+            rows = conn.execute(sql, (theme_id, self._clock_now() - retention_ms, HELD)).fetchall()
+            self._erase(conn, rows, RELIEF)
+        if rows:
+            self._scrub()
+            self._erase_from_backups([row[1] for row in rows])
+        return len(rows)
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
         """Erase single facts by uid; how many there were."""
