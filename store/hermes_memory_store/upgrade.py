@@ -99,6 +99,7 @@ def upgrade(
     if not place.is_file():
         raise errors.StoreUnreadable(f"there is no memory at {place}", place)
     with file_lock(place):
+        make_private(place)
         with copies.connected(place, "rw") as conn:
             if conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
                 return UpgradeReport(place)
@@ -131,11 +132,20 @@ def upgrade_once(
                 report = Builder(old, new, theme, place, kept).build(progress)
         with copies.connected(made) as conn:
             copies.verify(conn, made)
-        os.chmod(place, 0o600)
         copies.pour(made, place, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version)
     with copies.connected(place, "rw") as conn:
+        # A reader may hold the log; then whoever closes last empties it.
+        conn.execute("PRAGMA busy_timeout = 0")
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return report
+
+
+def make_private(place: Path) -> None:
+    """hermes-memory leaves its file readable by everybody; a log beside it takes after the file when it is made."""
+    for ending in ("", "-wal", "-shm"):
+        part = place.with_name(place.name + ending)
+        if part.exists():
+            os.chmod(part, 0o600)
 
 
 def lossless(text: bytes) -> str:
