@@ -14,7 +14,9 @@ from hermes_memory_themes import ThemeError
 def main(args: list[str] | None = None) -> None:
     """Entry point of the console script. Exit codes: 0, 1 (the memory cannot be served), 2 (usage)."""
     options = parser().parse_args(args)
-    logging.basicConfig(stream=sys.stderr, level=options.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=options.log_level.upper(), format="%(levelname)s %(name)s: %(message)s"
+    )
     try:
         sys.exit(serve_stdio(options))
     except (StoreError, ThemeError) as error:
@@ -29,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
         epilog='Name it in your MCP host: {"mcpServers": {"hermes-memory": {"command": "hermes-memory-bridge"}}}',
     )
     made.add_argument("--db", metavar="FILE", help="the store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db)")
-    made.add_argument("--theme", metavar="NAME", help="whose memory ($HERMES_MEMORY_THEME, else the profile, else default)")
+    made.add_argument(
+        "--theme", metavar="NAME", help="whose memory ($HERMES_MEMORY_THEME, else the profile, else default)"
+    )
     made.add_argument("--profile", metavar="NAME", help="the host's profile, used as theme when no other is named")
     made.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="warning")
     made.add_argument("--version", action="version", version=f"hermes-memory-bridge {__version__}")

@@ -10,10 +10,10 @@ from typing import Self
 
 from hermes_memory_bridge.arguments import Arguments, text_or_none
 from hermes_memory_store.errors import StoreNeedsUpgrade
+from hermes_memory_store.filesystem import default_path
 from hermes_memory_store.model import Session
 from hermes_memory_store.sessions import HEARTBEAT_MS
 from hermes_memory_store.store import Store
-from hermes_memory_store.filesystem import default_path
 
 DAY_MS = 86_400_000
 
@@ -83,5 +83,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

@@ -35,7 +35,9 @@ def make_server(connection: Connection) -> Server[Any]:
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[described(spec) for spec in TOOLS.values()])
 
-    async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         if connection.client is None:
             connection.client = client_of(context)
         # SQLite may wait for another process; the loop must go on meanwhile.
@@ -60,7 +62,9 @@ def answered(connection: Connection, name: str, arguments: dict[str, Any]) -> An
     """Run one tool. Whatever goes wrong becomes a text; a mistake of ours is logged with its traceback."""
     spec = TOOLS.get(name)
     if spec is None:
-        return Answer(f"unknown tool: {name[:100]}", {"error": {"code": "tool.unknown", "message": "", "value": name[:100]}})
+        return Answer(
+            f"unknown tool: {name[:100]}", {"error": {"code": "tool.unknown", "message": "", "value": name[:100]}}
+        )
     try:
         return spec.handler(connection, arguments)
     except StoreError as error:

@@ -101,7 +101,9 @@ def unreadable(line: bytes) -> bytes:
     except ValueError:
         said = None
     request = said.get("id") if isinstance(said, dict) and isinstance(said.get("id"), str | int) else None
-    code, why = (-32700, "not JSON") if said is None else (-32600, "not a message of MCP: malformed, or with lone surrogates")
+    code, why = (
+        (-32700, "not JSON") if said is None else (-32600, "not a message of MCP: malformed, or with lone surrogates")
+    )
     error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}}
     return json.dumps(error).encode() + b"\n"
 

@@ -24,7 +24,8 @@ ALSO = {
 
 _SHORT = {long: short for short, long in TABLE.items()} | ALSO
 _GROUPS: dict[str, frozenset[str]] = {
-    short: frozenset({short, long} | {also for also, of in ALSO.items() if of == short}) for short, long in TABLE.items()
+    short: frozenset({short, long} | {also for also, of in ALSO.items() if of == short})
+    for short, long in TABLE.items()
 }
 _WORD = re.compile(r"[^\W_]+")
 
@@ -39,12 +40,15 @@ def fold(text: str) -> str:
     """Text for comparing: case, abbreviations, spacing and final punctuation do not count."""
     return " ".join(_WORD.sub(lambda match: _SHORT.get(match[0], match[0]), text.casefold()).split()).rstrip(".!; ")
 
+
 _SPANS = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']*'(?!\w)|\S+")
 """Quoted text and code whole, everything else word by word."""
 
 _PROSE_WORD = re.compile(r"([(\[]?)([^\W\d_]+)([)\],.;:!]*)")
 
-_COMMAND = re.compile(r"^\s*(?:[$#>]\s|(?:sudo|apt|pip|npm|git|docker|curl|ssh|cd|make|export|systemctl|kubectl)\b)|&&|\|\||\s--?\w|[{}<>=;]\s*$")
+_COMMAND = re.compile(
+    r"^\s*(?:[$#>]\s|(?:sudo|apt|pip|npm|git|docker|curl|ssh|cd|make|export|systemctl|kubectl)\b)|&&|\|\||\s--?\w|[{}<>=;]\s*$"
+)
 """A line that is a command or code: left alone as a whole."""
 
 _PROSE = {long: short for long, short in _SHORT.items() if long != short and long not in ("api",)}

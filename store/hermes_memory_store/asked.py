@@ -36,6 +36,10 @@ STOP_WORDS = """
 has others; names that tools and people have (`bin`, `hat`, `son`, `die`) are not among them."""
 
 _STOPS = frozenset(fold(STOP_WORDS).split())
+
+STOP_TERMS = frozenset(map(stem, _STOPS))
+"""The same as index terms."""
+
 _QUESTION_FORM = re.compile(
     r"\b(?:what|which) (?:kind|type|sort)s? of\b|\bhow (?:many|much|long|often|old|far)\b|\bin (?:what|which) ways?\b",
     re.IGNORECASE,

@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from hermes_memory_themes import Policies
-
 from hermes_memory_store import errors, notation
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
@@ -23,6 +21,7 @@ from hermes_memory_store.records import Mutation, notation_chars
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.writing import write_fact
+from hermes_memory_themes import Policies
 
 BATCH = 2_000
 """Facts one transaction holds: long enough to be fast, short enough (about 0.2 s) that others get their turn."""

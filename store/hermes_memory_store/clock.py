@@ -52,5 +52,6 @@ def moment(text: str, now: int) -> Millis:
         return Millis(round((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1000))
     except (ValueError, OverflowError):
         raise ArgumentError(
-            f"{text[:40]!r} is not a time; write a date (2026-03-01), a time (2026-03-01T12:00:00Z) or an age (7d)", text
+            f"{text[:40]!r} is not a time; write a date (2026-03-01), a time (2026-03-01T12:00:00Z) or an age (7d)",
+            text,
         ) from None

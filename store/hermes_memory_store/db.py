@@ -67,7 +67,8 @@ class Db:
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one reading statement, or None."""
         with self.lock, translating(self.path):
-            return self._retrying(lambda: self.conn.execute(sql, args).fetchone())
+            found: tuple[Any, ...] | None = self._retrying(lambda: self.conn.execute(sql, args).fetchone())
+            return found
 
     def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
         """The first column of the first row, or None."""
@@ -158,12 +159,17 @@ def translated(error: sqlite3.Error, path: Path) -> Exception:
                 f"{path} is locked by another process; nothing was changed, try again in a moment", path
             )
         case sqlite3.SQLITE_READONLY:
-            return errors.StoreReadOnly(f"{path} cannot be written; check its permissions and those of its folder", path)
+            return errors.StoreReadOnly(
+                f"{path} cannot be written; check its permissions and those of its folder", path
+            )
         case sqlite3.SQLITE_FULL:
-            return errors.DiskFull(f"the disk of {path} is full; nothing was changed, free some space and try again", path)
+            return errors.DiskFull(
+                f"the disk of {path} is full; nothing was changed, free some space and try again", path
+            )
         case sqlite3.SQLITE_IOERR:
             return errors.DiskFull(
-                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health", path
+                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health",
+                path,
             )
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return errors.StoreUnreadable(

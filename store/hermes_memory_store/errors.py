@@ -1,35 +1,35 @@
 """Everything that can go wrong, as one family.
 
-    StoreError                      code of its own on every leaf, a sentence a person can act on, the offending value
-    ├── InputError                  what was asked cannot be understood; nothing was changed
-    │   ├── NotationError           notation.invalid
-    │   ├── ContentTooLong          content.too_long
-    │   ├── UnsafeText              text.unsafe
-    │   ├── QueryError              query.invalid
-    │   ├── ArgumentError           argument.invalid
-    │   └── ImportFileError         import.invalid
-    ├── NotFound                    a name that stands for nothing, with the nearest names that do
-    │   ├── UnknownTheme            theme.unknown
-    │   ├── UnknownScope            scope.unknown
-    │   ├── UnknownFact             fact.unknown
-    │   ├── UnknownSession          session.unknown
-    │   └── UnknownChange           change.unknown
-    ├── Conflict                    it is understood, but the memory has moved on
-    │   ├── AmbiguousUid            fact.ambiguous
-    │   ├── NothingToUndo           undo.nothing
-    │   ├── UndoConflict            undo.conflict
-    │   ├── ScopeExists             scope.exists
-    │   └── FactConflict            fact.conflict
-    ├── MemoryFull                  memory.full: only pinned facts are left in the hot tier
-    └── FileError                   the store's file, not its content
-        ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
-        ├── StoreTooNew             store.too_new
-        ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
-        ├── StoreLocked             store.locked
-        ├── StoreReadOnly           store.read_only
-        ├── DiskFull                store.disk_full
-        ├── NetworkFileSystem       store.network_fs
-        └── JournalBroken           journal.broken
+StoreError                      code of its own on every leaf, a sentence a person can act on, the offending value
+├── InputError                  what was asked cannot be understood; nothing was changed
+│   ├── NotationError           notation.invalid
+│   ├── ContentTooLong          content.too_long
+│   ├── UnsafeText              text.unsafe
+│   ├── QueryError              query.invalid
+│   ├── ArgumentError           argument.invalid
+│   └── ImportFileError         import.invalid
+├── NotFound                    a name that stands for nothing, with the nearest names that do
+│   ├── UnknownTheme            theme.unknown
+│   ├── UnknownScope            scope.unknown
+│   ├── UnknownFact             fact.unknown
+│   ├── UnknownSession          session.unknown
+│   └── UnknownChange           change.unknown
+├── Conflict                    it is understood, but the memory has moved on
+│   ├── AmbiguousUid            fact.ambiguous
+│   ├── NothingToUndo           undo.nothing
+│   ├── UndoConflict            undo.conflict
+│   ├── ScopeExists             scope.exists
+│   └── FactConflict            fact.conflict
+├── MemoryFull                  memory.full: only pinned facts are left in the hot tier
+└── FileError                   the store's file, not its content
+    ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
+    ├── StoreTooNew             store.too_new
+    ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
+    ├── StoreLocked             store.locked
+    ├── StoreReadOnly           store.read_only
+    ├── DiskFull                store.disk_full
+    ├── NetworkFileSystem       store.network_fs
+    └── JournalBroken           journal.broken
 """
 
 from __future__ import annotations

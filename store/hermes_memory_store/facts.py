@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-
-from hermes_memory_themes import Policies
+from typing import Any
 
 from hermes_memory_store import errors, notation, pages, text, uids
 from hermes_memory_store.bulk import Bulk, BulkResult, Line
@@ -37,9 +37,11 @@ from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.writing import standing_fact, write_fact
+from hermes_memory_themes import Policies
 
 MIN_PREFIX = 6
 """Characters of a uid that must be given, as in git."""
+
 
 class Facts:
     """Reads and writes single facts, and pages of them."""
@@ -171,7 +173,9 @@ class Facts:
             keys = {row.id}
             newest = row
             while newest.superseded_by is not None:
-                found = conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)).fetchone()
+                found = conn.execute(
+                    f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)
+                ).fetchone()
                 if found is None or found[0] in keys:
                     break
                 newest = FactRow(*found)
@@ -196,10 +200,12 @@ class Facts:
             raise errors.NotationError("the content cannot contain a notation of its own", content)
         return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})
 
-    def pin(self, names: Iterable[str], pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+    def pin(
+        self, names: Iterable[str], pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None
+    ) -> Changed:
         """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it."""
 
-        def columns(_: Mutation, row: FactRow) -> dict[str, object] | None:
+        def columns(_: Mutation, row: FactRow) -> dict[str, Any] | None:
             if bool(row.pinned) == pinned:
                 return None
             return {"pinned": 1, "tier": Tier.HOT.value, "cooled_by": None} if pinned else {"pinned": 0}
@@ -229,26 +235,26 @@ class Facts:
         What stands in the place of a superseded one becomes superseded by it.
         """
 
-        def columns(change: Mutation, row: FactRow) -> dict[str, object] | None:
+        def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
             if row.tier == Tier.HOT:
                 return None
             standing = standing_fact(change, row.scope_id, FactType(row.type), row.target)
             if standing is not None and standing.uid != row.uid:
-                change.update_fact(
-                    standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0
-                )
+                change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
             return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
 
         return self._each(self._found(names, theme), "restore", actor, columns)
 
-    def move(self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+    def move(
+        self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None
+    ) -> Changed:
         """Move facts to another scope of their theme, opened if new.
 
         :raises FactConflict: when another fact stands there for the same type and target
         """
         label = None if scope is None else checked_label(scope)
 
-        def columns(change: Mutation, row: FactRow) -> dict[str, object] | None:
+        def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
             there = change.scope_for_writing(row.theme_id, label)
             if there.id == row.scope_id:
                 return None
@@ -269,9 +275,8 @@ class Facts:
             return notation.split(line, limit)
         return [notation.parse(str(line), limit=limit)]
 
-    def _stored(self, conn: object, wanted: Sequence[bytes]) -> builtins.list[tuple[object, ...]]:
-        rows = (self._db.row(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)) for uid in wanted)
-        return [row for row in rows if row is not None]
+    def _stored(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
+        return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
 
     def _found(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
         return [self._find(name, theme).uid for name in names]
@@ -281,7 +286,7 @@ class Facts:
         wanted: Sequence[bytes],
         op: str,
         actor: Actor,
-        columns: Callable[[Mutation, FactRow], dict[str, object] | None],
+        columns: Callable[[Mutation, FactRow], dict[str, Any] | None],
         *,
         allowed: Sequence[Tier] = (),
     ) -> Changed:
@@ -333,6 +338,6 @@ class Facts:
         return FactRow(*rows[0])
 
 
-def moving(columns: dict[str, object]) -> Callable[[Mutation, FactRow], dict[str, object] | None]:
+def moving(columns: dict[str, Any]) -> Callable[[Mutation, FactRow], dict[str, Any] | None]:
     """The rule that sets the same columns on every fact that is not there yet."""
     return lambda _, row: None if row.tier == columns["tier"] else columns

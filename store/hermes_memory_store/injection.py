@@ -6,8 +6,6 @@ that searching is worth it.
 
 from __future__ import annotations
 
-from hermes_memory_themes import Policies
-
 from hermes_memory_store import abbreviations, tokens
 from hermes_memory_store.db import Db
 from hermes_memory_store.model import Fact, Injection, Session
@@ -15,6 +13,7 @@ from hermes_memory_store.names import Names
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.records import FACTS_WITH_READS, fact_of
 from hermes_memory_store.tiers import BINDING, Tiers
+from hermes_memory_themes import Policies
 
 SCOPE_TOKENS = 40
 """Tokens the list of open scopes may take."""
@@ -117,7 +116,8 @@ def packed(ranked: list[tuple[int, int]], budget: int) -> tuple[list[int], int]:
 
 def listed(scopes: list[str]) -> str:
     """Labels within `SCOPE_TOKENS`, with a count of those left out."""
-    shown, spent = [], 0
+    shown: list[str] = []
+    spent = 0
     for label in scopes:
         spent += tokens.estimate(label) + LINE_TOKENS
         if spent > SCOPE_TOKENS and shown:

@@ -137,8 +137,8 @@ def decoded(content: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise errors.ImportFileError(
-            f"{path} is not UTF-8: byte 0x{content[error.start]:02x} in line {line}; nothing was touched, repair it in an "
-            "editor (until then the host runs with an empty memory)",
+            f"{path} is not UTF-8: byte 0x{content[error.start]:02x} in line {line}; nothing was touched, repair it "
+            "in an editor (until then the host runs with an empty memory)",
             path,
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -146,7 +146,7 @@ def decoded(content: bytes, path: Path) -> str:
 
 @contextmanager
 def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
-    """Hold the host's own lock on a file. The lock file stays behind, as the host's does: removing it would unlock others.
+    """Hold the host's own lock on a file. The lock file stays behind: removing it would let two hold the lock at once.
 
     :raises StoreLocked: when somebody else held it for longer than `timeout_s`
     """
@@ -158,7 +158,8 @@ def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
         while not taken(handle):
             if time.monotonic() > deadline:
                 raise errors.StoreLocked(
-                    f"{path} has been locked by another process for {timeout_s:g} s; nothing was changed, try again", path
+                    f"{path} has been locked by another process for {timeout_s:g} s; nothing was changed, try again",
+                    path,
                 )
             time.sleep(random.uniform(0.001, 0.005))
         yield
@@ -176,7 +177,7 @@ def taken(handle: int) -> bool:
 
 
 def replace(path: Path, content: bytes, *, expected: bytes) -> None:
-    """Put new content in the place of a file, whole or not at all, readable by its owner alone. Hold the lock meanwhile.
+    """Put new content in the place of a file, whole or not at all, readable by its owner alone. Hold the lock for it.
 
     :param expected: what the file held when the new content was made from it
     :raises Conflict: when it holds something else by now, as after an editor that knows no lock; nothing was changed
@@ -185,7 +186,9 @@ def replace(path: Path, content: bytes, *, expected: bytes) -> None:
         made = write_beside(path, content)
         try:
             if read_bytes(path) != expected:
-                raise errors.Conflict(f"{path} was changed by a program without a lock; nothing was replaced, try again", path)
+                raise errors.Conflict(
+                    f"{path} was changed by a program without a lock; it was left alone, try again", path
+                )
         except BaseException:
             made.unlink()
             raise
@@ -250,7 +253,8 @@ def configured_limits(config: Path) -> dict[Kind, int]:
     said = memory_section(read_bytes(config).decode("utf-8", "replace"))
     for kind in Kind:
         # Only what `int` of the host takes: 3000, '3000', 3_000.
-        found = re.search(rf"""(?m)(?:^|[{{,\s])(["']?){kind}_char_limit\1\s*:\s*(["']?)(\d[\d_]*)\2\s*(?=[,}}#]|$)""", said)
+        key, number = rf"""(["']?){kind}_char_limit\1""", r"""(["']?)(\d[\d_]*)\2"""
+        found = re.search(rf"(?m)(?:^|[{{,\s]){key}\s*:\s*{number}\s*(?=[,}}#]|$)", said)
         if found and int(found[3]) > 0:
             limits[kind] = int(found[3])
     return limits
@@ -259,7 +263,7 @@ def configured_limits(config: Path) -> dict[Kind, int]:
 def memory_section(config: str) -> str:
     """What stands under the top-level key `memory` of a YAML text, in block or in flow style, without comments.
 
-    Two numbers do not earn a YAML parser among the store's dependencies; whatever is not recognised leaves the defaults.
+    Two numbers do not earn a YAML parser among the dependencies; whatever is not recognised leaves the defaults.
     """
     section: list[str] = []
     inside = False

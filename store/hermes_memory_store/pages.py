@@ -251,16 +251,14 @@ def sorted_keys(
 def ordered_ranges(selection: Selection, sort: Sort) -> tuple[str, str, list[Range]]:
     """The index that yields this order, the column it leads with, and its ranges."""
     if selection.scope_ids is not None and sort is Sort.UPDATED:
-        index, owner, column = "facts_of_scope", "scope_id", 1
+        index, owner = "facts_of_scope", "scope_id"
     else:
-        index, owner, column = THEME_INDEXES[sort], "theme_id", 0
-    ranges = {Range(row[column], row[2], row[3]) for row in selection.tallies}
+        index, owner = THEME_INDEXES[sort], "theme_id"
+    ranges = {Range(row[1] if owner == "scope_id" else row[0], row[2], row[3]) for row in selection.tallies}
     return index, owner, sorted(ranges, key=lambda one: (one.owner, one.tier, one.type))
 
 
-def by_type(
-    db: Db, selection: Selection, descending: bool, after: Cursor | None, limit: int
-) -> list[tuple[Any, int]]:
+def by_type(db: Db, selection: Selection, descending: bool, after: Cursor | None, limit: int) -> list[tuple[Any, int]]:
     """Most binding type first (last when ascending), newest first within it. The sort key is (type, updated_at)."""
     found: list[tuple[Any, int]] = []
     kinds = list(FactType) if descending else list(reversed(FactType))

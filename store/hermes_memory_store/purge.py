@@ -52,7 +52,8 @@ class Purge:
         where, args = self._where(theme, scope, older_than_ms, tiers)
         counts = self._db.rows(f"SELECT f.tier, count(*) FROM facts f WHERE {where} GROUP BY f.tier", args)
         newest = self._db.rows(
-            f"{FACTS_WITH_READS} WHERE {where} AND f.tier <> 'withdrawn' ORDER BY f.updated_at DESC LIMIT {SAMPLES}", args
+            f"{FACTS_WITH_READS} WHERE {where} AND f.tier <> 'withdrawn' ORDER BY f.updated_at DESC LIMIT {SAMPLES}",
+            args,
         )
         by_tier = {Tier(tier): number for tier, number in counts}
         return PurgePlan(theme, scope, by_tier, [fact_of(row, self._names) for row in newest])

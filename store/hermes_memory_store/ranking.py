@@ -7,13 +7,13 @@ for its document frequency, which is a scan of the store for a common one.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from hermes_memory_store.asked import Asked, Word
+from hermes_memory_store.asked import STOP_TERMS, Asked, Word
 from hermes_memory_store.model import Tier
+from hermes_memory_store.months import Month, dated
 from hermes_memory_store.words import indexed
 
 TARGET = 2.0
@@ -43,7 +43,10 @@ FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.2
 """Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
 
 DATED = 1.0
-"""What a fact of the month or year that a question names has above others, in units of one word."""
+"""What a fact of the month or year that a question names has above others."""
+
+IN_QUESTION = 0.1
+"""How much of a tier's weight is left where relevance decides."""
 
 
 @dataclass(slots=True)
@@ -59,11 +62,18 @@ class Candidate:
     created_at: int
     in_target: list[str] = field(default_factory=list)
     in_content: list[str] = field(default_factory=list)
+    terms: list[str] = field(default_factory=list)
     score: float = 0.0
 
     def read(self) -> None:
         """Take its text apart."""
         self.in_target, self.in_content = indexed(self.target), indexed(self.content)
+        self.terms = self.in_target + self.in_content
+
+    @property
+    def length(self) -> int:
+        """Terms it has in all."""
+        return len(self.terms)
 
 
 def rank_exact(candidates: Sequence[Candidate], asked: Asked) -> list[Candidate]:
@@ -96,91 +106,103 @@ def neighbours(one: Candidate, words: Sequence[Word]) -> int:
 
 
 def rank_question(
-    candidates: Sequence[Candidate],
-    asked: Asked,
-    rarity: Mapping[str, float],
-    months: set[tuple[int | None, int | None]],
+    candidates: Sequence[Candidate], asked: Asked, rarity: Sequence[float], months: frozenset[Month]
 ) -> list[Candidate]:
     """Order facts that share words with a question, best first.
 
     :param rarity: how much each asked word tells (inverse document frequency)
-    :param months: months and years the question names, as (year, month)
+    :param months: what the question says about when
     """
     if not candidates:
         return []
     for one in candidates:
         one.read()
-    average = sum(len(one.in_target) + len(one.in_content) for one in candidates) / len(candidates)
-    scores = {one.id: relevance(one, asked, rarity, average) for one in candidates}
-    lent = lend(scores, candidates)
-    fed = lend(feedback(scores, candidates, asked, average), candidates)
+    average = sum(one.length for one in candidates) / len(candidates)
+    fits = Fits(asked.words)
+    scores = {one.id: relevance(one, fits, rarity, average) for one in candidates}
+    if months:
+        for one in candidates:
+            scores[one.id] += DATED * dated(one, months)
+    fed = feedback(scores, candidates, fits, average)
+    scopes = {one.id: one.scope_id for one in candidates}
+    total = lend({key: score + fed.get(key, 0.0) for key, score in scores.items()}, scopes)
     newest = max(one.updated_at for one in candidates)
     for one in candidates:
-        one.score = lent[one.id] + fed.get(one.id, 0.0)
-        one.score *= 1.0 + 0.1 * TIER.get(Tier(one.tier), OTHER_TIER)
+        one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(Tier(one.tier), OTHER_TIER))
         one.score += 1e-6 * one.updated_at / newest
     return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
 
 
-def relevance(one: Candidate, asked: Asked, rarity: Mapping[str, float], average: float) -> float:
-    """BM25 over the asked words, the target counted as often as it weighs, more when many words are there."""
-    length = 1 - LENGTH + LENGTH * (len(one.in_target) + len(one.in_content)) / average
-    total, found = 0.0, 0
-    for word in asked.words:
-        often = sum(word.fit(term) for term in one.in_content)
-        if any(word.fit(term) for term in one.in_target):
-            often += TARGET
-        if often:
-            total += rarity[word.text] * often * (SATURATION + 1) / (often + SATURATION * length)
-            found += 1
-    return total * (1 + COVERAGE * (found - 1)) if found else 0.0
+class Fits(dict[str, list[tuple[int, float]]]):
+    """Which asked words (by place) a term fits, and how well; worked out once per term."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        super().__init__()
+        for at, word in enumerate(words):
+            for term, fit in word.terms.items():
+                self.setdefault(term, []).append((at, fit))
+        self._open = [(at, word) for at, word in enumerate(words) if word.typed is not None]
+
+    def __missing__(self, term: str) -> list[tuple[int, float]]:
+        self[term] = fits = [(at, fit) for at, word in self._open if (fit := word.fit(term))]
+        return fits
 
 
-def lend(scores: Mapping[int, float], candidates: Sequence[Candidate]) -> dict[int, float]:
+def relevance(one: Candidate, fits: Fits, rarity: Sequence[float], average: float) -> float:
+    """BM25 over the asked words, a target counted as often as it weighs, and more when many words are there."""
+    often: dict[int, float] = {}
+    for term in one.in_content:
+        for at, fit in fits[term]:
+            often[at] = often.get(at, 0.0) + fit
+    for at in {at for term in one.in_target for at, _ in fits[term]}:
+        often[at] = often.get(at, 0.0) + TARGET
+    if not often:
+        return 0.0
+    dampened = SATURATION * (1 - LENGTH + LENGTH * one.length / average)
+    total = sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
+    return total * (1 + COVERAGE * (len(often) - 1))
+
+
+def lend(scores: Mapping[int, float], scopes: Mapping[int, int]) -> dict[int, float]:
     """Scores with what the facts written just before and after lend."""
-    scopes = {one.id: one.scope_id for one in candidates}
     total = dict(scores)
     for key, score in scores.items():
         for distance, share in NEAR.items():
             for other in (key - distance, key + distance):
-                if other in total and scopes.get(other) == scopes[key]:
+                if other in total and scopes[other] == scopes[key]:
                     total[other] += share * score
     return total
 
 
 def feedback(
-    scores: Mapping[int, float], candidates: Sequence[Candidate], asked: Asked, average: float
+    scores: Mapping[int, float], candidates: Sequence[Candidate], fits: Fits, average: float
 ) -> dict[int, float]:
-    """What the most telling terms of the best facts add to every candidate."""
+    """What the most telling terms of the best facts add to the candidates that have them."""
     best = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
     sure = sum(scores[one.id] for one in best)
     if sure <= 0:
-        return {one.id: 0.0 for one in candidates}
-    bags = {one.id: Counter(one.in_target + one.in_content) for one in candidates}
-    documents: Counter[str] = Counter()
-    for bag in bags.values():
-        documents.update(bag.keys())
+        return {}
+    telling = {term for one in best for term in one.terms if not fits[term] and term not in STOP_TERMS}
+    having: dict[str, dict[int, int]] = {term: {} for term in telling}
+    for one in candidates:
+        for term in one.terms:
+            if term in telling:
+                counts = having[term]
+                counts[one.id] = counts.get(one.id, 0) + 1
     weights: dict[str, float] = {}
     for one in best:
-        share = scores[one.id] / sure / max(1, len(one.in_target) + len(one.in_content))
-        for term, often in bags[one.id].items():
-            if not any(word.fit(term) for word in asked.words):
-                weights[term] = weights.get(term, 0.0) + share * often * math.log(1 + len(candidates) / documents[term])
+        share = scores[one.id] / sure / max(1, one.length)
+        for term in one.terms:
+            if term in telling and len(having[term]) > 1:
+                told = math.log(1 + len(candidates) / len(having[term]))
+                weights[term] = weights.get(term, 0.0) + share * told
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
-    telling = [(term, weight) for term, weight in heaviest if documents[term] > 1]
-    if not telling:
-        return {one.id: 0.0 for one in candidates}
-    most = telling[0][1]
-    added = {}
-    for one in candidates:
-        bag = bags[one.id]
-        length = 1 - LENGTH + LENGTH * (len(one.in_target) + len(one.in_content)) / average
-        added[one.id] = sum(
-            FEEDBACK * weight / most * rarity_of(documents[term], len(candidates))
-            * often * (SATURATION + 1) / (often + SATURATION * length)
-            for term, weight in telling
-            if (often := bag.get(term, 0))
-        )  # fmt: skip
+    lengths = {one.id: SATURATION * (1 - LENGTH + LENGTH * one.length / average) for one in candidates}
+    added: dict[int, float] = {}
+    for term, weight in heaviest:
+        worth = FEEDBACK * weight / heaviest[0][1] * rarity_of(len(having[term]), len(candidates)) * (SATURATION + 1)
+        for key, count in having[term].items():
+            added[key] = added.get(key, 0.0) + worth * count / (count + lengths[key])
     return added
 
 

@@ -51,7 +51,14 @@ class Reads:
         self._notes: list[Note] = []
 
     def note(
-        self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None = None, why: str | None = None, tokens: int = 0
+        self,
+        kind: str,
+        theme: str | None,
+        facts: Sequence[Fact],
+        *,
+        session: Session | None = None,
+        why: str | None = None,
+        tokens: int = 0,
     ) -> None:
         """Remember that these facts were handed out. Never raises because of the store."""
         if self._db.read_only or not facts:

@@ -114,7 +114,14 @@ class Mutation:
         return uids.new_uid(self.now)
 
     def insert_fact(
-        self, theme_id: int, scope: ScopeKey, said: Notation, *, op: str = "create", uid: bytes | None = None, **given: Any
+        self,
+        theme_id: int,
+        scope: ScopeKey,
+        said: Notation,
+        *,
+        op: str = "create",
+        uid: bytes | None = None,
+        **given: Any,
     ) -> FactRow:
         """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by."""
         last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
@@ -137,9 +144,7 @@ class Mutation:
             cooled_by=given.get("cooled_by"),
         )
         self.conn.execute(INSERT_FACTS + FACT_VALUES, row)
-        fulltext.index(
-            self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
-        )
+        fulltext.index(self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type)
         words = self._portable(row, scope.label)
         if given.get("by", self.actor) != self.actor:
             words["by"] = str(given["by"])
@@ -159,7 +164,12 @@ class Mutation:
                 (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
                 + (tokens.estimate(line), by, self.now, self.now, None, None)
             )
-            after = {"scope": scope.label or None, "type": said.type.value, "target": said.target, "content": said.content}
+            after = {
+                "scope": scope.label or None,
+                "type": said.type.value,
+                "target": said.target,
+                "content": said.content,
+            }
             self.entries.append(Entry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value}))
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
@@ -167,7 +177,9 @@ class Mutation:
             self.conn.execute(INSERT_FACTS + values, [column for row in some for column in row])
         fulltext.index_many(self.conn, ((row[0], row[5], row[6], row[3], row[7], row[4]) for row in rows))
 
-    def update_fact(self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any) -> FactRow:
+    def update_fact(
+        self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any
+    ) -> FactRow:
         """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by); the row as it stands then."""
         if not keep_time:
             columns.setdefault("updated_at", self.now)
@@ -193,7 +205,13 @@ class Mutation:
         return row._replace(**changed)
 
     def insert_scope(
-        self, theme_id: int, label: str, *, uid: bytes | None = None, status: str = ScopeStatus.OPEN, at: int | None = None
+        self,
+        theme_id: int,
+        label: str,
+        *,
+        uid: bytes | None = None,
+        status: str = ScopeStatus.OPEN,
+        at: int | None = None,
     ) -> ScopeKey:
         """A new scope. The one without a label is not journaled: every theme has it."""
         uid = uid or uids.new_uid(self.now)
@@ -249,7 +267,13 @@ class Mutation:
         return label or None
 
     def _portable(self, row: FactRow, label: str) -> dict[str, Any]:
-        words = {"scope": label or None, "type": row.type, "target": row.target, "content": row.content, "tier": row.tier}
+        words: dict[str, Any] = {
+            "scope": label or None,
+            "type": row.type,
+            "target": row.target,
+            "content": row.content,
+            "tier": row.tier,
+        }
         if row.pinned:
             words["pinned"] = 1
         if row.created_at != self.now:

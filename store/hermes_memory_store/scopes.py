@@ -92,12 +92,16 @@ class Scopes:
 def checked_label(label: str) -> str:
     """A label as it is kept: trimmed, safe, not empty. :raises ArgumentError: when it cannot be one"""
     if len(label) > 100 * MAX_LABEL:
-        raise errors.ArgumentError(f"a scope's label has at most {MAX_LABEL} characters, this one has {len(label)}", label)
+        raise errors.ArgumentError(
+            f"a scope's label has at most {MAX_LABEL} characters, this one has {len(label)}", label
+        )
     clean = " ".join(text.check(label, "the scope's label").split())
     if not clean:
         raise errors.ArgumentError("a scope needs a label of at least one character", label)
     if len(clean) > MAX_LABEL:
-        raise errors.ArgumentError(f"a scope's label has at most {MAX_LABEL} characters, this one has {len(clean)}", label)
+        raise errors.ArgumentError(
+            f"a scope's label has at most {MAX_LABEL} characters, this one has {len(clean)}", label
+        )
     return clean
 
 
@@ -115,9 +119,7 @@ def close_scope(change: Mutation, scope: ScopeKey, *, why: str, by: Actor | None
         change.update_fact(
             FactRow(*row), "cool", by=by, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
         )
-    change.update_scope(
-        scope.id, "close", by=by, status=ScopeStatus.CLOSED, closed_at=change.now, closed_by=why
-    )
+    change.update_scope(scope.id, "close", by=by, status=ScopeStatus.CLOSED, closed_at=change.now, closed_by=why)
     change.conn.execute("DELETE FROM attention WHERE scope_id = ?", (scope.id,))
     change.conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", (scope.id,))
     return True

@@ -17,6 +17,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, Sort, Tier
+from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
 from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rarity_of
@@ -174,7 +175,7 @@ class Search:
         facets = f" AND {within.narrow}" if within.narrow else ""
         total = max(1, sum(high - low for low, high in within.ranges))
         scores: dict[int, float] = dict.fromkeys(keys, 0.0)
-        rarity: dict[str, float] = {}
+        rarity: list[float] = []
         whole = True
         for word in look.words:
             hits = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
@@ -182,12 +183,14 @@ class Search:
             if len(hits) >= POSTINGS:
                 whole = False
                 often = max(often, often * total / max(1, self._walked(hits, within)))
-            rarity[word.text] = rarity_of(often, total)
+            rarity.append(rarity_of(often, total))
             for key in hits:
-                scores[key] = scores.get(key, 0.0) + rarity[word.text]
+                scores[key] = scores.get(key, 0.0) + rarity[-1]
         best = sorted(scores, key=lambda key: (-scores[key], -key))
         candidates = self._candidates(best[:ranked], within)
-        return rank_question(candidates, look, rarity, set()), whole and len(best) <= ranked
+        return rank_question(candidates, look, rarity, months_named(" ".join(taken.words))), whole and len(
+            best
+        ) <= ranked
 
     def _walked(self, hits: Sequence[int], within: Within) -> int:
         """How many ids were passed to gather these hits, newest first in each range."""

@@ -74,7 +74,9 @@ class Sessions:
             theme_id = self._names.theme_for_writing(conn, theme, now)
             uid = uids.new_uid(now)
             called = uids.to_text(uid) if name is None else checked_name(name)
-            found = conn.execute("SELECT uid FROM sessions WHERE theme_id = ? AND name = ?", (theme_id, called)).fetchone()
+            found = conn.execute(
+                "SELECT uid FROM sessions WHERE theme_id = ? AND name = ?", (theme_id, called)
+            ).fetchone()
             if found is None:
                 conn.execute(
                     "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
@@ -215,7 +217,11 @@ class Sessions:
                 " LEFT JOIN scopes s ON s.id = n.scope_id WHERE n.uid = ?",
                 (uid,),
             ).fetchone()
-            if row is None or row[4] is not None or (status == SessionStatus.ORPHANED and row[3] != session.heartbeat_at):
+            if (
+                row is None
+                or row[4] is not None
+                or (status == SessionStatus.ORPHANED and row[3] != session.heartbeat_at)
+            ):
                 return
             theme_id, turn, label, *_ = row
             checkpoint = None
@@ -280,7 +286,9 @@ def refer(conn: sqlite3.Connection, session_id: int, scope_id: int, turn: int) -
 
 def open_scopes(conn: sqlite3.Connection, theme_id: int) -> list[ScopeKey]:
     """Scopes of a theme that are open or cooling."""
-    sql = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
+    sql = (
+        "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
+    )
     return [ScopeKey(*row) for row in conn.execute(sql, (theme_id,))]
 
 

@@ -10,7 +10,8 @@ END = r"(?:$|\s+(?:now|already|today|yesterday|thanks?|thank you|everyone|team|g
 ENGLISH = (
     r"\b(?:is|are|'s|'re|was|been|got|gets|be|looks|seems)\s+(?:now\s+|all\s+|finally\s+|fully\s+|already\s+|just\s+|officially\s+|completely\s+|successfully\s+)*"
     r"(?:done|finished|complete|completed|merged|deployed|shipped|released|fixed|resolved|solved|closed|live|landed|delivered|implemented|published|wrapped up|sorted|good to go|in production|up and running|out the door)\b",
-    r"^(?:all\s+|it's\s+|and\s+|now\s+|finally\s+|just\s+|successfully\s+|everything\s+)*(?:done|finished|fixed|merged|deployed|shipped|released|resolved|solved|completed|landed|published|delivered)" + END,
+    r"^(?:all\s+|it's\s+|and\s+|now\s+|finally\s+|just\s+|successfully\s+|everything\s+)*(?:done|finished|fixed|merged|deployed|shipped|released|resolved|solved|completed|landed|published|delivered)"
+    + END,
     r"\b(?:have|has|'ve|we|i|just|pr|mr|branch|patch|fix|feature|change|changes|release|migration|it|that|this|team|\w+)\s+(?:just\s+|now\s+|finally\s+|already\s+|all\s+|successfully\s+)*(?:landed|merged|shipped|deployed|finished|completed|released|went live|wrapped up)\b",
     r"\b(?:i|we|they|he|she|'ve|have|has)\s+(?:just\s+|now\s+|finally\s+|already\s+)*(?:fixed|resolved|solved|closed|published|delivered|implemented)\s+(?:it|this|that|the|all|everything)\b",
     r"\b(?:it|this|that|everything|all)(?:\s+all)?\s+(?:now\s+|finally\s+)?works?\b",

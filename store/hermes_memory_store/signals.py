@@ -39,7 +39,13 @@ def mentions(message: str, label: str) -> bool:
 
 def sentence_closes(sentence: str) -> bool:
     """One sentence, its final mark included."""
-    if not sentence or "?" in sentence or sentence.startswith("¿") or FRAMES.search(sentence) or CONTRAST.search(sentence):
+    if (
+        not sentence
+        or "?" in sentence
+        or sentence.startswith("¿")
+        or FRAMES.search(sentence)
+        or CONTRAST.search(sentence)
+    ):
         return False
     held_back = False
     for clause in SEPARATOR.split(sentence.rstrip(".!;… \n")):

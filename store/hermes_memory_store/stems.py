@@ -41,10 +41,38 @@ ENDINGS = (
 """Endings the stemmer strips: a word that stops inside one of them may be on its way to a longer word of that stem."""
 
 
+IRREGULAR = {
+    form: word
+    for word, forms in {
+        "be": "been", "become": "became", "begin": "began begun", "bite": "bit bitten", "blow": "blew blown",
+        "break": "broke broken", "bring": "brought", "build": "built", "buy": "bought", "catch": "caught",
+        "child": "children", "choose": "chose chosen", "come": "came", "deal": "dealt", "dig": "dug", "draw": "drew drawn",
+        "drink": "drank drunk", "drive": "drove driven", "eat": "ate eaten", "fall": "fell fallen", "feed": "fed",
+        "feel": "felt", "fight": "fought", "find": "found", "fly": "flew flown", "foot": "feet",
+        "forget": "forgot forgotten", "forgive": "forgave forgiven", "freeze": "froze frozen", "get": "got gotten",
+        "give": "gave given", "go": "went gone", "grow": "grew grown", "hang": "hung", "hear": "heard", "hide": "hid hidden",
+        "hold": "held", "keep": "kept", "know": "knew known", "lead": "led", "leave": "left", "lend": "lent", "lose": "lost",
+        "make": "made", "man": "men", "mean": "meant", "meet": "met", "mouse": "mice", "overcome": "overcame", "pay": "paid",
+        "person": "people", "ride": "rode ridden", "ring": "rang rung", "rise": "rose risen", "run": "ran", "say": "said",
+        "see": "saw seen", "seek": "sought", "sell": "sold", "send": "sent", "shake": "shook shaken", "shoot": "shot",
+        "show": "shown", "sing": "sang sung", "sink": "sank sunk", "sit": "sat", "sleep": "slept", "speak": "spoke spoken",
+        "spend": "spent", "stand": "stood", "steal": "stole stolen", "stick": "stuck", "strike": "struck",
+        "swim": "swam swum", "take": "took taken", "teach": "taught", "tell": "told", "think": "thought",
+        "throw": "threw thrown", "tooth": "teeth", "understand": "understood", "wake": "woke woken", "wear": "wore worn",
+        "win": "won", "woman": "women", "write": "wrote written",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
+"""English forms that no rule leads back to their word: who asks for `buy` also means `bought`."""
+
+
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """The stem of a lower-case word; words that are not plain a to z come back as they are."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = IRREGULAR.get(word, word)
+    if len(word) < 3:
         return word
     initial_y = word[0] == "y"
     w = _plural("Y" + word[1:] if initial_y else word)
@@ -70,13 +98,14 @@ def stem(word: str) -> str:
 
 
 def completions(word: str) -> list[str]:
-    """Longer words that this one may be the beginning of, where it stops inside an ending: `deploymen` → `deployment`.
-
-    The stem of such a word is shorter than what was typed, so looking for words that begin with it would miss them.
+    """Longer words that this one may be the beginning of and that are indexed under something else: `deploymen` stops
+    inside an ending of `deployment` and is longer than its stem, `wen` begins `went`, which is indexed as `go`.
     """
-    if len(word) < 5 or not (word.isascii() and word.isalpha()):
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return []
-    found = []
+    found = [form for form in IRREGULAR if form.startswith(word)]
+    if len(word) < 5:
+        return found
     for ending in ENDINGS:
         for typed in range(1, len(ending)):
             if word.endswith(ending[:typed]) and len(word) - typed >= 3:

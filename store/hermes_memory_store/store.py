@@ -1,8 +1,8 @@
 """`Store`: opens the file, and hands out the nouns.
 
-    with Store.open() as store:
-        store.facts.write("default", "C[db.id]: UUID mndtry", scope="schema")
-        store.search.find("default", "database ids")
+with Store.open() as store:
+    store.facts.write("default", "C[db.id]: UUID mndtry", scope="schema")
+    store.search.find("default", "database ids")
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import sqlite3
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-from hermes_memory_themes import Policies
 
 from hermes_memory_store import errors, filesystem
 from hermes_memory_store.clock import Clock, system_clock
@@ -30,6 +28,7 @@ from hermes_memory_store.search import Search
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.undo import Undo
+from hermes_memory_themes import Policies
 
 
 class Store:
@@ -123,7 +122,9 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from hermes_memory_themes import Policies
-
 from hermes_memory_store import abbreviations, errors
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
@@ -19,6 +17,7 @@ from hermes_memory_store.model import RELIEF, FactType, Gauge, PressureLevel, Re
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.scopes import COOLED_BY_CLOSING
+from hermes_memory_themes import Policies
 
 CALM_AGAIN_PCT = 85.0
 """Where consolidation stops, in percent of the budget."""
@@ -123,9 +122,7 @@ def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
     }
     moving = [row for row in hot_facts(change.conn, theme_id) if row.scope_id in closed and not row.pinned]
     for row in moving:
-        change.update_fact(
-            row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
-        )
+        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING)
     return len(moving)
 
 
@@ -158,9 +155,7 @@ def consolidate(change: Mutation, theme_id: int, gauge: Gauge, spared: frozenset
     for row in movable:
         if 100.0 * used / gauge.budget <= CALM_AGAIN_PCT:
             break
-        change.update_fact(
-            row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_PRESSURE
-        )
+        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_PRESSURE)
         used -= row.chars
         cooled += 1
     return cooled

@@ -37,7 +37,9 @@ class Undo:
     def last(self, count: int = 1, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
         """Take back the newest changes that are neither undos nor already undone, in one theme or in all."""
         if not 1 <= count <= MAX_AT_ONCE:
-            raise errors.ArgumentError(f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count)
+            raise errors.ArgumentError(
+                f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count
+            )
         where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
         return self._newest(where, count, actor, f"nothing to undo in theme {theme!r}" if theme else "nothing to undo")
 
@@ -101,8 +103,12 @@ class Undo:
         with self._db.writing() as conn:
             for first in changes:
                 if self.is_undone(first):
-                    raise errors.NothingToUndo(f"change {first} is undone already; redo it with --change of its undo", first)
-                rows = conn.execute(f"SELECT {COLUMNS} FROM journal WHERE change = ? ORDER BY seq DESC", (first,)).fetchall()
+                    raise errors.NothingToUndo(
+                        f"change {first} is undone already; redo it with --change of its undo", first
+                    )
+                rows = conn.execute(
+                    f"SELECT {COLUMNS} FROM journal WHERE change = ? ORDER BY seq DESC", (first,)
+                ).fetchall()
                 mutation = Mutation(conn, self._names, self._journal, actor)
                 for row in map(self._journal.change, rows):
                     if row.entity in UNDOABLE and self._reverse(mutation, row):
@@ -126,9 +132,9 @@ class Undo:
             raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.seq} cannot be undone", row.uid)
         expected = row.after or {}
         stands = {name: portable(getattr(stored, name)) for name in expected if name in stored._fields}
-        stands["scope"] = mutation.conn.execute(
-            "SELECT label FROM scopes WHERE id = ?", (stored.scope_id,)
-        ).fetchone()[0] or None
+        stands["scope"] = (
+            mutation.conn.execute("SELECT label FROM scopes WHERE id = ?", (stored.scope_id,)).fetchone()[0] or None
+        )
         if row.before is None:
             expected = {"tier": expected["tier"], "content": expected["content"]}
         differs = [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
@@ -153,7 +159,8 @@ class Undo:
         ).fetchone()
         if standing is not None:
             raise errors.UndoConflict(
-                f"change {row.seq} cannot be undone: fact {uids.to_text(standing[0])} stands in its place by now", row.seq
+                f"change {row.seq} cannot be undone: fact {uids.to_text(standing[0])} stands in its place by now",
+                row.seq,
             )
 
     def _reverse_scope(self, mutation: Mutation, row: Change) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hermes_memory_store import abbreviations, errors, notation, text, tokens
-from hermes_memory_store.model import FactType, Notation
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from hermes_memory_store import abbreviations, errors, notation, text, tokens
+from hermes_memory_store.model import FactType, Notation
 
 SAFE = st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn", "Co", "Cf", "Zl", "Zp"))).map(
     lambda said: " ".join(said.split())

@@ -68,7 +68,9 @@ def normalise_theme(name: str) -> str:
     :raises ThemeError: nothing is left of it, or it is too long
     """
     if len(name) > MAX_KEY:
-        raise ThemeError(f"a theme's name has at most {MAX_KEY} characters before it is shortened, this has {len(name)}", name)
+        raise ThemeError(
+            f"a theme's name has at most {MAX_KEY} characters before it is shortened, this has {len(name)}", name
+        )
     gateway = GATEWAY_KEY.fullmatch(name.strip())
     plain = f"{gateway[2]}-{gateway[3]}" if gateway else name
     letters = unicodedata.normalize("NFKD", plain).casefold()

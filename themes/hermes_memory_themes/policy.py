@@ -141,7 +141,9 @@ def check_name(lines: Lines, section: str, name: str) -> None:
     if section == "kinds":
         kinds = [kind.value for kind in ThemeKind]
         if name not in kinds:
-            raise lines.error((section, name), None, f"unknown kind {name!r}{meant(name, kinds)}; known: {', '.join(kinds)}")
+            raise lines.error(
+                (section, name), None, f"unknown kind {name!r}{meant(name, kinds)}; known: {', '.join(kinds)}"
+            )
         return
     try:
         normal = normalise_theme(name)
@@ -182,7 +184,9 @@ class Lines:
 
     def error(self, place: tuple[str, ...], key: str | None, message: str) -> PolicyError:
         """The error for that place, with the number of its line."""
-        return PolicyError(f"{self.path}, line {self.number(place, key)}: {message}", ".".join((*place, key or "")).strip("."))
+        return PolicyError(
+            f"{self.path}, line {self.number(place, key)}: {message}", ".".join((*place, key or "")).strip(".")
+        )
 
     def number(self, place: tuple[str, ...], key: str | None) -> int:
         """Number of the line, the first one of the file when it cannot be told."""
@@ -217,11 +221,22 @@ def template() -> str:
         "quarantine": "suspicious writes wait for a person",
         "sync": "exchange the theme with the team database",
     }
-    lines = ["# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.", ""]
+    lines = [
+        "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",
+        "",
+    ]
     lines.append("[defaults]")
     for field in fields(Policy):
         default = field.default
         value = str(default).lower() if isinstance(default, bool) else repr(default).replace("'", '"')
         lines.append(f"# {field.name} = {value}  # {explained[field.name]}")
-    lines += ["", "# [kinds.worker]", "# retention_days = 2", "", "# [themes.marketing]", "# injection_tokens = 240", ""]
+    lines += [
+        "",
+        "# [kinds.worker]",
+        "# retention_days = 2",
+        "",
+        "# [themes.marketing]",
+        "# injection_tokens = 240",
+        "",
+    ]
     return "\n".join(lines)

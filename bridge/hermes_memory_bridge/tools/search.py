@@ -31,7 +31,7 @@ SPEC = ToolSpec(
     name="memory_search",
     title="Search memory",
     description=(
-        "Search active and cold facts by words, a \"phrase\", -exclusions or a plain question.\n"
+        'Search active and cold facts by words, a "phrase", -exclusions or a plain question.\n'
         "Call it before answering on any topic that may have been discussed before.\n"
         "Filters inside the query: type: scope: tier: target: before: after: by:"
     ),

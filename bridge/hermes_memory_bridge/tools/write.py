@@ -95,8 +95,14 @@ SPEC = ToolSpec(
         "type, target and scope; the same fact again is stored once."
     ),
     arguments={
-        "content": {"type": "string", "description": "One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters)."},
-        "scope": {"type": "string", "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one."},
+        "content": {
+            "type": "string",
+            "description": "One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).",
+        },
+        "scope": {
+            "type": "string",
+            "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one.",
+        },
         "split": {"type": "boolean", "description": "Store an over-long content as numbered parts.", "default": False},
         "session_id": {"type": "string"},
     },

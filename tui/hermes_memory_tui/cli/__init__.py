@@ -69,9 +69,10 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=2)
-            if near:
-                error.message += " Did you mean " + " or ".join(repr(name) for name in near) + "?"
-            raise
+            if not near:
+                raise
+            meant = " or ".join(repr(name) for name in near)
+            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant}?", ctx) from error
 
 
 @click.group(

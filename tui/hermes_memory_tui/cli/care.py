@@ -75,7 +75,12 @@ def upgrade_command(settings: Settings) -> None:
     report = upgrade(settings.path())
     if settings.as_json:
         document(
-            {"upgraded": True, "backup": report.backup and str(report.backup), "facts": report.facts, "scopes": report.scopes}
+            {
+                "upgraded": True,
+                "backup": report.backup and str(report.backup),
+                "facts": report.facts,
+                "scopes": report.scopes,
+            }
         )
     else:
         click.echo(f"upgraded {report.facts} facts in {report.scopes} scopes; the old file is kept at {report.backup}")

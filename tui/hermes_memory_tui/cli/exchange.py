@@ -33,7 +33,9 @@ def export_command(settings: Settings, file: Path, scope: str | None, form: str)
         theme = settings.reading_theme(store)
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
-            lines = (export_spec if form == "spec" else export_jsonl)(store, theme, scope=scope)
+            lines = (
+                export_spec(store, theme, scope=scope) if form == "spec" else export_jsonl(store, theme, scope=scope)
+            )
         with click.open_file(str(file), "w", encoding="utf-8", atomic=not to_stdout) as out:
             for line in lines:
                 exported += counts(line, form)
@@ -98,7 +100,7 @@ def on_disk(file: Path) -> Iterator[Path]:
         yield file
         return
     with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as kept:
-        kept.write(click.get_binary_stream("stdin").read())
+        kept.write(sys.stdin.buffer.read())
         kept.flush()
         yield Path(kept.name)
 

@@ -16,8 +16,14 @@ from hermes_memory_tui.cli.output import document
 
 @click.command("optimize")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
-@click.option("--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage.")
-@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Profile folder. [default: $HERMES_HOME, ~/.hermes]")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage."
+)
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Profile folder. [default: $HERMES_HOME, ~/.hermes]",
+)
 @common
 @pass_settings
 def optimize_command(settings: Settings, dry_run: bool, threshold: float, home: Path | None) -> None:

@@ -72,11 +72,22 @@ def common(command: F) -> F:
     """Add `--db`, `--theme` and `--json`. They may stand before or after the command's name; the last one counts."""
     for option in (
         click.option(
-            "--json", "as_json", is_flag=True, expose_value=False, callback=remember, help="Answer with one JSON document."
+            "--json",
+            "as_json",
+            is_flag=True,
+            expose_value=False,
+            callback=remember,
+            help="Answer with one JSON document.",
         ),
-        click.option("--theme", metavar="NAME", expose_value=False, callback=remember, help="Whose memory. [default: default]"),
         click.option(
-            "--db", metavar="FILE", expose_value=False, callback=remember, help="The store. [default: ~/.hermes/memory.db]"
+            "--theme", metavar="NAME", expose_value=False, callback=remember, help="Whose memory. [default: default]"
+        ),
+        click.option(
+            "--db",
+            metavar="FILE",
+            expose_value=False,
+            callback=remember,
+            help="The store. [default: ~/.hermes/memory.db]",
         ),
     ):
         command = option(command)

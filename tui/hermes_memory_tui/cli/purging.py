@@ -57,7 +57,9 @@ def purge_command(
 def confirm(plan: PurgePlan) -> None:
     """Show what goes and ask. Without a terminal nobody can answer, so nothing is erased."""
     if not sys.stdin.isatty():
-        raise ArgumentError(f"{plan.total} facts would be erased for good; say --yes to do it without being asked", plan.total)
+        raise ArgumentError(
+            f"{plan.total} facts would be erased for good; say --yes to do it without being asked", plan.total
+        )
     describe(plan, "would be erased for good")
     for fact in plan.samples:
         click.echo(f"  {fact_line(fact)}")

@@ -11,7 +11,16 @@ from hermes_memory_store.model import Fact, Sort
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import change_json, change_line, document, fact_json, fact_line, gauge_json, gauge_line, table
+from hermes_memory_tui.cli.output import (
+    change_json,
+    change_line,
+    document,
+    fact_json,
+    fact_line,
+    gauge_json,
+    gauge_line,
+    table,
+)
 
 LIMIT = click.IntRange(1, 1000)
 

@@ -26,7 +26,15 @@ def sessions_command(settings: Settings, all_themes: bool) -> None:
         table(
             ("session", "theme", "status", "client", "turn", "scope", "heartbeat"),
             [
-                (one.name, one.theme, one.status.value, one.client or "", one.turn, one.scope or "", iso(one.heartbeat_at))
+                (
+                    one.name,
+                    one.theme,
+                    one.status.value,
+                    one.client or "",
+                    one.turn,
+                    one.scope or "",
+                    iso(one.heartbeat_at),
+                )
                 for one in sessions
             ],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ def write_command(settings: Settings, notation: tuple[str, ...], scope: str | No
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
     """
     if notation == ("-",):
-        write_lines(settings, click.get_text_stream("stdin").read().splitlines(), scope, split)
+        write_lines(settings, sys.stdin.read().splitlines(), scope, split)
         return
     with settings.store(writing=True) as store:
         result = store.facts.write(settings.resolved_theme(), " ".join(notation), scope=scope, split=split)
@@ -77,7 +78,9 @@ def say_written(result: WriteResult) -> None:
         click.echo(f"  closed scope {label}")
     moved = result.relief
     if moved.merged or moved.cooled or moved.archived:
-        click.echo(f"  relief: {moved.merged} merged, {moved.cooled} cooled, {moved.archived} archived (undo takes it back)")
+        click.echo(
+            f"  relief: {moved.merged} merged, {moved.cooled} cooled, {moved.archived} archived (undo takes it back)"
+        )
 
 
 @click.command("edit")
@@ -88,7 +91,11 @@ def say_written(result: WriteResult) -> None:
 def edit_command(settings: Settings, uid: str, content: tuple[str, ...]) -> None:
     """Give a fact another content. It keeps its uid; `history` and `undo` know what stood there before."""
     with settings.store(writing=True) as store:
-        answer(settings, "edited", store.facts.edit(uid, " ".join(content), theme=settings.theme and settings.resolved_theme()))
+        answer(
+            settings,
+            "edited",
+            store.facts.edit(uid, " ".join(content), theme=settings.theme and settings.resolved_theme()),
+        )
 
 
 def each_fact(name: str, done: str, help_text: str, change: Callable[..., Changed]) -> click.Command:
