@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-END = r"(?:$|\s+(?:now|already|today|yesterday|thanks?|thank you|everyone|team|guys|finally|and\b.*|with\b.*|to\b.*|in\b.*|on\b.*|as\b.*|by\b.*|into\b.*|this\b.*|at\b.*|for\b.*|successfully|everywhere|again|too|here))"
+END = r"(?:$|\s+(?:now|already|today|yesterday|thanks?|thank you|everyone|team|guys|finally|and\b.*|with\b.*|to\b.*|in\b.*|on\b.*|as\b.*|by\b.*|into\b.*|this\b.*|at\b.*|for\b.*|successfully|everywhere|again|too|here|v?\d.*))"
 """What may follow a participle that stands alone."""
 
 ENGLISH = (
@@ -43,7 +43,7 @@ GERMAN = (
 SPANISH = (
     r"\b(?:está|están|quedó|queda|ha sido|fue|han sido|ya)\s+(?:ya\s+|todo\s+|por fin\s+|finalmente\s+|ahora\s+)*"
     r"(?:terminad[oa]s?|list[oa]s?|hech[oa]s?|acabad[oa]s?|desplegad[oa]s?|fusionad[oa]s?|mergead[oa]s?|resuelt[oa]s?|arreglad[oa]s?|corregid[oa]s?|solucionad[oa]s?|publicad[oa]s?|lanzad[oa]s?|entregad[oa]s?|cerrad[oa]s?|completad[oa]s?|en producción)\b",
-    r"^(?:todo\s+|ya\s+|por fin\s+|bien\s+)*(?:terminado|listo|hecho|acabado|desplegado|mergeado|resuelto|arreglado|corregido|solucionado|publicado|entregado)\b",
+    r"^(?:todo\s+|ya\s+|por fin\s+|bien\s+)*(?:terminado|listo|hecho|acabado|desplegado|mergeado|resuelto|arreglado|corregido|solucionado|publicado|lanzado|entregado)\b",
     r"\b(?:ya|ahora|todo|por fin|esto|eso)\s+(?:\w+\s+)?funciona\b|^funciona\b|\bfunciona\s+(?:ya|ahora|perfectamente|bien|de nuevo)\b",
     r"\b(?:he|hemos|han|ha)\s+(?:ya\s+)?(?:terminado|acabado|desplegado|mergeado|fusionado|resuelto|arreglado|corregido|solucionado|publicado|lanzado|entregado|cerrado)\b",
     r"^ya está$|\bya está$|^cierro\b|\blo cierro\b|\bterminamos\b|\bacabamos\b",
@@ -57,7 +57,7 @@ BLOCKERS = re.compile(
     r"|will|won't|shall|should|must|would|could|might|may|can|want|wants|wanted|need|needs|needed|going to|gonna|plan|plans|planning|let's|lets|try|trying|hope|hopefully|wish|expect|ought|supposed|have to|has to|had to|to be"
     r"|if|once|when|whenever|after|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|tell|maybe|perhaps|probably|think|guess|doubt|mark|pretend|soon|tomorrow|next week|tonight|later|eventually|ready to|used to|yet|still|un)\b"
     r"|n't\b|\b(?:isn|aren|wasn|don|doesn|didn|hasn|haven|hadn|won|can|couldn|wouldn|shouldn)'t\b|'ll\b"
-    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peut-être|pense|crois|une fois|est-ce|pourquoi|comment|encore|tant que|à moins)\b"
+    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|crois|une fois|est-ce|pourquoi|comment|encore|tant que|à moins)\b"
     r"|\b(?:nicht|kein|keine|keinen|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|noch|bald|morgen|später|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|glaube|denke|warum|wann|wie|damit|dass)\b"
     r"|\b(?:no|nunca|jamás|nada|nadie|ningun[oa]?|sin|tampoco|casi|pronto|mañana|luego|cuando|si|en cuanto|una vez|después|antes|hasta|será|serán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|por qué|cómo|aún|todavía|para que)\b"
 )
@@ -79,7 +79,7 @@ CONTRAST = re.compile(
 """Sentences that praise and then take back."""
 
 ADJECTIVES = re.compile(
-    r"\b(?:a|an|the|any|some|each|every|of|all|use|uses|using|our|your|my|un|une|le|la|les|des|ein|eine|einen|der|die|das|el|los|las|una)\s+(?:\w+\s+)?(?:fixed|closed|completed|finished|merged|deployed|released|resolved|solved|shipped|published|terminés?|finies?|abgeschlossene\w*|fertige\w*|gelöste\w*|terminad[oa]s?|cerrad[oa]s?|resuelt[oa]s?)\s+(?=\w)"
+    r"\b(?:a|an|the|any|some|each|every|of|all|use|uses|using|our|your|my|un|une|le|la|les|des|ein|eine|einen|der|die|das|el|los|las|una)\s+(?:\w+\s+)?(?:fixed|closed|completed|finished|merged|deployed|released|resolved|solved|shipped|published|abgeschlossene\w*|fertige\w*|gelöste\w*|terminad[oa]s?|cerrad[oa]s?|resuelt[oa]s?)\s+(?=\w)"
     r"|\b(?:closed|fixed|released|published|resolved|completed)\s+(?:source|width|point|rate|price|size|loop|form|captions?|position|list|items?|path|version|issues|tickets|tasks|date|interval)\b"
     r"|\b(?:how|as|the way|so)\s+(?:it|this|that|everything)\s+works?\b"
 )

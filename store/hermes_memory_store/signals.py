@@ -24,7 +24,7 @@ HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
 
 def closes(message: str) -> bool:
     """Whether the message says that the present work is done: "merged", "ça marche", "ist fertig", "ya está listo"."""
-    text = message[:LOOKED_AT].casefold().replace("’", "'").replace("`'", "'")
+    text = message[:LOOKED_AT].casefold().replace("’", "'").replace("peut-être", "peutêtre")
     text = HYPHENED.sub(" ", DOTTED.sub(" ", QUOTED.sub(" ", text)))
     return any(sentence_closes(found[0].strip()) for found in SENTENCE.finditer(text))
 
