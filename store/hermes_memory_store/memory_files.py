@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import random
 import re
 import tempfile
 import time
@@ -26,6 +25,9 @@ DELIMITER = "\n§\n"
 
 LOCK_TIMEOUT_S = 10.0
 """How long to wait for a host that holds the lock before giving up."""
+
+LOCK_RETRY_S = 0.003
+"""Between two tries; a host holds the lock for about a millisecond."""
 
 
 class Kind(StrEnum):
@@ -69,9 +71,18 @@ class FilePressure:
 
 
 def hermes_home(environ: Mapping[str, str] | None = None) -> Path:
-    """`$HERMES_HOME`, else `~/.hermes`: the folder of the host's profile."""
-    named = (os.environ if environ is None else environ).get("HERMES_HOME", "").strip()
-    return Path(named).expanduser() if named else Path.home() / ".hermes"
+    """The folder of the host's profile: `$HERMES_HOME`, else the profile it was told to use, else `~/.hermes`.
+
+    Hosts do not hand `$HERMES_HOME` to the servers they start; the default profile would be the wrong one then.
+    """
+    variables = os.environ if environ is None else environ
+    named = variables.get("HERMES_HOME", "").strip()
+    if named:
+        return Path(named).expanduser()
+    root = Path(variables.get("HOME") or Path.home()) / ".hermes"
+    sticky = read_bytes(root / "active_profile").decode("utf-8", "replace").strip()
+    profile = root / "profiles" / sticky
+    return profile if re.fullmatch(r"[a-z0-9][a-z0-9_-]*", sticky) and profile.is_dir() else root
 
 
 def files(home: Path) -> tuple[MemoryFile, MemoryFile]:
@@ -161,7 +172,7 @@ def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
                     f"{path} has been locked by another process for {timeout_s:g} s; nothing was changed, try again",
                     path,
                 )
-            time.sleep(random.uniform(0.001, 0.005))
+            time.sleep(LOCK_RETRY_S)
         yield
     finally:
         os.close(handle)

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from hermes_memory_store import errors, memory_files
-from hermes_memory_store.memory_files import Kind
 from hypothesis import given
 from hypothesis import strategies as st
 
-WRITER = """
-import fcntl, os, sys, tempfile
-from pathlib import Path
-path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-print("ready", flush=True)
-sys.stdin.readline()
-for number in range(count):
-    with open(path.with_suffix(".md.lock"), "a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        raw = path.read_text(encoding="utf-8") if path.exists() else ""
-        entries = [entry.strip() for entry in raw.split("\\n§\\n") if entry.strip()] + [f"{who} {number}"]
-        handle, made = tempfile.mkstemp(dir=path.parent, prefix=".mem_", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write("\\n§\\n".join(entries))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(made, path)
-"""
-"""A host's `add`, line by line: reread under the lock, append, replace."""
+from hermes_memory_store import errors, memory_files
+from hermes_memory_store.memory_files import Kind
+
+from .hosts import hosts_writing
 
 
 @pytest.fixture
@@ -116,7 +96,9 @@ def test_pressure_says_percent_entries_and_tokens(file: Path) -> None:
 def test_a_file_that_is_not_utf8_is_named_with_byte_and_line(file: Path) -> None:
     file.write_bytes(b"fine\nnot \xff fine")
 
-    with pytest.raises(errors.ImportFileError, match=r"MEMORY\.md is not UTF-8: byte 0xff in line 2; nothing was touched"):
+    with pytest.raises(
+        errors.ImportFileError, match=r"MEMORY\.md is not UTF-8: byte 0xff in line 2; nothing was touched"
+    ):
         memory_files.read(file)
 
 
@@ -171,41 +153,40 @@ def test_the_lock_is_free_again_afterwards(file: Path) -> None:
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(errors.FileError, match="MEMORY.md.lock cannot be written"), memory_files.locked(
-        tmp_path / "missing" / "MEMORY.md"
+    with (
+        pytest.raises(errors.FileError, match=r"MEMORY\.md\.lock cannot be written"),
+        memory_files.locked(tmp_path / "missing" / "MEMORY.md"),
     ):
         pass
 
 
 def test_writers_that_hold_the_same_lock_lose_nothing_to_each_other(file: Path) -> None:
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(file), who, "40"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for who in ("one", "two")
-    ]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for number in range(40):
-        with memory_files.locked(file):
-            content = memory_files.read_bytes(file)
-            entries = [*memory_files.parse(memory_files.decoded(content, file)), f"three {number}"]
-            memory_files.replace(file, memory_files.join(entries).encode(), expected=content)
-    for writer in writers:
-        writer.communicate(timeout=30)
-        assert writer.returncode == 0
+    with hosts_writing(file, "one", "two", entries=40):
+        for number in range(40):
+            with memory_files.locked(file):
+                content = memory_files.read_bytes(file)
+                entries = [*memory_files.parse(memory_files.decoded(content, file)), f"three {number}"]
+                memory_files.replace(file, memory_files.join(entries).encode(), expected=content)
 
     entries = memory_files.parse(memory_files.read(file))
 
-    assert sorted(entries) == sorted(f"{who} {number}" for who in ("one", "two", "three") for number in range(40))
+    theirs = [f"V[{who}.{number}]: from a host" for who in ("one", "two") for number in range(40)]
+    assert sorted(entries) == sorted([*theirs, *(f"three {number}" for number in range(40))])
 
 
 def test_home_is_the_hosts_own(tmp_path: Path) -> None:
     assert memory_files.hermes_home({"HERMES_HOME": str(tmp_path)}) == tmp_path
-    assert memory_files.hermes_home({"HERMES_HOME": " "}) == Path.home() / ".hermes"
-    assert memory_files.hermes_home({}) == Path(os.path.expanduser("~")) / ".hermes"
+    assert memory_files.hermes_home({"HERMES_HOME": " ", "HOME": str(tmp_path)}) == tmp_path / ".hermes"
+
+
+@pytest.mark.parametrize(
+    ("sticky", "home"),
+    [("work\n", "profiles/work"), ("default", "."), ("gone", "."), ("", "."), ("../../etc", "."), ("\x00", ".")],
+)
+def test_without_a_variable_the_profile_the_host_was_told_to_use_is_meant(
+    tmp_path: Path, sticky: str, home: str
+) -> None:
+    (tmp_path / ".hermes" / "profiles" / "work").mkdir(parents=True)
+    (tmp_path / ".hermes" / "active_profile").write_text(sticky, encoding="utf-8")
+
+    assert memory_files.hermes_home({"HOME": str(tmp_path)}) == tmp_path / ".hermes" / home

@@ -1,0 +1,248 @@
+"""The steps that relieve one memory file, in order and no further than needed: abbreviate, move facts, take out what is
+in the store already.
+
+The same steps run for a plan and for the deed; only writing to the store makes the difference. The file itself is
+replaced by the caller, after the store has acknowledged everything that left it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hermes_memory_store import errors, memory_files, notation
+from hermes_memory_store.memory_files import MemoryFile
+from hermes_memory_store.model import IMPORT, FactType, Notation
+from hermes_memory_store.records import FactRow
+from hermes_memory_store.shortening import abbreviate
+from hermes_memory_store.writing import ANSWERS, STANDING
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+FACT_LINE = re.compile(r"\s*[CDV?]\s*\[[^\[\]]*[^\[\]\s][^\[\]]*\]\s*:\s*\S")
+"""A line that leaves its file as a fact. `✓` and `~` act on other facts, so moving one would change what is stored."""
+
+ANY_FACT = re.compile(r"(?m)^\s*[CDV?✓~]\s*\[[^\[\]]*\]\s*:")
+
+MOVING_ORDER = (FactType.VALUE, FactType.DECISION, FactType.UNKNOWN, FactType.CONSTRAINT)
+"""What is looked up when needed leaves first; what binds in every turn leaves last."""
+
+NEGATION = re.compile(
+    r"(?i)\b(?:nvr|never|jamais|not|no|cannot|without|nie|niemals|nicht|kein\w*|ohne|nunca|sin|sans)\b|n['’]t\b"
+)
+"""A text with fewer of these says something else."""
+
+HELD = """
+    SELECT 1 FROM facts
+    WHERE theme_id = ? AND tier IN ('hot', 'cold') AND type = ? AND target = ? AND content = ?
+    LIMIT 1
+"""
+"""Whether a search of the theme finds exactly this fact, in whatever scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry made of facts that had to stay in its file."""
+
+    entry: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.reason}"
+
+
+class Steps:
+    """One file on its way below the target."""
+
+    def __init__(
+        self, store: Store, theme: str, file: MemoryFile, text: str, target_pct: float, *, dry_run: bool
+    ) -> None:
+        self.entries = memory_files.parse(text)
+        self.abbreviated = self.migrated = self.removed = 0
+        self.kept: list[Kept] = []
+        self.changes: list[int] = []
+        self._store = store
+        self._theme = theme
+        self._file = file
+        self._target_pct = target_pct
+        self._dry_run = dry_run
+        self._moved: list[Notation] = []
+        self._gone: list[Notation] = []
+
+    @property
+    def pct(self) -> float:
+        """How full the file is by now."""
+        return 100.0 * memory_files.used(self.entries) / self._file.limit
+
+    @property
+    def reached(self) -> bool:
+        return self.pct < self._target_pct or not self.entries
+
+    def run(self) -> None:
+        """Take the steps until the target is reached or nothing is left to do."""
+        self._abbreviate()
+        facts = self._facts()
+        there = [entry for entry, said in facts.items() if all(self._holds(one) for one in said)]
+        self._migrate([entry for entry in facts if entry not in there], facts)
+        self._remove(there, facts)
+
+    def make_sure(self) -> None:
+        """Look once more, before the file is replaced, whether the store has all that leaves it.
+
+        :raises Conflict: when somebody took a fact away meanwhile
+        """
+        for said in self._gone:
+            if not self._holds(said):
+                name = self._file.path.name
+                raise errors.Conflict(f"{said} left the store meanwhile; {name} was not changed", str(said))
+
+    def why(self) -> str | None:
+        """Why the target was not reached, None when it was."""
+        if self.reached:
+            return None
+        prose = [entry for entry in self.entries if entry not in {one.entry for one in self.kept}]
+        reasons = []
+        if prose:
+            reasons.append(
+                f"{counted(len(prose), 'entry', 'entries')} of prose ({memory_files.used(prose)} characters) cannot be "
+                "shortened without a person or an agent"
+            )
+        if self.kept:
+            reasons.append(f"{counted(len(self.kept), 'entry', 'entries')} of facts had to stay")
+        target = f"the target of {self._target_pct:g} %"
+        return f"{self._file.path.name} stays at {self.pct:.1f} %, above {target}: " + "; ".join(reasons)
+
+    def _abbreviate(self) -> None:
+        """Shorten prose, the largest saving first, so that as few entries as possible are touched."""
+        shorter = {entry: shortened(entry) for entry in self.entries}
+        for entry in sorted(self.entries, key=lambda entry: len(shorter[entry]) - len(entry)):
+            if self.reached or len(shorter[entry]) >= len(entry):
+                return
+            self.entries[self.entries.index(entry)] = shorter[entry]
+            self.abbreviated += 1
+
+    def _facts(self) -> dict[str, list[Notation]]:
+        """The entries that can leave as facts; those that look like facts but cannot are kept with the reason."""
+        limit = self._store.policies.for_theme(self._theme).fact_chars
+        found: dict[str, list[Notation]] = {}
+        for entry in self.entries if not self.reached else ():
+            lines = [line for line in entry.splitlines() if line.strip()]
+            if not all(FACT_LINE.match(line) for line in lines):
+                continue
+            try:
+                found[entry] = [notation.parse(line, limit=limit) for line in lines]
+            except errors.InputError as error:
+                self.kept.append(Kept(entry, str(error)))
+        for entry, reason in contradictions(found).items():
+            self.kept.append(Kept(entry, reason))
+            del found[entry]
+        return found
+
+    def _migrate(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
+        """Move whole entries to the store, and take them out of the list once it has them."""
+        for entry in sorted(candidates, key=lambda entry: max(MOVING_ORDER.index(said.type) for said in facts[entry])):
+            if self.reached:
+                return
+            missing = [said for said in facts[entry] if said not in self._moved and not self._holds(said)]
+            reason = self._move(missing)
+            if reason is not None:
+                self.kept.append(Kept(entry, reason))
+                continue
+            self.migrated += len(missing)
+            self._moved += missing
+            self._drop(entry, facts[entry])
+
+    def _remove(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
+        """Take out entries that the store held before."""
+        for entry in candidates:
+            if self.reached:
+                return
+            self.removed += 1
+            self._drop(entry, facts[entry])
+
+    def _drop(self, entry: str, facts: Sequence[Notation]) -> None:
+        self.entries.remove(entry)
+        self._gone += [] if self._dry_run else facts
+
+    def _move(self, facts: Sequence[Notation]) -> str | None:
+        """Write facts to the store, all or none; the reason when they have to stay in the file."""
+        if self._dry_run:
+            refusals = (self._refusal(said, facts[:number]) for number, said in enumerate(facts))
+            return next((reason for reason in refusals if reason is not None), None)
+        changes: list[int] = []
+        try:
+            # What stands there is looked at in the transaction that writes: nobody can come in between.
+            with self._store.db.writing():
+                for said in facts:
+                    reason = self._refusal(said)
+                    if reason is not None:
+                        raise errors.FactConflict(reason, str(said))
+                    changes += self._store.facts.write(self._theme, said, actor=IMPORT).seqs
+                    if not self._holds(said):
+                        raise errors.FactConflict("the store did not take it as it is", str(said))
+        except (errors.InputError, errors.Conflict, errors.MemoryFull) as error:
+            return str(error)
+        self.changes += changes
+        return None
+
+    def _refusal(self, said: Notation, before: Sequence[Notation] = ()) -> str | None:
+        """Why writing this fact would change what the store says, or find no room; None when it may be written.
+
+        :param before: facts that a plan takes for written, besides those it has moved
+        """
+        try:
+            self._store.tiers.refuse_overfull(self._store.tiers.gauge(self._theme), len(str(said)))
+        except errors.MemoryFull as error:
+            return str(error)
+        standing = self._standing(said.type, said.target)
+        if standing is not None and standing.content != said.content:
+            return f"the store says otherwise: {said.type.value}[{standing.target}]: {standing.content}"
+        asked = any(
+            one.type is FactType.UNKNOWN and one.target.lower() == said.target.lower()
+            for one in [*self._moved, *before]
+        )
+        if said.type in ANSWERS and (asked or self._standing(FactType.UNKNOWN, said.target) is not None):
+            return f"it would close the open question ?[{said.target}] in the store"
+        return None
+
+    def _standing(self, kind: FactType, target: str) -> FactRow | None:
+        """The fact without a scope that a write of this type and target would replace."""
+        theme_id = self._store.names.theme_or_none(self._theme)
+        scope = None if theme_id is None else self._store.names.scope_or_none(theme_id, None)
+        row = None if scope is None else self._store.db.row(STANDING, (scope.id, kind.value, target))
+        return None if row is None else FactRow(*row)
+
+    def _holds(self, said: Notation) -> bool:
+        theme_id = self._store.names.theme_or_none(self._theme)
+        return self._store.db.row(HELD, (theme_id, said.type.value, said.target, said.content)) is not None
+
+
+def shortened(entry: str) -> str:
+    """An entry of prose with its words abbreviated; the entry itself when it holds facts, or when nothing is won."""
+    if ANY_FACT.search(entry):
+        return entry
+    short = abbreviate(entry).strip()
+    kept_whole = memory_files.parse(short) == [short] and len(NEGATION.findall(short)) == len(NEGATION.findall(entry))
+    return short if kept_whole and len(short) < len(entry) else entry
+
+
+def contradictions(facts: dict[str, list[Notation]]) -> dict[str, str]:
+    """Entries of one file that say different things about the same target: which of them holds, a person has to say."""
+    contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
+    for said in (said for some in facts.values() for said in some):
+        contents[said.type, said.target.lower()].add(said.content)
+    return {
+        entry: f"the file says {len(contents[said.type, said.target.lower()])} different things about "
+        f"{said.type.value}[{said.target}]"
+        for entry, some in facts.items()
+        for said in some
+        if len(contents[said.type, said.target.lower()]) > 1
+    }
+
+
+def counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
