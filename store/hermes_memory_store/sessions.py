@@ -11,7 +11,7 @@ import json
 import sqlite3
 from typing import Any
 
-from hermes_memory_store import errors, signals, text, uids
+from hermes_memory_store import errors, text, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Entry, Journal
@@ -120,6 +120,9 @@ class Sessions:
         :param turn: number of the turn in this session, 0 or more
         :param message: what the user said, for references and closing signals
         """
+        # Here, not above: the vocabulary takes 20 ms to compile, and only a bridge hears messages.
+        from hermes_memory_store import signals
+
         if turn < 0:
             raise errors.ArgumentError("turn must be >= 0", turn)
         said = (message or "")[:20_000]

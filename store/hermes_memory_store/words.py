@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from hermes_memory_store.stems import stem
 
@@ -24,13 +25,21 @@ _UNSPACED = (
 _MARKS = "\u0900-\u0963\u0966-\u0dff"
 """Indic scripts: their vowel signs are marks, and a word must not fall apart at each of them."""
 
-RUN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+")
-"""One word, or one run of characters of a script without spaces."""
-
 _PLAIN = re.compile("[a-z0-9]+")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]")
 _ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]")
 _LETTERS = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+
+
+@cache
+def run_of_any() -> re.Pattern[str]:
+    """One word, or one run of characters of a script without spaces. Compiled when first met: it takes 10 ms."""
+    return re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+")
+
+
+@cache
+def unspaced() -> re.Pattern[str]:
+    """One character of a script without spaces."""
+    return re.compile(f"[{_UNSPACED}]")
 
 
 def fold(text: str) -> str:
@@ -44,12 +53,12 @@ def fold(text: str) -> str:
 def runs(text: str) -> list[str]:
     """The words of a text, folded but not stemmed, in order."""
     folded = fold(text)
-    return (_PLAIN if folded.isascii() else RUN).findall(folded)
+    return (_PLAIN if folded.isascii() else run_of_any()).findall(folded)
 
 
 def is_unspaced(word: str) -> bool:
     """Whether a run is of a script without spaces between words."""
-    return not word.isascii() and _UNSPACED_RUN.match(word) is not None
+    return not word.isascii() and unspaced().match(word) is not None
 
 
 def indexed(text: str) -> list[str]:
@@ -62,7 +71,7 @@ def indexed(text: str) -> list[str]:
     if folded.isascii():
         return [stem(word[:MAX_WORD]) for word in _PLAIN.findall(folded)]
     terms = []
-    for run in RUN.findall(folded):
+    for run in run_of_any().findall(folded):
         if is_unspaced(run):
             terms += pairs(run)
             terms.append(run[-1])

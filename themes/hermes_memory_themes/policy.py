@@ -17,7 +17,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -112,6 +111,8 @@ class Policies:
 
 def document_of(path: Path) -> dict[str, Any]:
     """The file's tables, checked. :raises PolicyError: names the line of the mistake"""
+    import tomllib  # here, not above: most machines have no such file, and every command waits for its imports
+
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text)
