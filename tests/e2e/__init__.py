@@ -1,0 +1,1 @@
+"""Both faces and many processes on one real store."""
