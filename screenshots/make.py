@@ -1,4 +1,4 @@
-"""Make the pictures: `python screenshots/make.py` writes every SVG beside this file, and a PNG where rsvg-convert is found.
+"""Make the pictures: `python screenshots/make.py` writes every SVG beside this file (PNGs too, with --png).
 
 They show the demo store at its own moment, so the same program makes the same pictures.
 """
@@ -22,9 +22,10 @@ os.environ["TZ"] = "UTC"
 sys.path.insert(0, str(Path(__file__).parent))
 
 import demo
-from hermes_memory_tui.app import Inspector
-from hermes_memory_tui.memory import Memory
 from textual.pilot import Pilot
+
+from hermes_memory_tui.inspector import Inspector
+from hermes_memory_tui.memory import Memory
 
 FOLDER = Path(__file__).parent
 
@@ -60,7 +61,7 @@ async def take(picture: Picture, folder: Path) -> str:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "memory.db"
         clock = demo.make(path)
-        app = Inspector(theme=picture.theme, look=picture.look, memory=Memory(lambda: demo.open_store(path, clock)))
+        app = Inspector(Memory(lambda: demo.open_store(path, clock)), picture.theme, look=picture.look)
         async with app.run_test(size=picture.size) as pilot:
             app.screen.title_bar.file = "~/.hermes/memory.db"  # type: ignore[attr-defined]
             for key in picture.keys:
@@ -90,11 +91,13 @@ def png(svg: Path) -> None:
 
 
 def main(names: list[str]) -> None:
-    """Take the named pictures, all when none is named."""
+    """Take the named pictures, all when none is named; `--png` among the names converts them as well."""
+    converted = "--png" in names and shutil.which("rsvg-convert")
+    wanted = {name for name in names if name != "--png"} or {picture.name for picture in PICTURES}
     for picture in PICTURES:
-        if not names or picture.name in names:
+        if picture.name in wanted:
             asyncio.run(take(picture, FOLDER))
-            if shutil.which("rsvg-convert"):
+            if converted:
                 png(FOLDER / f"{picture.name}.svg")
             print(FOLDER / f"{picture.name}.svg")
 

@@ -11,7 +11,7 @@ from textual.theme import Theme as Look
 DEFAULT_LOOK = "hermes"
 
 MARKS = 8
-"""How many hues tell themes apart (`$mark-0` … `$mark-7`); a theme keeps its hue by the place of its name in the store."""
+"""How many hues tell themes apart (`$mark-0` … `$mark-7`); a theme's is the place of its name in the store."""
 
 VARIABLES = {
     "hot": "$success",

@@ -32,13 +32,12 @@ from hermes_memory_store.model import (
 )
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.store import Store
-
 from hermes_memory_tui import shown
 
 SCREEN_WAIT_S = 0.1
 """How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
 
-FIRST_PAGE = 200
+FIRST_PAGE = 100
 """Facts that are painted at once, while the whole listing is still being read."""
 
 MOST_FOUND = 1_000
@@ -201,15 +200,15 @@ class Memory:
         facts = self._screen.facts
         return Detail(facts.get(uid), facts.history(uid), facts.chain(uid))
 
-    def overview(self) -> Overview:
-        """Themes, scopes and running sessions."""
+    def overview(self, theme: str | None = None) -> Overview:
+        """Themes, running sessions, and the scopes: those of one theme, or of all."""
         screen = self._screen
         sessions = [session for session in screen.sessions.list() if session.ended_at is None]
         with screen.db.snapshot():
             recent = screen.journal.changes(limit=RECENT, newest_first=True)
             newest = next((change for change in recent if change.entity in ("fact", "scope")), None)
             seq = recent[0].seq if recent else 0
-            return Overview(screen.themes(), screen.scopes.list(), sessions, newest, seq)
+            return Overview(screen.themes(), screen.scopes.list(theme), sessions, newest, seq)
 
     def gauge(self, theme: str) -> Gauge:
         """How full a theme's hot tier is."""

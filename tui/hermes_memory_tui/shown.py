@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rich.cells import cell_len, set_cell_size
+
 from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.text import printable
-from rich.cells import cell_len, set_cell_size
 
 TIER_SHAPES = {
     Tier.HOT: "●",

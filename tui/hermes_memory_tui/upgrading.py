@@ -9,12 +9,11 @@ from pathlib import Path
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.errors import StoreUnreadable
 from hermes_memory_store.upgrade import upgrade
-
 from hermes_memory_tui.memory import Memory
 
 
 def upgraded_in_place(path: Path, theme: str, progress: Progress) -> Memory:
-    """Upgrade the file, with a verified backup beside it, and open it. :raises StoreError: the file is as it was then"""
+    """Upgrade the file, a verified backup beside it, and open it. :raises StoreError: the file is as it was then"""
     upgrade(path, theme=theme, progress=progress)
     return Memory.open(path)
 

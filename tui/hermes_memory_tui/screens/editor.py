@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from hermes_memory_store import notation
-from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact
-from hermes_memory_store.text import printable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -16,6 +12,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
+from hermes_memory_store import notation
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact
+from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
@@ -24,7 +24,7 @@ Save = Callable[["Editor"], None]
 
 
 class Editor(ModalScreen[str | None]):
-    """A text, what is to be said about it, and its keys. Dismissed with the draft when it was left unsaved, else None."""
+    """A text, what is to be said about it, and its keys. Dismissed with what was not saved, or None."""
 
     CSS_PATH = "editor.tcss"
     BINDING_GROUP_TITLE = "Editor"
@@ -166,7 +166,6 @@ class FactEditor(Editor):
         )
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#editor").border_title = f"edit fact {self._base.uid[-12:]}"
 
     def remarks(self, content: str) -> list[Content]:
@@ -248,7 +247,6 @@ class NewFactEditor(Editor):
             yield self._scope
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#editor").border_title = f"new fact · {printable(self.theme_name)}"
 
     def check(self) -> bool:

@@ -1,4 +1,4 @@
-"""`Listings`: keeps what is on the screen true: the facts of the chosen place, and what other processes change meanwhile.
+"""`Listings`: keeps the screen true: the facts of the chosen place, and what other processes change meanwhile.
 
 A first page is painted at once; the whole listing follows from a worker thread. When somebody commits, the journal says
 which facts changed, and only those rows move. The cursor stays on its fact.
@@ -10,11 +10,16 @@ import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
 from hermes_memory_store.model import Change, Fact, Sort, Uid
-from textual.timer import Timer
-from textual.worker import Worker
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.widgets.filter_line import FilterLine
 
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.memory import (
@@ -29,7 +34,6 @@ from hermes_memory_tui.memory import (
 )
 from hermes_memory_tui.screens.panes import Panes
 from hermes_memory_tui.widgets.fact_table import FactTable
-from hermes_memory_tui.widgets.filter_line import FilterLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
 
 POLL_S = 0.25
@@ -68,8 +72,10 @@ class Listings(Panes):
         self._trouble: StoreError | None = None
         self._wanted_uid: str | None = None
 
-    def on_mount(self) -> None:
-        super().on_mount()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Everything the first frame shows, before it is laid out for the first time."""
         self.title_bar.file = home_relative(str(self.memory.shown_path)) + (
             " (read-only)" if self.memory.read_only else ""
         )
@@ -77,19 +83,24 @@ class Listings(Panes):
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
             self.tree_pane.choose(str(self._theme))
-        self.show_overview()
         self.look_at(self._chosen_view())
+        self.show_overview()
+
+    def on_mount(self) -> None:
         self.set_interval(POLL_S, self._poll)
+        self.call_after_refresh(self._bring_the_rest)
         self.set_interval(AGES_S, self._redraw_ages)
 
     # What is looked at
 
     def on_scope_tree_chosen(self, _: ScopeTree.Chosen) -> None:
-        self.look_at(self._chosen_view())
-        self.show_gauge()
+        view = self._chosen_view()
+        if view != self._view:
+            self.look_at(view)
+            self.show_gauge()
 
-    def on_filter_line_changed(self, message: FilterLine.Changed) -> None:
-        if message.line != self._view.line:
+    def on_filter_line_changed(self, _: FilterLine.Changed) -> None:
+        if self.line != self._view.line:
             self.look_at(self._chosen_view())
 
     def action_sort(self) -> None:
@@ -106,12 +117,10 @@ class Listings(Panes):
             scopes = frozenset({None})
         elif place.scope is not None:
             scopes = frozenset({place.scope.label})
-        return View(theme, scopes, self.filter_line.input.value.strip(), self._view.sort)
+        return View(theme, scopes, self.line, self._view.sort)
 
     def look_at(self, view: View) -> None:
         """Show another view from its top: its first page now, all of it when it is read."""
-        if view == self._view and self.table.keys:
-            return
         self._view = view
         self.table.hues = self._hues() if view.theme is None else {}
         self.table.action_unmark()
@@ -124,10 +133,10 @@ class Listings(Panes):
                 self._explain_emptiness()
                 self.table.show(keys, page.facts, top=True)
                 self.show_counts()
-                if page.total <= FIRST_PAGE:
+                if page.total <= FIRST_PAGE or not self.is_running:
                     return
         except StoreError as error:
-            self.filter_line.note(str(error), error=True)
+            self._no_listing(view, error)
             return
         self.read_listing()
 
@@ -157,8 +166,8 @@ class Listings(Panes):
 
     def _no_listing(self, view: View, error: StoreError) -> None:
         if view == self._view:
-            self.filter_line.note(str(error), error=True)
-            if not self.filter_line.has_class("-open"):
+            self.note(str(error), error=True)
+            if not view.line:
                 self.say_error(error)
 
     def _arrived(self, listing: Listing, seq: int, took: float) -> None:
@@ -177,6 +186,15 @@ class Listings(Panes):
         self._flashes = {}
 
     # What others change
+
+    def _bring_the_rest(self) -> None:
+        """The first frame has a first page, and the scopes of one theme: all that is seen of them."""
+        if self._listing.total > len(self.table.keys) or self._view.line:
+            self.read_listing()
+        try:
+            self.follow()
+        except StoreError as error:
+            self.say_trouble(error)
 
     def _poll(self) -> None:
         try:
@@ -307,6 +325,8 @@ class Listings(Panes):
 
     def show_detail_soon(self) -> None:
         """Read the fact under the cursor in full once the cursor rests."""
+        if not self.is_running:
+            return
         if self._detail_timer is not None:
             self._detail_timer.stop()
         self._detail_timer = self.set_timer(DETAIL_S, self._show_detail)
@@ -356,7 +376,7 @@ class Listings(Panes):
         self.table.border_title = f"facts · {self.tree_pane.place.title}"
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
         self.table.border_subtitle = f"{marked}{shown.count(listing.total)} facts, {order}"
-        self.filter_line.note(f"{shown.count(listing.total)} found" if view.line else "")
+        self.note(f"{shown.count(listing.total)} found" if view.line else "")
 
     def _explain_emptiness(self) -> None:
         if self._view.line:

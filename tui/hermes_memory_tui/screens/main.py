@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from hermes_memory_store.errors import FactConflict, StoreError
-from hermes_memory_store.model import Fact, Scope, Tier
 from textual.binding import Binding, BindingType
 
+from hermes_memory_store.errors import FactConflict, StoreError
+from hermes_memory_store.model import Fact, Scope, Tier
 from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.listings import Listings
 

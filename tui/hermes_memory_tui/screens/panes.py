@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hermes_memory_store.model import Fact
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
+
+from hermes_memory_store.model import Fact
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
 from hermes_memory_tui.memory import Memory, Overview
 from hermes_memory_tui.widgets.agents import AgentsPanel
 from hermes_memory_tui.widgets.fact_detail import FactDetail
 from hermes_memory_tui.widgets.fact_table import FactTable
-from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 from hermes_memory_tui.widgets.gauge import GaugePanel
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
@@ -23,9 +27,8 @@ from hermes_memory_tui.widgets.title_bar import TitleBar
 class Panes(Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
-    CSS_PATH = "main.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]  # noqa: RUF012  (declared so by Textual)
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     AUTO_FOCUS = "#facts"
 
     def __init__(self, memory: Memory, overview: Overview) -> None:
@@ -35,7 +38,8 @@ class Panes(Screen[None]):
         self.title_bar = TitleBar(id="title")
         self.tree_pane = ScopeTree(id="scopes")
         self.agents_pane = AgentsPanel(id="agents")
-        self.filter_line = FilterLine(id="filter")
+        self.filter_line: FilterLine | None = None
+        """Made when it is first asked for: a text input costs a fifth of the start."""
         self.table = FactTable(self.load_facts, memory.now, id="facts")
         self.gauge_pane = GaugePanel(id="gauge")
         self.detail_pane = FactDetail(id="detail")
@@ -47,7 +51,6 @@ class Panes(Screen[None]):
                 yield self.tree_pane
                 yield self.agents_pane
             with Vertical(id="middle"):
-                yield self.filter_line
                 yield self.table
                 yield self.gauge_pane
             yield self.detail_pane
@@ -74,14 +77,29 @@ class Panes(Screen[None]):
         self._slide_over("detail")
         self.detail_pane.focus()
 
-    def action_search(self) -> None:
+    @property
+    def line(self) -> str:
+        """What stands in the search line."""
+        return "" if self.filter_line is None else self.filter_line.input.value.strip()
+
+    def note(self, text: str, *, error: bool = False) -> None:
+        """Say beside the search line what came of it."""
+        if self.filter_line is not None:
+            self.filter_line.note(text, error=error)
+
+    async def action_search(self) -> None:
         self._slide_over(None)
-        self.filter_line.add_class("-open")
+        if self.filter_line is None:
+            from hermes_memory_tui.widgets.filter_line import FilterLine
+
+            self.filter_line = FilterLine()
+            await self.query_one("#middle").mount(self.filter_line, before=0)
+        self.filter_line.display = True
         self.filter_line.input.focus()
 
     def on_search_input_left(self, message: SearchInput.Left) -> None:
-        if message.cleared or not self.filter_line.input.value:
-            self.filter_line.remove_class("-open")
+        if self.filter_line is not None and not self.line:
+            self.filter_line.display = False
         self.table.focus()
 
     def on_line_list_opened(self, message: FactTable.Opened) -> None:
@@ -96,7 +114,7 @@ class Panes(Screen[None]):
             self.action_facts_pane()
         elif self.table.marked:
             self.table.action_unmark()
-        elif self.filter_line.input.value:
+        elif self.filter_line is not None and self.line:
             self.filter_line.input.action_clear()
 
     def _slide_over(self, pane: str | None) -> None:

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from hermes_memory_store.errors import StoreError
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_tui import shown
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.widgets.key_line import KeyLine

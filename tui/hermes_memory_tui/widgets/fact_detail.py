@@ -1,18 +1,18 @@
-"""`FactDetail`: one fact with everything that is known of it: where it stands, what happened to it, what it replaced."""
+"""`FactDetail`: one fact with all that is known of it: where it stands, what happened to it, what it replaced."""
 
 from __future__ import annotations
 
 import difflib
 from typing import ClassVar
 
-from hermes_memory_store.model import Change, Fact, Tier
-from hermes_memory_store.text import printable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from hermes_memory_store.model import Change, Fact, Tier
+from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 
 MOST_SHOWN = 40

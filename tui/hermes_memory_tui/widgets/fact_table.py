@@ -1,24 +1,23 @@
 """`FactTable`: one line a fact, over a million of them.
 
-It holds only the keys in order (eight bytes a fact) and the facts of the rows near the screen, which it asks for by key.
+It holds only the keys in order (eight bytes a fact) and the facts of the rows near the screen, asked for by key.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from hermes_memory_store.model import Fact, Millis, Tier
-from hermes_memory_store.text import printable
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.message import Message
 
-from hermes_memory_tui import looks, shown
+from hermes_memory_store.model import Fact, Millis, Tier
+from hermes_memory_store.text import printable
+from hermes_memory_tui import shown
 from hermes_memory_tui.widgets.line_list import LineList
 
 BLOCK = 64
@@ -52,24 +51,8 @@ class FactTable(LineList):
         Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Take all marks off", show=False),
     ]
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "fact--hot",
-        "fact--cold",
-        "fact--away",
-        "fact--waits",
-        "fact--new",
-        "fact--changed",
-        "fact--marked",
-        "fact--target",
-        *(f"mark--{place}" for place in range(looks.MARKS)),
-    }
-
-    @dataclass
     class Marked(Message):
         """Which facts are marked has changed."""
-
-        table: FactTable
-        count: int
 
     def __init__(self, load: Load, clock: Callable[[], Millis], id: str | None = None) -> None:
         super().__init__(id)
@@ -129,7 +112,7 @@ class FactTable(LineList):
             self.scroll_to(y=offset + shift, animate=False, force=True)
         elif height:
             self.keep_in_view()
-        self.post_message(self.Moved(self, self.cursor))
+        self.post_message(self.Moved(self))
 
     def _row_of(self, key: int | None, near: int) -> int:
         if key is None:
@@ -188,12 +171,12 @@ class FactTable(LineList):
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         fact = self.fact_at(row)
-        dim = self.styled("row--dim")
+        dim = self.ink("dim")
         if fact is None:
             gone = self.keys[row] in self._gone
             return [Segment(shown.fit("   … purged" if gone else "   …", width), dim)]
         away = fact.tier not in (Tier.HOT, Tier.COLD)
-        plain = dim if away else self.rich_style
+        plain = dim if away else self.ink()
         worded = width >= WORDS_FROM
         kind = shown.fit(fact.type.word if worded else fact.type.value, 11 if worded else 2)
         place = self._place(fact) if width >= SCOPES_FROM else ""
@@ -207,9 +190,7 @@ class FactTable(LineList):
             Segment(f"{shown.TIER_SHAPES[fact.tier]} ", self._tier_style(fact.tier)),
             *self._whose(fact),
             Segment(kind, dim),
-            Segment(
-                shown.fit(printable(fact.target), target_width) + "  ", dim if away else self.styled("fact--target")
-            ),
+            Segment(shown.fit(printable(fact.target), target_width) + "  ", dim if away else self.ink(bold=True)),
             Segment(content, plain),
         ]
         if place:
@@ -220,30 +201,30 @@ class FactTable(LineList):
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.keys or not 0 <= line - 1 < len(self.empty):
             return super().draw_empty(line, width)
-        style = self.rich_style if line == 1 else self.styled("row--dim")
+        style = self.ink() if line == 1 else self.ink("dim")
         return [Segment(shown.fit("  " + self.empty[line - 1], width), style)]
 
     def _gutter(self, fact: Fact) -> Segment:
         mark = self._flashing.get(fact.id)
         if mark is not None:
-            return Segment(f"{mark} ", self.styled("fact--new" if mark == "+" else "fact--changed"))
+            return Segment(f"{mark} ", self.ink("success" if mark == "+" else "warning", bold=True))
         if fact.id in self.marked:
-            return Segment("▌ ", self.styled("fact--marked"))
-        return Segment("⚑ " if fact.pinned else "  ", self.styled("row--dim"))
+            return Segment("▌ ", self.ink("accent", bold=True))
+        return Segment("⚑ " if fact.pinned else "  ", self.ink("dim"))
 
     def _tier_style(self, tier: Tier) -> Style:
         match tier:
             case Tier.HOT:
-                return self.styled("fact--hot")
+                return self.ink("hot")
             case Tier.COLD:
-                return self.styled("fact--cold")
+                return self.ink("cold")
             case Tier.QUARANTINED:
-                return self.styled("fact--waits")
+                return self.ink("warning", bold=True)
             case _:
-                return self.styled("fact--away")
+                return self.ink("dim")
 
     def _whose(self, fact: Fact) -> list[Segment]:
-        return [Segment("■ ", self.styled(f"mark--{self.hues.get(fact.theme, 0)}"))] if self.hues else []
+        return [Segment("■ ", self.ink(f"mark-{self.hues.get(fact.theme, 0)}"))] if self.hues else []
 
     def _place(self, fact: Fact) -> str:
         return printable(fact.scope or "–")
@@ -256,11 +237,11 @@ class FactTable(LineList):
             self.marked[fact.id] = fact
         self._drawn.clear()
         self.refresh_row(self.cursor)
-        self.post_message(self.Marked(self, len(self.marked)))
+        self.post_message(self.Marked())
         self.cursor += 1
 
     def action_unmark(self) -> None:
         self.marked.clear()
         self._drawn.clear()
         self.refresh()
-        self.post_message(self.Marked(self, 0))
+        self.post_message(self.Marked())

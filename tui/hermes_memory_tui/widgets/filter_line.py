@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -26,11 +25,12 @@ class SearchInput(Input):
         Binding("escape", "clear", "Clear", id="search.clear", tooltip="Show everything again"),
     ]
 
-    @dataclass
     class Left(Message):
         """The person is done with the line; `cleared` when they gave it up."""
 
-        cleared: bool
+        def __init__(self, cleared: bool) -> None:
+            super().__init__()
+            self.cleared = cleared
 
     def action_done(self) -> None:
         self.post_message(self.Left(cleared=False))
@@ -43,40 +43,33 @@ class SearchInput(Input):
 class FilterLine(Horizontal):
     """Hidden until it is asked for, and as long as it holds something. Posts `Changed` when typing rests."""
 
-    @dataclass
     class Changed(Message):
         """Another line is to be searched for."""
 
-        line: str
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__(id="filter")
         self._timer: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static("/", id="filter-mark")
-        yield SearchInput(
+        self._note = Static("", id="filter-note", markup=False)
+        self.input = SearchInput(
             placeholder='words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person',
             id="filter-input",
             compact=True,
         )
-        yield Static("", id="filter-note", markup=False)
 
-    @property
-    def input(self) -> SearchInput:
-        """Where one types."""
-        return self.query_one(SearchInput)
+    def compose(self) -> ComposeResult:
+        yield Static("/", id="filter-mark")
+        yield self.input
+        yield self._note
 
     def note(self, text: str, *, error: bool = False) -> None:
         """Say what came of the line: how many were found, or what is wrong with it."""
-        self.query_one("#filter-note", Static).update(Content.styled(text, "$error" if error else "$dim"))
+        self._note.update(Content.styled(text, "$error" if error else "$dim"))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._timer is not None:
             self._timer.stop()
-        line = event.value
-        self._timer = self.set_timer(DEBOUNCE_S, lambda: self._tell(line))
+        self._timer = self.set_timer(DEBOUNCE_S, self._tell)
 
-    def _tell(self, line: str) -> None:
-        self.post_message(self.Changed(line))
+    def _tell(self) -> None:
+        self.post_message(self.Changed())

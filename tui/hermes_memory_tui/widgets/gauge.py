@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hermes_memory_store.model import Gauge, PressureLevel
-from hermes_memory_store.text import printable
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hermes_memory_store.model import Gauge, PressureLevel
+from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 
 MARKS = (70, 85, 95)

@@ -5,7 +5,6 @@ The scope tree and the fact table are made of it, so that keys, mouse and cursor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,6 +12,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -37,17 +37,15 @@ class LineList(ScrollView, can_focus=True):
         Binding("G,end", "last", "Last", id="list.last", tooltip="To the last line", show=False),
     ]
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"row--cursor", "row--dim", "row--strong", "row--flash"}
-
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row the cursor is on."""
 
-    @dataclass
     class Moved(Message):
         """The cursor is on another row, or the row under it shows something else."""
 
-        list: LineList
-        row: int
+        def __init__(self, list: LineList) -> None:
+            super().__init__()
+            self.list = list
 
         @property
         def control(self) -> LineList:
@@ -56,12 +54,12 @@ class LineList(ScrollView, can_focus=True):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, type(self)) and message.list is self.list
 
-    @dataclass
     class Opened(Message):
         """A row was chosen: enter, or a second click on it."""
 
-        list: LineList
-        row: int
+        def __init__(self, list: LineList) -> None:
+            super().__init__()
+            self.list = list
 
         @property
         def control(self) -> LineList:
@@ -70,6 +68,7 @@ class LineList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
+        self._inks: dict[tuple[str, str, bool], Style] = {}
 
     @property
     def row_count(self) -> int:
@@ -82,11 +81,26 @@ class LineList(ScrollView, can_focus=True):
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         """The cells of a line below the last row; blank unless a subclass has something to say there."""
-        return [Segment(" " * width, self.rich_style)]
+        return [Segment(" " * width, self.ink())]
 
-    def styled(self, *names: str) -> Style:
-        """The style of some component classes in the present look."""
-        return self.get_component_rich_style(*names)
+    def ink(self, name: str = "", *, on: str = "", bold: bool = False) -> Style:
+        """A style of the present look.
+
+        Component classes would say the same, but Textual applies each of them to each widget several times before the
+        first frame.
+
+        :param name: a variable of the look for the text; the widget's own colour when empty
+        :param on: a variable of the look for what is behind it; the widget's own background when empty
+        """
+        style = self._inks.get((name, on, bold))
+        if style is None:
+            variables = self.app.theme_variables
+            _, _, background, colour = self.colors
+            behind = background + Color.parse(variables[on]) if on else background
+            text = behind + Color.parse(variables[name]) if name else behind + colour
+            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold)
+            self._inks[name, on, bold] = style
+        return style
 
     def rows_changed(self) -> None:
         """Draw everything anew: call it when rows were added, removed or changed."""
@@ -113,7 +127,9 @@ class LineList(ScrollView, can_focus=True):
 
     def _under_cursor(self, strip: Strip) -> Strip:
         # What has a background of its own (a bar) keeps it: its colour is what it says.
-        style, plain = self.styled("row--cursor"), self.rich_style.bgcolor
+        cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
+        style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
+        plain = self.ink().bgcolor
         kept = (segment.style if segment.style and segment.style.bgcolor != plain else style for segment in strip)
         return Strip(
             [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
@@ -122,6 +138,7 @@ class LineList(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._drawn.clear()
+        self._inks.clear()
 
     def on_resize(self) -> None:
         self._drawn.clear()
@@ -140,7 +157,7 @@ class LineList(ScrollView, can_focus=True):
         self.refresh_row(old)
         self.refresh_row(new)
         self.keep_in_view()
-        self.post_message(self.Moved(self, new))
+        self.post_message(self.Moved(self))
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""
@@ -173,7 +190,7 @@ class LineList(ScrollView, can_focus=True):
 
     def action_open(self) -> None:
         if self.row_count:
-            self.post_message(self.Opened(self, self.cursor))
+            self.post_message(self.Opened(self))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

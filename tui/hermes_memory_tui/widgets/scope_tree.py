@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, Theme, Tier
-from hermes_memory_store.text import printable
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, Theme, Tier
+from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.widgets.gauge import bar
 from hermes_memory_tui.widgets.line_list import LineList
@@ -23,6 +23,9 @@ NARROW_BAR = 4
 """The same in a tree of less than `NARROW` cells, so that names keep their room."""
 
 NARROW = 30
+
+
+SHAPE_INKS = {ScopeStatus.OPEN: "hot", ScopeStatus.COOLING: "warning", ScopeStatus.CLOSED: "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +66,8 @@ class ScopeTree(LineList):
         Binding("left,h", "fold", "Fold", id="scopes.fold", tooltip="Hide the scopes of the theme", show=False),
     ]
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "bar--calm",
-        "bar--merge",
-        "bar--archive",
-        "bar--consolidate",
-        "bar--rest",
-        "bar--alarm",
-        "scope--open",
-        "scope--cooling",
-        *(f"mark--{place}" for place in range(looks.MARKS)),
-    }
-
-    @dataclass
     class Chosen(Message):
         """Another place is chosen."""
-
-        tree: ScopeTree
-        place: Place
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
@@ -134,7 +121,7 @@ class ScopeTree(LineList):
         if row != self.cursor:
             self.set_reactive(LineList.cursor, row)
             self.keep_in_view()
-            self.post_message(self.Chosen(self, self.place))
+            self.post_message(self.Chosen())
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         place = self.places[row]
@@ -147,8 +134,8 @@ class ScopeTree(LineList):
     def _draw_all(self, width: int) -> list[Segment]:
         number = counted(sum(live(theme.facts) for theme in self._themes))
         return [
-            Segment(shown.fit(" ☿ all themes", width - len(number)), self.styled("row--strong")),
-            Segment(number, self.styled("row--dim")),
+            Segment(shown.fit(" ☿ all themes", width - len(number)), self.ink(bold=True)),
+            Segment(number, self.ink("dim")),
         ]
 
     def _draw_theme(self, place: Place, theme: Theme, width: int) -> list[Segment]:
@@ -159,18 +146,18 @@ class ScopeTree(LineList):
         cells = BAR if width >= NARROW else NARROW_BAR
         filled, rest = bar(gauge.pct, cells)
         return [
-            Segment(f" {fold} ", self.styled("row--dim")),
-            Segment("■ ", self.styled(f"mark--{place.hue}")),
-            Segment(shown.fit(printable(theme.name), width - 7 - cells - len(number)), self.styled("row--strong")),
-            Segment(" ", self.rich_style),
-            Segment(filled, self.styled(f"bar--{gauge.level.value}")),
-            Segment(rest, self.styled("bar--rest")),
-            Segment(alarm, self.styled("bar--alarm")),
-            Segment(number, self.styled("row--dim")),
+            Segment(f" {fold} ", self.ink("dim")),
+            Segment("■ ", self.ink(f"mark-{place.hue}")),
+            Segment(shown.fit(printable(theme.name), width - 7 - cells - len(number)), self.ink(bold=True)),
+            Segment(" ", self.ink()),
+            Segment(filled, self.ink(gauge.level.value, on="track")),
+            Segment(rest, self.ink(on="track")),
+            Segment(alarm, self.ink("consolidate", bold=True)),
+            Segment(number, self.ink("dim")),
         ]
 
     def _draw_scope(self, place: Place, width: int) -> list[Segment]:
-        dim = self.styled("row--dim")
+        dim = self.ink("dim")
         scope = place.scope
         if scope is None:
             return [Segment(shown.fit("     · no scope", width), dim)]
@@ -180,17 +167,15 @@ class ScopeTree(LineList):
         name = shown.fit(printable(scope.label), width - 7 - len(tail) - len(number))
         return [
             Segment("     ", dim),
-            Segment(
-                f"{shown.SCOPE_SHAPES[scope.status]} ", dim if closed else self.styled(f"scope--{scope.status.value}")
-            ),
-            Segment(name, dim if closed else self.rich_style),
+            Segment(f"{shown.SCOPE_SHAPES[scope.status]} ", self.ink(SHAPE_INKS[scope.status])),
+            Segment(name, dim if closed else self.ink()),
             Segment(tail + number, dim),
         ]
 
     def watch_cursor(self, old: int, new: int) -> None:
         super().watch_cursor(old, new)
         if old != new:
-            self.post_message(self.Chosen(self, self.place))
+            self.post_message(self.Chosen())
 
     def action_toggle_fold(self) -> None:
         theme = self.place.theme

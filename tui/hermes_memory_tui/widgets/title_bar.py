@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
@@ -38,21 +40,17 @@ class TitleBar(Widget):
             " memory  ",
             (self.place, "bold"),
         ]
-        right: list[str | tuple[str, str]] = []
-        if self.trouble:
-            right = [(f"! {self.trouble} ", "bold $error")]
-        else:
-            right = self._facts()
-        room = self.size.width - sum(cell_len(part if isinstance(part, str) else part[0]) for part in left)
+        right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()
+        room = self.size.width - width_of(left)
         while right and width_of(right) > room - 2 and len(right) > 1:
             right.pop(0)
         if width_of(right) > room - 2:
-            text, style = right[0] if isinstance(right[0], tuple) else (right[0], "")
+            text, style = right[0]
             right = [(shown.fit(text, max(0, room - 2)), style)]
         return Content.assemble(*left, " " * max(0, room - width_of(right)), *right)
 
-    def _facts(self) -> list[str | tuple[str, str]]:
-        parts: list[str | tuple[str, str]] = [(f"{self.file}   ", "$dim")]
+    def _facts(self) -> list[tuple[str, str]]:
+        parts = [(f"{self.file}   ", "$dim")]
         if self.last:
             parts.append((f"{self.last}   ", "$dim"))
         if self.writing:
@@ -64,6 +62,6 @@ class TitleBar(Widget):
         return parts
 
 
-def width_of(parts: list[str | tuple[str, str]]) -> int:
+def width_of(parts: Sequence[str | tuple[str, str]]) -> int:
     """Cells of some parts together."""
     return sum(cell_len(part if isinstance(part, str) else part[0]) for part in parts)

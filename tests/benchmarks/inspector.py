@@ -1,0 +1,201 @@
+"""How fast the inspector shows facts, and answers keys, in a real pseudo-terminal.
+
+    python -m tests.benchmarks.inspector STORE… [--rounds 8] [--keys 300]
+
+Start-up is the time from `fork` to the chunk of output after which the sentinel stands on the screen, each round with
+a minimal Textual app in turn, so that both see the same machine. Key latency is the time from writing a key to the end
+of the next synchronised frame; the terminal answers Textual's question for mode 2026, so every frame is bracketed.
+`pyte` replays the screen; it is needed for this measurement only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fcntl import ioctl
+from pathlib import Path
+
+import pyte
+
+COLUMNS, ROWS = 140, 40
+MODE_QUESTION, MODE_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+END_OF_FRAME = b"\x1b[?2026l"
+PATIENCE_S = 60.0
+
+BYTECODE = str(Path(tempfile.gettempdir()) / "hermes-memory-benchmark-bytecode")
+
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Static
+class Minimal(App):
+    def compose(self):
+        yield Static("SENTINEL")
+Minimal().run()
+"""
+
+INSPECTOR = "import sys; from hermes_memory_tui.app import run_inspector; sys.exit(run_inspector(sys.argv[1]))"
+
+
+@dataclass
+class Terminal:
+    """A program in a pseudo-terminal, and what stands on its screen."""
+
+    argv: list[str]
+    pid: int = 0
+    fd: int = 0
+    started: float = 0.0
+    screen: pyte.Screen = field(default_factory=lambda: pyte.Screen(COLUMNS, ROWS))
+
+    def __enter__(self) -> Terminal:
+        self.stream = pyte.ByteStream(self.screen)
+        self.started = time.perf_counter()
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            # As an installed program has it: compiled once, by the warm-up, and not again.
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", PYTHONPYCACHEPREFIX=BYTECODE)
+            os.execv(self.argv[0], self.argv)
+        ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+    def read(self, timeout: float) -> bytes:
+        """What the program wrote meanwhile; nothing when it wrote nothing in time."""
+        if not select.select([self.fd], [], [], timeout)[0]:
+            return b""
+        data = os.read(self.fd, 65536)
+        if MODE_QUESTION in data:
+            os.write(self.fd, MODE_ANSWER)
+        return data
+
+    def until(self, shows: Callable[[list[str]], bool]) -> float:
+        """Seconds from the start to the chunk after which the screen shows it."""
+        while time.perf_counter() - self.started < PATIENCE_S:
+            data = self.read(1.0)
+            arrived = time.perf_counter()
+            if data:
+                self.stream.feed(data.replace(MODE_QUESTION, b""))
+                if shows(self.screen.display):
+                    return arrived - self.started
+        raise TimeoutError("\n".join(self.screen.display))
+
+    def cpu(self) -> float:
+        """CPU seconds of all its threads so far."""
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def memory(self) -> float:
+        """Resident MiB."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def settle(self, quiet_s: float = 0.8) -> None:
+        """Read until nothing was written for a while."""
+        quiet = time.perf_counter()
+        while time.perf_counter() - quiet < quiet_s:
+            data = self.read(0.05)
+            if data:
+                self.stream.feed(data.replace(MODE_QUESTION, b""))
+            if len(data) > 2000:
+                quiet = time.perf_counter()
+
+    def key(self, key: bytes) -> float:
+        """Seconds from the key to the end of the next frame."""
+        while self.read(0.0):
+            pass
+        begin = time.perf_counter()
+        os.write(self.fd, key)
+        while time.perf_counter() - begin < 5:
+            if END_OF_FRAME in self.read(1.0):
+                return time.perf_counter() - begin
+        raise TimeoutError(f"no frame after {key!r}")
+
+
+def facts_shown(lines: list[str]) -> bool:
+    """Whether rows of the fact table stand on the screen."""
+    return sum("●" in line or "○" in line for line in lines[2:]) >= 10
+
+
+def start(argv: list[str], shows: Callable[[list[str]], bool]) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds and MiB at the first screen that shows it."""
+    with Terminal(argv) as terminal:
+        wall = terminal.until(shows)
+        return wall, terminal.cpu(), terminal.memory()
+
+
+def start_ups(stores: list[Path], rounds: int) -> dict[str, object]:
+    """Start-up of the minimal app and of the inspector on each store, in turn."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write(MINIMAL)
+        script.flush()
+        programs = {"minimal": ([sys.executable, script.name], lambda lines: "SENTINEL" in "".join(lines))}
+        for store in stores:
+            programs[store.stem] = ([sys.executable, "-c", INSPECTOR, str(store)], facts_shown)
+        for argv, shows in programs.values():
+            start(argv, shows)
+        taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in programs}
+        for _ in range(rounds):
+            for name, (argv, shows) in programs.items():
+                taken[name].append(start(argv, shows))
+    report: dict[str, object] = {}
+    floor = statistics.median(wall for wall, _, _ in taken["minimal"])
+    for name, figures in taken.items():
+        wall = statistics.median(figure[0] for figure in figures)
+        report[name] = {
+            "wall_ms": round(wall * 1000),
+            "min_ms": round(min(figure[0] for figure in figures) * 1000),
+            "cpu_ms": round(statistics.median(figure[1] for figure in figures) * 1000),
+            "mib": round(statistics.median(figure[2] for figure in figures)),
+            "over_minimal_ms": round((wall - floor) * 1000),
+        }
+    return report
+
+
+def key_latency(store: Path, keys: int) -> dict[str, object]:
+    """Key to frame, for moving down one line and one page, after everything is loaded."""
+    report: dict[str, object] = {}
+    with Terminal([sys.executable, "-c", INSPECTOR, str(store)]) as terminal:
+        terminal.until(facts_shown)
+        terminal.settle(3.0)
+        for name, key in (("down", b"j"), ("page_down", b"\x1b[6~")):
+            times = []
+            for _ in range(keys):
+                times.append(terminal.key(key) * 1000)
+                time.sleep(0.03)
+            times.sort()
+            half, most = times[len(times) // 2], times[int(len(times) * 0.99)]
+            report[name] = {"p50_ms": round(half, 1), "p99_ms": round(most, 1)}
+        report["mib"] = round(terminal.memory())
+    return report
+
+
+def main() -> None:
+    """Measure and print one JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("stores", nargs="+", type=Path)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--keys", type=int, default=300)
+    given = parser.parse_args()
+    report = {"start": start_ups(given.stores, given.rounds)}
+    if given.keys:
+        report["keys"] = {store.stem: key_latency(store, given.keys) for store in given.stores}
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
