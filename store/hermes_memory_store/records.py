@@ -36,6 +36,8 @@ INSERT_FACTS = (
 
 FACT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+INSERT_FACT = INSERT_FACTS + FACT_VALUES
+
 ROWS_AT_ONCE = 500
 """Rows of one insert. A statement that fires triggers saves every page it touches before it runs, so 500 rows in one
 statement cost a third of 500 statements."""
@@ -124,9 +126,8 @@ class Mutation:
         **given: Any,
     ) -> FactRow:
         """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by."""
-        last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
         row = FactRow(
-            id=(theme_id << THEME_SHIFT) + last + 1,
+            id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
             uid=uid or uids.new_uid(self.now),
             theme_id=theme_id,
             scope_id=scope.id,
@@ -143,8 +144,7 @@ class Mutation:
             superseded_by=given.get("superseded_by"),
             cooled_by=given.get("cooled_by"),
         )
-        self.conn.execute(INSERT_FACTS + FACT_VALUES, row)
-        fulltext.index(self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type)
+        self.add(row)
         words = self._portable(row, scope.label)
         if given.get("by", self.actor) != self.actor:
             words["by"] = str(given["by"])
@@ -153,8 +153,7 @@ class Mutation:
 
     def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier]]) -> None:
         """New facts of one theme, many at once: those that the caller knows to meet no other."""
-        last = self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0]
-        first = (theme_id << THEME_SHIFT) + last + 1
+        first = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
         by = self.names.actor(self.conn, self.actor)
         made = uids.new_uids(self.now, len(facts))
         rows = []
@@ -171,11 +170,8 @@ class Mutation:
                 "content": said.content,
             }
             self.entries.append(Entry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value}))
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            some = rows[start : start + ROWS_AT_ONCE]
-            values = ", ".join([FACT_VALUES] * len(some))
-            self.conn.execute(INSERT_FACTS + values, [column for row in some for column in row])
-        fulltext.index_many(self.conn, ((row[0], row[5], row[6], row[3], row[7], row[4]) for row in rows))
+        write_rows(self.conn, rows)
+        fulltext.index_many(self.conn, map(indexed_columns, rows))
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any
@@ -198,11 +194,24 @@ class Mutation:
             said = Notation(FactType(row.type), row.target, changed["content"])
             changed["chars"] = notation_chars(row.target, said.content)
             changed["tokens"] = tokens.estimate(str(said))
-            fulltext.reindex(self.conn, row.id, row.target, row.content, said.content)
+            self.reindex(row, said.content)
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self.conn.execute(f"UPDATE facts SET {assignments} WHERE id = ?", (*changed.values(), row.id))
         self.entries.append(Entry(op, "fact", row.uid, row.theme_id, before, after, by))
         return row._replace(**changed)
+
+    def last_number(self, theme_id: int) -> int:
+        """The number of the newest fact of a theme."""
+        return int(self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0])
+
+    def add(self, row: FactRow) -> None:
+        """Write a new fact and make it findable."""
+        self.conn.execute(INSERT_FACT, row)
+        fulltext.index(self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type)
+
+    def reindex(self, row: FactRow, content: str) -> None:
+        """Make a fact findable by its new content."""
+        fulltext.reindex(self.conn, row.id, row.target, row.content, content)
 
     def insert_scope(
         self,
@@ -285,6 +294,19 @@ class Mutation:
         if row.cooled_by:
             words["cooled_by"] = row.cooled_by
         return words
+
+
+def write_rows(conn: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:
+    """Write new facts, many by each statement: what a statement costs by itself is more than what a row does."""
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[start : start + ROWS_AT_ONCE]
+        values = ", ".join([FACT_VALUES] * len(some))
+        conn.execute(INSERT_FACTS + values, [column for row in some for column in row])
+
+
+def indexed_columns(row: Sequence[Any]) -> tuple[int, str, str, int, str, str]:
+    """What the full-text index takes of a fact: id, target, content, scope id, tier, type."""
+    return row[0], row[5], row[6], row[3], row[7], row[4]
 
 
 def portable(value: Any) -> Any:

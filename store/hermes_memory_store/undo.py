@@ -21,6 +21,9 @@ UNDOABLE = frozenset({"fact", "scope"})
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+ROWS_AT_ONCE = 50
+"""Rows of the journal that are looked through at once, from its end."""
+
 
 class Undo:
     """Finds the changes that are meant and takes them back, all or none."""
@@ -79,22 +82,23 @@ class Undo:
         return self._db.value("SELECT undoes FROM journal WHERE seq = ?", (undoes,)) is not None
 
     def _newest(self, where: str, count: int, actor: Actor, nothing: str) -> Undone:
-        wanted: list[int] = []
-        start = None
+        wanted: dict[int, None] = {}
+        start = self._journal.last_seq() + 1
         while len(wanted) < count:
-            before = "" if start is None else f" AND seq < {start}"
             sql = (
-                "SELECT DISTINCT change FROM journal WHERE undoes IS NULL AND entity IN ('fact', 'scope')"
-                f" AND op <> 'purge'{where}{before} ORDER BY change DESC LIMIT 200"
+                "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope')"
+                f" AND op <> 'purge'{where} ORDER BY seq DESC LIMIT {ROWS_AT_ONCE}"
             )
-            changes = [row[0] for row in self._db.rows(sql)]
-            if not changes:
+            rows = self._db.rows(sql, (start,))
+            if not rows:
                 break
-            wanted += [change for change in changes if not self.is_undone(change)]
-            start = changes[-1]
+            for change in dict.fromkeys(row[1] for row in rows):
+                if change not in wanted and len(wanted) < count and not self.is_undone(change):
+                    wanted[change] = None
+            start = rows[-1][0]
         if not wanted:
             raise errors.NothingToUndo(nothing)
-        return self._take_back(wanted[:count], actor)
+        return self._take_back(list(wanted), actor)
 
     def _take_back(self, changes: list[int], actor: Actor) -> Undone:
         undone: list[int] = []

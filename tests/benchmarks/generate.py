@@ -187,7 +187,9 @@ class Generator:
     def insert(self, conn: sqlite3.Connection, batch: list[tuple[FactRow, str]]) -> None:
         """One batch: facts (their triggers count them), words, journal."""
         conn.executemany(INSERT_FACT, [row for row, _ in batch])
-        fulltext.index_many(conn, [(row.id, row.target, row.content) for row, _ in batch])
+        fulltext.index_many(
+            conn, [(row.id, row.target, row.content, row.scope_id, row.tier, row.type) for row, _ in batch]
+        )
         for row, label in batch:
             after = {
                 "scope": label or None,
