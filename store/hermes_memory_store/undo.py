@@ -6,6 +6,8 @@ change that must be undone first; rows written by relief are then left as they a
 
 from __future__ import annotations
 
+import itertools
+import sqlite3
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -14,6 +16,9 @@ from hermes_memory_store.journal import COLUMNS, Journal
 from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, ScopeStatus, Tier, Undone
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import Mutation, portable
+
+CHANGE = COLUMNS.split(", ").index("change")
+"""Place of that column in a row."""
 
 UNDOABLE = frozenset({"fact", "scope"})
 """Entities that undo restores. A session's coming and going is a fact of life."""
@@ -110,9 +115,7 @@ class Undo:
                     raise errors.NothingToUndo(
                         f"change {first} is undone already; redo it with --change of its undo", first
                     )
-                rows = conn.execute(
-                    f"SELECT {COLUMNS} FROM journal WHERE change = ? ORDER BY seq DESC", (first,)
-                ).fetchall()
+                rows = rows_of_change(conn, first)
                 mutation = Mutation(conn, self._names, self._journal, actor)
                 for row in map(self._journal.change, rows):
                     if row.entity in UNDOABLE and self._reverse(mutation, row):
@@ -198,3 +201,9 @@ class Undo:
             f"undo {later} first",
             row.seq,
         )
+
+
+def rows_of_change(conn: sqlite3.Connection, first: int) -> list[tuple[Any, ...]]:
+    """The journal's rows of one change, newest first. They stand one after the other, from the change's number on."""
+    rows = conn.execute(f"SELECT {COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq", (first,))
+    return list(itertools.takewhile(lambda row: row[CHANGE] == first, rows))[::-1]
