@@ -148,10 +148,11 @@ class Purge:
             self._db.conn.execute("PRAGMA secure_delete = OFF")
 
     def _erase_from_backups(self, wanted: list[bytes]) -> tuple[str, ...]:
-        from hermes_memory_store import backup
+        from hermes_memory_store import backup, relief_undo
 
         copies = backup.known_backups(self._db.path)
-        return tuple(str(copy) for copy in copies if not backup.purge_from(copy, wanted))
+        unreached = [copy for copy in copies if not backup.purge_from(copy, wanted)]
+        return tuple(map(str, [*unreached, *relief_undo.purge_from_copies(self._db.path, wanted)]))
 
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None

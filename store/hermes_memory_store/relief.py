@@ -121,7 +121,7 @@ def relieve(store: Store, theme: str, file: MemoryFile, threshold_pct: float, dr
         if steps is None or said.after == text:
             return said
         steps.make_sure()
-        copy = relief_undo.keep(file, content, said.after, store.clock())
+        copy = relief_undo.keep(file, content, said.after, store.clock(), db=store.path, facts=steps.left)
         memory_files.replace(file.path, said.after.encode(), expected=content)
     return replace(said, copy=copy)
 

@@ -37,11 +37,11 @@ NEGATION = re.compile(
 """A text with fewer of these says something else."""
 
 HELD = """
-    SELECT 1 FROM facts
+    SELECT uid FROM facts
     WHERE theme_id = ? AND tier IN ('hot', 'cold') AND type = ? AND target = ? AND content = ?
     LIMIT 1
 """
-"""Whether a search of the theme finds exactly this fact, in whatever scope."""
+"""Exactly this fact, where a search of the theme finds it, in whatever scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Steps:
         self.abbreviated = self.migrated = self.removed = 0
         self.kept: list[Kept] = []
         self.changes: list[int] = []
+        self.left: list[bytes] = []
+        """Uids of the facts that left the file."""
         self._store = store
         self._theme = theme
         self._file = file
@@ -86,7 +88,7 @@ class Steps:
         """Take the steps until the target is reached or nothing is left to do."""
         self._abbreviate()
         facts = self._facts()
-        there = [entry for entry, said in facts.items() if all(self._holds(one) for one in said)]
+        there = [entry for entry, said in facts.items() if all(map(self._holds, said))]
         self._migrate([entry for entry in facts if entry not in there], facts)
         self._remove(there, facts)
 
@@ -96,9 +98,11 @@ class Steps:
         :raises Conflict: when somebody took a fact away meanwhile
         """
         for said in self._gone:
-            if not self._holds(said):
+            uid = self._holds(said)
+            if uid is None:
                 name = self._file.path.name
                 raise errors.Conflict(f"{said} left the store meanwhile; {name} was not changed", str(said))
+            self.left.append(uid)
 
     def why(self) -> str | None:
         """Why the target was not reached, None when it was."""
@@ -147,7 +151,10 @@ class Steps:
         for entry in sorted(candidates, key=lambda entry: max(MOVING_ORDER.index(said.type) for said in facts[entry])):
             if self.reached:
                 return
-            missing = [said for said in facts[entry] if said not in self._moved and not self._holds(said)]
+            moved = {(place(one), one.content) for one in self._moved}
+            missing = [
+                said for said in facts[entry] if (place(said), said.content) not in moved and not self._holds(said)
+            ]
             reason = self._move(missing)
             if reason is not None:
                 self.kept.append(Kept(entry, reason))
@@ -201,10 +208,7 @@ class Steps:
         standing = self._standing(said.type, said.target)
         if standing is not None and standing.content != said.content:
             return f"the store says otherwise: {said.type.value}[{standing.target}]: {standing.content}"
-        asked = any(
-            one.type is FactType.UNKNOWN and one.target.lower() == said.target.lower()
-            for one in [*self._moved, *before]
-        )
+        asked = (FactType.UNKNOWN, place(said)[1]) in map(place, [*self._moved, *before])
         if said.type in ANSWERS and (asked or self._standing(FactType.UNKNOWN, said.target) is not None):
             return f"it would close the open question ?[{said.target}] in the store"
         return None
@@ -216,9 +220,11 @@ class Steps:
         row = None if scope is None else self._store.db.row(STANDING, (scope.id, kind.value, target))
         return None if row is None else FactRow(*row)
 
-    def _holds(self, said: Notation) -> bool:
+    def _holds(self, said: Notation) -> bytes | None:
+        """Uid of the fact that says exactly this, None when the store cannot find one."""
         theme_id = self._store.names.theme_or_none(self._theme)
-        return self._store.db.row(HELD, (theme_id, said.type.value, said.target, said.content)) is not None
+        row = self._store.db.row(HELD, (theme_id, said.type.value, said.target, said.content))
+        return None if row is None else bytes(row[0])
 
 
 def shortened(entry: str) -> str:
@@ -234,14 +240,18 @@ def contradictions(facts: dict[str, list[Notation]]) -> dict[str, str]:
     """Entries of one file that say different things about the same target: which of them holds, a person has to say."""
     contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
     for said in (said for some in facts.values() for said in some):
-        contents[said.type, said.target.lower()].add(said.content)
+        contents[place(said)].add(said.content)
     return {
-        entry: f"the file says {len(contents[said.type, said.target.lower()])} different things about "
-        f"{said.type.value}[{said.target}]"
+        entry: f"the file says {len(contents[place(said)])} different things about {said.type.value}[{said.target}]"
         for entry, some in facts.items()
         for said in some
-        if len(contents[said.type, said.target.lower()]) > 1
+        if len(contents[place(said)]) > 1
     }
+
+
+def place(said: Notation) -> tuple[FactType, str]:
+    """Where only one fact can stand. Case counts as in the store (SQLite's NOCASE): that of A to Z does not."""
+    return said.type, "".join(letter.lower() if letter.isascii() else letter for letter in said.target)
 
 
 def counted(number: int, one: str, several: str) -> str:

@@ -1,16 +1,20 @@
 """Taking a relief of MEMORY.md and USER.md back: what they held before is kept beside them, and put back on request.
 
 A copy is called `MEMORY.md.relief.<time>.<digest>.bak`. The digest is that of the text which took its place, so that a
-file somebody has changed since is recognised and left alone.
+file somebody has changed since is recognised and left alone. Beside the store, `memory.db.reliefs` says which facts are
+in which copy, so that a purge reaches them there too.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_store import errors, memory_files
+from hermes_memory_store import errors, memory_files, uids
 from hermes_memory_store.clock import iso
 from hermes_memory_store.memory_files import MemoryFile
 
@@ -81,10 +85,14 @@ def put_back(path: Path, copy: Copy) -> str:
         return "restored"
 
 
-def keep(file: MemoryFile, before: bytes, after: str, now: int) -> Path:
-    """Keep what a file holds before it is replaced; on the disk when this returns. Copies beyond `KEPT` are dropped."""
+def keep(file: MemoryFile, before: bytes, after: str, now: int, *, db: Path, facts: Sequence[bytes]) -> Path:
+    """Keep what a file holds before it is replaced; on the disk when this returns. Copies beyond `KEPT` are dropped.
+
+    :param facts: uids of the facts of `db` that leave the file
+    """
     stamp = iso(now).replace("-", "").replace(":", "")
     target = file.path.with_name(f"{file.path.name}.relief.{stamp}.{digest(after.encode())}.bak")
+    register(db, target, facts)
     memory_files.create(target, before)
     for old in copies(file.path)[KEPT:]:
         old.path.unlink(missing_ok=True)
@@ -99,6 +107,50 @@ def copies(path: Path) -> list[Copy]:
         if len(parts) == 2:
             found.append(Copy(copy, parts[0], parts[1]))
     return sorted(found, key=lambda copy: copy.stamp, reverse=True)
+
+
+def purge_from_copies(db: Path, wanted: Collection[bytes]) -> tuple[Path, ...]:
+    """Remove every copy that holds one of these facts; those that could not be removed."""
+    purged = {uids.to_text(uid) for uid in wanted}
+    unreached = []
+    for copy, facts in registered(db):
+        if purged.isdisjoint(facts):
+            continue
+        try:
+            copy.unlink(missing_ok=True)
+        except OSError:
+            unreached.append(copy)
+    return tuple(unreached)
+
+
+def register(db: Path, copy: Path, facts: Sequence[bytes]) -> None:
+    """Note which facts a copy holds, before it is made."""
+    line = json.dumps({"file": str(copy.absolute()), "facts": [uids.to_text(uid) for uid in facts]}, ensure_ascii=False)
+    path = registry(db)
+    with memory_files.saying_why(path):
+        handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, f"{line}\n".encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def registered(db: Path) -> list[tuple[Path, list[str]]]:
+    """The copies made of what left a file for this store, and the facts each holds; lines a crash cut off are left out."""
+    found = []
+    for line in memory_files.read_bytes(registry(db)).decode("utf-8", "replace").splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        found.append((Path(said["file"]), said["facts"]))
+    return found
+
+
+def registry(db: Path) -> Path:
+    """The list of a store's copies of memory files."""
+    return db.with_name(db.name + ".reliefs")
 
 
 def digest(content: bytes) -> str:
