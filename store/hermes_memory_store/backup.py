@@ -156,12 +156,17 @@ def known_backups(db: str | Path) -> list[Path]:
     found: dict[Path, None] = {}
     for line in registered_lines(place):
         file = Path(line["file"])
-        found.update(dict.fromkeys(sorted(file.parent.glob(f".{file.name}.*{UNFINISHED}"))))
+        found.update(dict.fromkeys(unfinished_beside(file)))
         if file.exists() or not file.parent.exists():
             found[file] = None
-    beside_it = [*place.parent.glob(f"{place.name}.*.bak"), *place.parent.glob(f".{place.name}.*{UNFINISHED}")]
-    found.update(dict.fromkeys(sorted(beside_it)))
+    found.update(dict.fromkeys(sorted(place.parent.glob(f"{place.name}.*.bak"))))
+    found.update(dict.fromkeys(unfinished_beside(place)))
     return list(found)
+
+
+def unfinished_beside(file: Path) -> list[Path]:
+    """What is being made under that name, or was when its process died."""
+    return sorted(file.parent.glob(f".{file.name}.*{UNFINISHED}"))
 
 
 def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
@@ -272,7 +277,7 @@ def in_the_making(target: Path) -> Iterator[Path]:
     """A temporary name beside `target` for a file in the making; what earlier crashes left there is removed."""
     if not target.parent.is_dir():
         raise errors.StoreUnreadable(f"there is no folder {target.parent}", target)
-    for left in target.parent.glob(f".{target.name}.*{UNFINISHED}"):
+    for left in unfinished_beside(target):
         unfinished(left)
     made = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:

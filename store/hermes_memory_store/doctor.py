@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from contextlib import closing
 
-from hermes_memory_store import errors, fulltext, recount
+from hermes_memory_store import backup, errors, fulltext, recount
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.schema import FIRST_SCHEMA
@@ -247,6 +247,17 @@ def privacy(store: Store, repair: bool) -> Check:
     return Check("privacy", True, f"{said}; now 0600", repaired=True)
 
 
+def leftovers(store: Store, repair: bool) -> Check:
+    """What a crash left of a backup, an upgrade or a restore: copies of the memory that nobody needs."""
+    left = [file for file in backup.unfinished_beside(store.path) if not backup.in_use(file)]
+    if not left:
+        return Check("leftovers", True, "no unfinished copy lies beside the memory")
+    said = f"a crash left {', '.join(file.name for file in left)}"
+    for file in left if repair else ():
+        backup.discard(file)
+    return Check("leftovers", repair, said + ("; removed" if repair else ""), repaired=repair)
+
+
 def log_size(store: Store, repair: bool) -> Check:
     """How much of the store waits in the write-ahead log."""
     wal = store.path.with_name(store.path.name + "-wal")
@@ -274,6 +285,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "references": orphans,
     "links": links,
     "privacy": privacy,
+    "leftovers": leftovers,
     "write-ahead log": log_size,
 }
 """Every check by its name, in the order they are made: what is repaired first must not depend on what comes later."""

@@ -7,15 +7,17 @@ scope, type and target, the one that was changed last goes on standing and the o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum, auto
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import IMPORT, ScopeStatus, Tier
 from hermes_memory_store.names import ScopeKey
 from hermes_memory_store.portable import Said, SaidFact, SaidScope
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation, notation_chars
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, notation_chars
 from hermes_memory_store.store import Store
 from hermes_memory_store.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.writing import standing_fact
 
 FULL_PCT = 95
@@ -44,12 +46,12 @@ class Restorer:
     """Brings facts into one theme of a store."""
 
     def __init__(self, store: Store, theme: str, scope: str | None) -> None:
-        policy = store.policies.for_theme(theme)
-        self.limit = policy.fact_chars
-        self._budget = policy.hot_chars
+        self.limit = store.policies.for_theme(theme).fact_chars
+        self._gauge = store.tiers.gauge(theme)
         self._store = store
         self._theme = theme
         self._default_scope = scope
+        self._scopes: dict[str | None, ScopeKey] = {}
         self._now_called: dict[bytes, bytes] = {}
         self._unlinked: dict[bytes, bytes] = {}
 
@@ -57,8 +59,10 @@ class Restorer:
         """Bring in one batch in one transaction: what came of each line, by its number."""
         outcomes: list[tuple[Outcome, int, errors.StoreError | None]] = []
         with self._store.db.writing() as conn:
-            change = Mutation(conn, self._store.names, self._store.journal, IMPORT)
+            change = Gathering(conn, self._store.names, self._store.journal, IMPORT)
             theme_id = self._store.names.theme_for_writing(conn, self._theme, change.now)
+            self._scopes.clear()
+            self._gauge = self._store.tiers.gauge_within(conn, theme_id)
             for number, said in batch:
                 try:
                     outcomes.append((self._take(change, theme_id, said), number, None))
@@ -70,7 +74,7 @@ class Restorer:
     def link(self) -> None:
         """Set the links that led to facts of later lines; those that lead nowhere are left out."""
         with self._store.db.writing() as conn:
-            change = Mutation(conn, self._store.names, self._store.journal, IMPORT)
+            change = Gathering(conn, self._store.names, self._store.journal, IMPORT)
             for uid, link in self._unlinked.items():
                 row, successor = change.fact_row(uid), change.fact_row(self._now_called.get(link, link))
                 if row is not None and successor is not None and row.tier == Tier.SUPERSEDED and successor.uid != uid:
@@ -78,7 +82,7 @@ class Restorer:
             change.record()
         self._unlinked.clear()
 
-    def _take(self, change: Mutation, theme_id: int, said: Said) -> Outcome:
+    def _take(self, change: Gathering, theme_id: int, said: Said) -> Outcome:
         if said is None:
             return Outcome.NO_FACT
         if isinstance(said, SaidScope):
@@ -86,8 +90,9 @@ class Restorer:
             return Outcome.NO_FACT
         return self._take_fact(change, theme_id, said)
 
-    def _take_scope(self, change: Mutation, theme_id: int, said: SaidScope) -> None:
+    def _take_scope(self, change: Gathering, theme_id: int, said: SaidScope) -> None:
         """Open a scope that is not there, as it was; one that is there is not touched."""
+        self._scopes.clear()
         key = self._store.names.scope_or_none(theme_id, said.label)
         if key is not None and key.status != ScopeStatus.WITHDRAWN:
             return
@@ -103,13 +108,16 @@ class Restorer:
                 key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=said.closed_by
             )
 
-    def _take_fact(self, change: Mutation, theme_id: int, fact: SaidFact) -> Outcome:
+    def _take_fact(self, change: Gathering, theme_id: int, fact: SaidFact) -> Outcome:
+        scope = self._scope(change, theme_id, fact.scope or self._default_scope)
+        link = fact.superseded_by and self._now_called.get(fact.superseded_by, fact.superseded_by)
+        if change.waits(fact.uid, link, place(scope.id, fact.said.type.value, fact.said.target)):
+            change.flush()
         there = change.fact_row(fact.uid)
         if there is not None and there.theme_id == theme_id:
             return Outcome.DEDUPLICATED
         if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
             return Outcome.PURGED_HERE
-        scope = change.scope_for_writing(theme_id, fact.scope or self._default_scope)
         same = self._same(change, theme_id, scope, fact)
         if same is not None:
             self._now_called[fact.uid] = same.uid
@@ -121,14 +129,19 @@ class Restorer:
         self._insert(change, theme_id, scope, fact, uid)
         return Outcome.CREATED
 
-    def _same(self, change: Mutation, theme_id: int, scope: ScopeKey, fact: SaidFact) -> FactRow | None:
+    def _scope(self, change: Gathering, theme_id: int, label: str | None) -> ScopeKey:
+        if label not in self._scopes:
+            self._scopes[label] = change.scope_for_writing(theme_id, label)
+        return self._scopes[label]
+
+    def _same(self, change: Gathering, theme_id: int, scope: ScopeKey, fact: SaidFact) -> FactRow | None:
         said = fact.said
         args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING)
         row = change.conn.execute(SAME, args).fetchone()
         return FactRow(*row) if row else None
 
-    def _insert(self, change: Mutation, theme_id: int, scope: ScopeKey, fact: SaidFact, uid: bytes) -> None:
-        tier, link, pinned = fact.tier, None, fact.pinned and fact.tier in STANDING
+    def _insert(self, change: Gathering, theme_id: int, scope: ScopeKey, fact: SaidFact, uid: bytes) -> None:
+        tier, link, pinned = fact.tier, None, fact.pinned
         if tier in STANDING:
             standing = standing_fact(change, scope.id, fact.said.type, fact.said.target)
             if standing is not None and standing.updated_at > fact.updated_at:
@@ -141,8 +154,8 @@ class Restorer:
                 link = successor.uid
             else:
                 self._unlinked[uid] = fact.superseded_by
-        cooled_by = fact.cooled_by if tier is Tier.COLD else None
-        if tier is Tier.HOT and not self._has_room(change, theme_id, fact, pinned):
+        cooled_by = fact.cooled_by if tier is fact.tier else None
+        if tier is Tier.HOT and not self._has_room(fact, pinned):
             tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
         row = change.insert_fact(
             theme_id,
@@ -161,9 +174,11 @@ class Restorer:
             read_at = fact.updated_at if fact.read_at is None else fact.read_at
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))
 
-    def _has_room(self, change: Mutation, theme_id: int, fact: SaidFact, pinned: bool) -> bool:
-        gauge = self._store.tiers.gauge_within(change.conn, theme_id)
-        chars = notation_chars(fact.said.target, fact.said.content)
-        if pinned:
-            return gauge.pinned + chars <= self._budget
-        return 100 * (gauge.used + chars) < FULL_PCT * self._budget
+    def _has_room(self, fact: SaidFact, pinned: bool) -> bool:
+        """Whether the hot tier takes one more; it is counted then. What an import moves out of it is not counted."""
+        chars, gauge = notation_chars(fact.said.target, fact.said.content), self._gauge
+        used, held = gauge.used + chars, gauge.pinned + chars * pinned
+        if held > gauge.budget or (not pinned and 100 * used >= FULL_PCT * gauge.budget):
+            return False
+        self._gauge = replace(gauge, used=used, pinned=held)
+        return True

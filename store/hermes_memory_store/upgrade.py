@@ -15,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_themes import Policies
-
 from hermes_memory_store import backup, copies, errors, hermes_file
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.copies import Progress
@@ -31,6 +29,8 @@ from hermes_memory_store.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
 from hermes_memory_store.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.unindexed import ASCII_LOWER, Unindexed, rebuilding
+from hermes_memory_themes import Policies
 
 WHY = "hermes-memory-0.3.0"
 """Part of the backup's name."""
@@ -42,9 +42,6 @@ TRIES = 5
 """How often the upgrade begins again because somebody wrote meanwhile."""
 
 TIERS = {"active": Tier.HOT, "cold": Tier.COLD, "archived": Tier.ARCHIVED, "superseded": Tier.SUPERSEDED}
-
-ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-"""How SQLite's NOCASE folds: targets that differ in nothing else are one target to us."""
 
 NAMELESS = "(unnamed)"
 """hermes-memory accepts an empty session id; a session of ours has a name."""
@@ -167,7 +164,7 @@ class Builder:
     def build(self, progress: Progress | None) -> UpgradeReport:
         """Bring everything over; what was brought."""
         total = self._old.execute("SELECT count(*) FROM facts").fetchone()[0]
-        with self._new.db.writing() as conn:
+        with self._new.db.writing() as conn, rebuilding(conn):
             change = self._change(conn)
             theme_id = self._new.names.theme_for_writing(conn, self._theme, change.now)
             self._bring_scopes(change, theme_id)
@@ -189,7 +186,7 @@ class Builder:
         return self._report
 
     def _change(self, conn: sqlite3.Connection) -> Mutation:
-        return Mutation(conn, self._new.names, self._new.journal, IMPORT)
+        return Unindexed(conn, self._new.names, self._new.journal, IMPORT)
 
     def _bring_scopes(self, change: Mutation, theme_id: int) -> None:
         by_label: dict[str, list[OldScope]] = {}

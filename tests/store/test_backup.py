@@ -278,6 +278,7 @@ def test_a_restore_killed_at_any_step_leaves_one_of_the_two_whole(filled: Store,
     code = PREPARE.format(db=str(filled.path), target=str(target)).replace("store =", "#")
     killed_at(step, code, "backup.restore_backup(target, db)")
     with Store.open(filled.path) as again:
+        assert all(check.ok for check in examine(again, repair=True))
         assert all(check.ok for check in examine(again))
         assert facts(filled.path) in (old, old | {"V[later]: x"})
 

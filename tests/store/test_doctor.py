@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -52,6 +54,12 @@ def opened_to_others(store: Store) -> None:
     os.chmod(store.path, 0o644)
 
 
+def left_over(store: Store) -> None:
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    store.path.with_name(f".{store.path.name}.{done.pid}.partial").write_text("half a copy")
+
+
 def test_a_sound_store_passes_every_check_in_sentences(filled: Store) -> None:
     checks = examine(filled)
     assert [check.name for check in checks] == list(CHECKS)
@@ -80,6 +88,7 @@ REPAIRABLE: list[tuple[str, Harm]] = [
     ("schema", sql("DROP INDEX facts_by_target")),
     ("schema", sql("DROP TRIGGER facts_counted")),
     ("privacy", opened_to_others),
+    ("leftovers", left_over),
 ]
 
 

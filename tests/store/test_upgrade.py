@@ -69,8 +69,8 @@ def test_the_file_is_recognised_and_refused_until_it_is_upgraded(old: Path) -> N
 
 
 def test_no_row_is_lost(old: Path) -> None:
-    before = {row["id"]: row for row in rows(MADE, "SELECT * FROM facts")}
-    labels = {row["id"]: row["label"] for row in rows(MADE, "SELECT * FROM scopes")}
+    before = {row["id"]: row for row in rows(old, "SELECT * FROM facts")}
+    labels = {row["id"]: row["label"] for row in rows(old, "SELECT * FROM scopes")}
     report = upgrade(old)
     assert (report.facts, report.scopes, report.sessions) == (len(before), len(labels), 6) == (45, 6, 6)
     with Store.open(old) as store:
@@ -284,7 +284,8 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, st
         assert upgrade(old).facts == 45
     with Store.open(old) as store:
         assert store.facts.count(ALL) == 45
-        assert all(check.ok for check in examine(store))
+        assert [check.name for check in examine(store) if not check.ok] in ([], ["leftovers"])
+        assert all(check.ok for check in examine(store, repair=True))
     assert not list(old.parent.glob(".*.partial"))
 
 
