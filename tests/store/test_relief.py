@@ -1,84 +1,24 @@
-"""Relief of MEMORY.md and USER.md: what it may do, in which order, and that nothing that carries meaning is lost."""
+"""Relief of MEMORY.md and USER.md: the flaws of hermes-memory 0.3.0 it must not have, its order and its restraint."""
 
 from __future__ import annotations
 
-import hashlib
-import stat
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hermes_memory_store import errors, memory_files
-from hermes_memory_store.model import FactFilter, Sort, Tier
-from hermes_memory_store.relief import FileReport, optimize, undo_relief
-from hermes_memory_store.shortening import abbreviate
+from hermes_memory_store.model import Tier
+from hermes_memory_store.relief import optimize
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 
-from .conftest import HandClock
 from .hosts import hosts_writing
-
-THEME = "default"
-
-
-class Profile:
-    """A host's profile on disk."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.memory = home / "memories" / "MEMORY.md"
-        self.user = home / "memories" / "USER.md"
-        self.memory.parent.mkdir(parents=True)
-
-    def write(self, *entries: str, user: bool = False) -> None:
-        (self.user if user else self.memory).write_text(memory_files.join(entries), encoding="utf-8")
-
-    def entries(self, *, user: bool = False) -> list[str]:
-        return memory_files.parse(memory_files.read(self.user if user else self.memory))
-
-    def print(self) -> dict[str, str]:
-        """Every file of the profile with its digest."""
-        files = (path for path in sorted(self.home.rglob("*")) if path.is_file())
-        return {str(path.relative_to(self.home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+from .profiles import THEME, Profile, facts_of, filler, stored_bytes
 
 
 @pytest.fixture
 def profile(tmp_path: Path) -> Profile:
     return Profile(tmp_path / "profile")
-
-
-def stored_bytes(store: Store) -> list[bytes]:
-    """The store's file and its log, byte for byte."""
-    return [
-        path.read_bytes() for path in sorted(store.path.parent.glob(f"{store.path.name}*")) if path.suffix != ".db-shm"
-    ]
-
-
-def filler(characters: int) -> str:
-    """Prose that nobody can shorten."""
-    return "x" * characters
-
-
-def facts_of(store: Store, theme: str | None = THEME) -> list[tuple[str, str]]:
-    """Every fact and its tier, in the order they were written."""
-    page = store.facts.page(
-        FactFilter(theme=theme, tiers=frozenset(Tier)), sort=Sort.CREATED, descending=False, limit=500
-    )
-    return [(fact.notation, fact.tier.value) for fact in page.facts]
-
-
-def standing(store: Store, theme: str = THEME) -> set[str]:
-    """What a search of the theme can find, targets without regard to case."""
-    return {folded(notation) for notation, tier in facts_of(store, theme) if tier in ("hot", "cold")}
-
-
-def folded(line: str) -> str:
-    head, _, content = " ".join(line.split()).partition("]: ")
-    return f"{''.join(letter.lower() if letter.isascii() else letter for letter in head)}]: {content}"
 
 
 # --- nothing to do ---------------------------------------------------------------------------------------------------
@@ -387,160 +327,3 @@ def test_a_second_run_finds_nothing_more_to_do(store: Store, profile: Profile) -
     assert (again.abbreviated, again.migrated, again.removed, again.diff) == (0, 0, 0, "")
     assert profile.print() == before
     assert store.journal.last_seq() == seq
-
-
-# --- the files -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("broken", ["memory", "user"])
-def test_one_file_that_is_not_utf8_leaves_both_untouched(store: Store, profile: Profile, broken: str) -> None:
-    profile.write("V[port]: 5432", filler(1300))
-    profile.write("V[name]: Ada", filler(1000), user=True)
-    (profile.memory if broken == "memory" else profile.user).write_bytes(b"V[a]: \xff\n" + b"x" * 1500)
-    before = profile.print()
-
-    with pytest.raises(errors.ImportFileError, match=f"{broken.upper()}.md is not UTF-8: byte 0xff in line 1"):
-        optimize(store, THEME, home=profile.home)
-
-    assert profile.print() == before
-    assert store.journal.last_seq() == 0
-
-
-def test_a_relieved_file_is_private_and_its_copy_too(store: Store, profile: Profile) -> None:
-    profile.write("V[port]: 5432", filler(1300))
-    before = profile.memory.read_bytes()
-
-    report = optimize(store, THEME, home=profile.home).memory
-
-    assert report.copy is not None
-    assert report.copy.read_bytes() == before
-    assert {stat.S_IMODE(path.stat().st_mode) for path in profile.memory.parent.iterdir()} == {0o600}
-
-
-def test_undo_puts_back_what_the_relief_replaced(store: Store, profile: Profile, clock: HandClock) -> None:
-    profile.write("V[port]: 5432", filler(1300))
-    profile.write("V[name]: Ada", filler(1000), user=True)
-    first = (profile.memory.read_bytes(), profile.user.read_bytes())
-    optimize(store, THEME, home=profile.home)
-    profile.write("V[host]: db1", "V[other]: db2", filler(1300))
-    second = profile.memory.read_bytes()
-    clock.forward(1000)
-    optimize(store, THEME, home=profile.home)
-
-    undone = undo_relief(profile.home)
-
-    assert undone.restored == (profile.memory,)
-    assert profile.memory.read_bytes() == second
-    assert "v[host]: db1" in standing(store)
-
-    profile.write(filler(1300))
-    assert undo_relief(profile.home).restored == (profile.memory, profile.user)
-    assert (profile.memory.read_bytes(), profile.user.read_bytes()) == first
-    with pytest.raises(errors.NothingToUndo):
-        undo_relief(profile.home)
-
-
-def test_undo_leaves_a_file_alone_that_somebody_wrote_to_since(store: Store, profile: Profile) -> None:
-    profile.write("V[port]: 5432", filler(1300))
-    optimize(store, THEME, home=profile.home)
-    profile.write(filler(1300), "a new entry")
-    before = profile.print()
-
-    with pytest.raises(errors.UndoConflict, match=r"MEMORY\.md changed since the relief; nothing was put back"):
-        undo_relief(profile.home)
-
-    assert profile.print() == before
-
-
-def test_a_purge_reaches_the_copies_of_what_a_relief_moved(store: Store, profile: Profile, clock: HandClock) -> None:
-    profile.write("V[key]: hunter2", filler(1300))
-    first = optimize(store, THEME, home=profile.home).memory.copy
-    clock.forward(1000)
-    profile.write("V[port]: 5432", filler(1300))
-    second = optimize(store, THEME, home=profile.home).memory.copy
-    assert first is not None
-    assert second is not None
-    store.facts.archive([store.search.find(THEME, "hunter2").facts[0].uid])
-
-    plan = store.purge.run(THEME)
-
-    assert (plan.total, plan.unreached) == (1, ())
-    assert not first.exists()
-    assert second.exists()
-    kept = [path for path in profile.home.parent.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
-    assert kept == []
-
-
-def test_only_so_many_copies_are_kept(store: Store, profile: Profile, clock: HandClock) -> None:
-    for number in range(15):
-        clock.forward(1000)
-        profile.write(f"V[port.{number}]: 5432", filler(1300))
-        optimize(store, THEME, home=profile.home)
-
-    copies = sorted(path.name for path in profile.memory.parent.glob("*.bak"))
-
-    assert len(copies) == 10
-    assert b"V[port.14]" in (profile.memory.parent / copies[-1]).read_bytes()
-
-
-# --- nothing is lost -------------------------------------------------------------------------------------------------
-
-TARGETS = st.sampled_from(["db", "DB", "db.id", "auth", "été", "ÉTÉ"])
-CONTENTS = st.sampled_from(["never autoincrement", "Postgres 16", "with the configuration", "w" * 420, "a  b", "é → ü"])
-FACT = st.builds("{}[{}]: {}".format, st.sampled_from(list("CDV?✓~")), TARGETS, CONTENTS)
-PROSE = st.sampled_from(
-    [
-        "The configuration of the database is required, but never the documentation.",
-        "Il ne faut jamais supprimer la documentation.",
-        "Run `make documentation` with --force",
-        "note § 12 of the law",
-        "Please note that messages must not be dropped.",
-        filler(150),
-        filler(700),
-    ]
-)
-ENTRY = st.one_of(PROSE, FACT, st.lists(st.one_of(FACT, PROSE), min_size=2, max_size=3).map("\n".join))
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """One store for all examples, each of which writes to a theme of its own."""
-    folder = tmp_path_factory.mktemp("shared")
-    with Store.open(folder / "memory.db", policies=Policies.load(folder / "none.toml")) as opened:
-        yield opened
-
-
-@settings(max_examples=150, deadline=None)
-@given(entries=st.lists(ENTRY, max_size=14), stored=st.lists(FACT, max_size=5), threshold=st.sampled_from([0, 30, 55]))
-def test_every_entry_is_in_the_file_or_in_the_store_or_equal_up_to_abbreviation(
-    shared: Store, entries: list[str], stored: list[str], threshold: int
-) -> None:
-    theme = f"t{len(shared.names.all_themes())}"
-    shared.facts.write(theme, "V[first]: of this example")
-    for line in stored:
-        if len(line) < 400:
-            shared.facts.write(theme, line, scope="s" if line[0] == "✓" else None)
-    stood = standing(shared, theme)
-    with tempfile.TemporaryDirectory() as folder:
-        profile = Profile(Path(folder) / "profile")
-        profile.write(*entries)
-        before = profile.entries()
-        planned = optimize(shared, theme, home=profile.home, threshold_pct=threshold, dry_run=True).memory
-
-        done = optimize(shared, theme, home=profile.home, threshold_pct=threshold).memory
-
-        after = profile.entries()
-    found = standing(shared, theme)
-    for entry in before:
-        in_file = entry in after or abbreviate(entry) in after
-        assert in_file or all(folded(line) in found for line in entry.splitlines())
-    assert stood <= found
-    assert (planned.after, planned.kept, planned.migrated) == (done.after, done.kept, done.migrated)
-    assert explained(done, threshold)
-
-
-def explained(report: FileReport, threshold: int) -> bool:
-    """Whether the report reached its target, had nothing to do, or says why not."""
-    return (
-        report.before_pct <= threshold or report.after_pct < min(45, threshold) or not report.after or bool(report.why)
-    )
