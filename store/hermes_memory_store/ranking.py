@@ -1,7 +1,7 @@
 """How well a fact answers a query: target above content, then tier and recency.
 
-Scores are worked out here over a bounded number of candidates. FTS5's own bm25() would read the whole list of every word
-for its document frequency, which is a scan of the store for a common one.
+Scores are worked out here over a bounded number of candidates. FTS5's own bm25() would read the whole list of every
+word for its document frequency, which is a scan of the store for a common one.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ OTHER_TIER = -0.15
 RECENCY = 0.1
 """What the newest candidate has above the oldest, in units of one word."""
 
-SATURATION, LENGTH = 1.0, 0.5
+SATURATION, LENGTH = 1.0, 0.4
 """BM25's k1 and b, for facts of a sentence."""
 
-COVERAGE = 0.15
+COVERAGE = 0.05
 """What each further asked word that is found adds to the whole, in a question."""
 
 NEAR = {1: 0.4, 2: 0.2}
-"""How much of its score a fact lends to those written just before and after it in the same scope: what was said together
-is about the same thing."""
+"""How much of its score a fact lends to those written just before and after it in the same scope: what was said
+together is about the same thing."""
 
-FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.2
+FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.25
 """Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
 
 DATED = 1.0
@@ -62,18 +62,11 @@ class Candidate:
     created_at: int
     in_target: list[str] = field(default_factory=list)
     in_content: list[str] = field(default_factory=list)
-    terms: list[str] = field(default_factory=list)
     score: float = 0.0
 
     def read(self) -> None:
         """Take its text apart."""
         self.in_target, self.in_content = indexed(self.target), indexed(self.content)
-        self.terms = self.in_target + self.in_content
-
-    @property
-    def length(self) -> int:
-        """Terms it has in all."""
-        return len(self.terms)
 
 
 def rank_exact(candidates: Sequence[Candidate], asked: Asked) -> list[Candidate]:
@@ -117,7 +110,7 @@ def rank_question(
         return []
     for one in candidates:
         one.read()
-    average = sum(one.length for one in candidates) / len(candidates)
+    average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
     fits = Fits(asked.words)
     scores = {one.id: relevance(one, fits, rarity, average) for one in candidates}
     if months:
@@ -133,43 +126,47 @@ def rank_question(
     return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
 
 
-class Fits(dict[str, list[tuple[int, float]]]):
+class Fits:
     """Which asked words (by place) a term fits, and how well; worked out once per term."""
 
     def __init__(self, words: Sequence[Word]) -> None:
-        super().__init__()
+        self.known: dict[str, list[tuple[int, float]]] = {}
         for at, word in enumerate(words):
             for term, fit in word.terms.items():
-                self.setdefault(term, []).append((at, fit))
+                self.known.setdefault(term, []).append((at, fit))
         self._open = [(at, word) for at, word in enumerate(words) if word.typed is not None]
 
-    def __missing__(self, term: str) -> list[tuple[int, float]]:
-        self[term] = fits = [(at, fit) for at, word in self._open if (fit := word.fit(term))]
-        return fits
+    def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
+        """Every fit of a text's terms, in their order."""
+        if self._open:
+            for term in terms:
+                if term not in self.known:
+                    self.known[term] = [(at, fit) for at, word in self._open if (fit := word.fit(term))]
+        known = self.known
+        return [fit for term in terms if term in known for fit in known[term]]
 
 
 def relevance(one: Candidate, fits: Fits, rarity: Sequence[float], average: float) -> float:
     """BM25 over the asked words, a target counted as often as it weighs, and more when many words are there."""
     often: dict[int, float] = {}
-    for term in one.in_content:
-        for at, fit in fits[term]:
-            often[at] = often.get(at, 0.0) + fit
-    for at in {at for term in one.in_target for at, _ in fits[term]}:
+    for at, fit in fits.of(one.in_content):
+        often[at] = often.get(at, 0.0) + fit
+    for at in {at for at, _ in fits.of(one.in_target)}:
         often[at] = often.get(at, 0.0) + TARGET
     if not often:
         return 0.0
-    dampened = SATURATION * (1 - LENGTH + LENGTH * one.length / average)
+    dampened = SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average)
     total = sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
     return total * (1 + COVERAGE * (len(often) - 1))
 
 
-def lend(scores: Mapping[int, float], scopes: Mapping[int, int]) -> dict[int, float]:
-    """Scores with what the facts written just before and after lend."""
+def lend(scores: Mapping[int, float], scopes: Mapping[int, int] | None = None) -> dict[int, float]:
+    """Scores with what the facts written just before and after lend, in the same scope where scopes are known."""
     total = dict(scores)
     for key, score in scores.items():
         for distance, share in NEAR.items():
             for other in (key - distance, key + distance):
-                if other in total and scopes[other] == scopes[key]:
+                if other in total and (scopes is None or scopes[other] == scopes[key]):
                     total[other] += share * score
     return total
 
@@ -182,22 +179,22 @@ def feedback(
     sure = sum(scores[one.id] for one in best)
     if sure <= 0:
         return {}
-    telling = {term for one in best for term in one.terms if not fits[term] and term not in STOP_TERMS}
+    telling = {term for one in best for term in one.in_content if not fits.known.get(term) and term not in STOP_TERMS}
     having: dict[str, dict[int, int]] = {term: {} for term in telling}
     for one in candidates:
-        for term in one.terms:
+        for term in one.in_content:
             if term in telling:
                 counts = having[term]
                 counts[one.id] = counts.get(one.id, 0) + 1
     weights: dict[str, float] = {}
     for one in best:
-        share = scores[one.id] / sure / max(1, one.length)
-        for term in one.terms:
+        share = scores[one.id] / sure / max(1, len(one.in_content))
+        for term in one.in_content:
             if term in telling and len(having[term]) > 1:
                 told = math.log(1 + len(candidates) / len(having[term]))
                 weights[term] = weights.get(term, 0.0) + share * told
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
-    lengths = {one.id: SATURATION * (1 - LENGTH + LENGTH * one.length / average) for one in candidates}
+    lengths = {one.id: SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average) for one in candidates}
     added: dict[int, float] = {}
     for term, weight in heaviest:
         worth = FEEDBACK * weight / heaviest[0][1] * rarity_of(len(having[term]), len(candidates)) * (SATURATION + 1)

@@ -1,7 +1,8 @@
 """Search: facts by words, and by filters, with a cost that does not grow with the store.
 
-What is read is bounded at every step. A word's hits come off the end of its list, newest first, and only within the theme;
-scope, tier and type are intersected by the index itself (see `fulltext.py`). Then a few hundred candidates are ranked here.
+What is read is bounded at every step. A word's hits come off the end of its list, newest first, and only within the
+theme; scope, tier and type are intersected by the index itself (see `fulltext.py`). Then a few hundred candidates are
+ranked (see `ranking.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, S
 from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
-from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rarity_of
+from hermes_memory_store.ranking import Candidate, lend, rank_exact, rank_question, rarity_of
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import THEME_SHIFT
 
@@ -147,7 +148,7 @@ class Search:
     def _with_all(self, look: Asked, within: Within, newest: int) -> tuple[list[int], bool]:
         """Ids of facts that have every word and phrase, and whether these are all there are."""
         keys, whole = self._newest(look, within, newest)
-        if not whole or not look.words:
+        if not whole or not look.words or look.question:
             return keys, whole
         gained = [open_up(word, self._beginnings) for word in look.words]
         return self._newest(look, within, newest) if any(gained) else (keys, whole)
@@ -179,6 +180,8 @@ class Search:
         whole = True
         for word in look.words:
             hits = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
+            if not hits and look.question and open_up(word, self._beginnings):
+                hits = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
             often = float(len(hits))
             if len(hits) >= POSTINGS:
                 whole = False
@@ -186,7 +189,8 @@ class Search:
             rarity.append(rarity_of(often, total))
             for key in hits:
                 scores[key] = scores.get(key, 0.0) + rarity[-1]
-        best = sorted(scores, key=lambda key: (-scores[key], -key))
+        lent = lend(scores)
+        best = sorted(lent, key=lambda key: (-lent[key], -key))
         candidates = self._candidates(best[:ranked], within)
         return rank_question(candidates, look, rarity, months_named(" ".join(taken.words))), whole and len(
             best

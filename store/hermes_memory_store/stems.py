@@ -33,10 +33,10 @@ _ENDS_3 = re.compile("(" + "|".join(sorted(_STEP_3, key=len, reverse=True)) + ")
 _ENDS_4 = re.compile("(" + "|".join(sorted(_STEP_4, key=len, reverse=True)) + ")$")
 
 ENDINGS = (
-    "s", "es", "ed", "ing", "ings", "er", "ers", "ly", "ment", "ments", "ement", "ness", "ation", "ations", "ication",
-    "ization", "ational", "ion", "ions", "ional", "ity", "ities", "ility", "able", "ible", "ably", "ance", "ence", "ant",
-    "ent", "ful", "ous", "ive", "ize", "izer", "ized", "izing", "ism", "ist", "ate", "ated", "ating", "ator", "al", "ally",
-    "ical", "ically",
+    "s", "es", "ed", "ing", "ings", "er", "ers", "ly", "ment", "ments", "ement", "ness", "ation", "ations",
+    "ication", "ization", "ational", "ion", "ions", "ional", "ity", "ities", "ility", "able", "ible", "ably",
+    "ance", "ence", "ant", "ent", "ful", "ous", "ive", "ize", "izer", "ized", "izing", "ism", "ist", "ate", "ated",
+    "ating", "ator", "al", "ally", "ical", "ically",
 )  # fmt: skip
 """Endings the stemmer strips: a word that stops inside one of them may be on its way to a longer word of that stem."""
 
@@ -46,20 +46,22 @@ IRREGULAR = {
     for word, forms in {
         "be": "been", "become": "became", "begin": "began begun", "bite": "bit bitten", "blow": "blew blown",
         "break": "broke broken", "bring": "brought", "build": "built", "buy": "bought", "catch": "caught",
-        "child": "children", "choose": "chose chosen", "come": "came", "deal": "dealt", "dig": "dug", "draw": "drew drawn",
-        "drink": "drank drunk", "drive": "drove driven", "eat": "ate eaten", "fall": "fell fallen", "feed": "fed",
-        "feel": "felt", "fight": "fought", "find": "found", "fly": "flew flown", "foot": "feet",
-        "forget": "forgot forgotten", "forgive": "forgave forgiven", "freeze": "froze frozen", "get": "got gotten",
-        "give": "gave given", "go": "went gone", "grow": "grew grown", "hang": "hung", "hear": "heard", "hide": "hid hidden",
-        "hold": "held", "keep": "kept", "know": "knew known", "lead": "led", "leave": "left", "lend": "lent", "lose": "lost",
-        "make": "made", "man": "men", "mean": "meant", "meet": "met", "mouse": "mice", "overcome": "overcame", "pay": "paid",
-        "person": "people", "ride": "rode ridden", "ring": "rang rung", "rise": "rose risen", "run": "ran", "say": "said",
-        "see": "saw seen", "seek": "sought", "sell": "sold", "send": "sent", "shake": "shook shaken", "shoot": "shot",
-        "show": "shown", "sing": "sang sung", "sink": "sank sunk", "sit": "sat", "sleep": "slept", "speak": "spoke spoken",
-        "spend": "spent", "stand": "stood", "steal": "stole stolen", "stick": "stuck", "strike": "struck",
-        "swim": "swam swum", "take": "took taken", "teach": "taught", "tell": "told", "think": "thought",
-        "throw": "threw thrown", "tooth": "teeth", "understand": "understood", "wake": "woke woken", "wear": "wore worn",
-        "win": "won", "woman": "women", "write": "wrote written",
+        "child": "children", "choose": "chose chosen", "come": "came", "deal": "dealt", "dig": "dug",
+        "draw": "drew drawn", "drink": "drank drunk", "drive": "drove driven", "eat": "ate eaten",
+        "fall": "fell fallen", "feed": "fed", "feel": "felt", "fight": "fought", "find": "found",
+        "fly": "flew flown", "foot": "feet", "forget": "forgot forgotten", "forgive": "forgave forgiven",
+        "freeze": "froze frozen", "get": "got gotten", "give": "gave given", "go": "went gone",
+        "grow": "grew grown", "hang": "hung", "hear": "heard", "hide": "hid hidden", "hold": "held",
+        "keep": "kept", "know": "knew known", "lead": "led", "leave": "left", "lend": "lent", "lose": "lost",
+        "make": "made", "man": "men", "mean": "meant", "meet": "met", "mouse": "mice", "overcome": "overcame",
+        "pay": "paid", "person": "people", "ride": "rode ridden", "ring": "rang rung", "rise": "rose risen",
+        "run": "ran", "say": "said", "see": "saw seen", "seek": "sought", "sell": "sold", "send": "sent",
+        "shake": "shook shaken", "shoot": "shot", "show": "shown", "sing": "sang sung", "sink": "sank sunk",
+        "sit": "sat", "sleep": "slept", "speak": "spoke spoken", "spend": "spent", "stand": "stood",
+        "steal": "stole stolen", "stick": "stuck", "strike": "struck", "swim": "swam swum", "take": "took taken",
+        "teach": "taught", "tell": "told", "think": "thought", "throw": "threw thrown", "tooth": "teeth",
+        "understand": "understood", "wake": "woke woken", "wear": "wore worn", "win": "won", "woman": "women",
+        "write": "wrote written",
     }.items()
     for form in forms.split()
 }  # fmt: skip
