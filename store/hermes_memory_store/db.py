@@ -6,6 +6,7 @@ write of the process fail for good.
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import threading
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, filesystem
 
 T = TypeVar("T")
 
@@ -42,6 +43,9 @@ class Db:
         self.lock = threading.RLock()
         self._forget: list[Callable[[], None]] = []
         mode = "ro" if read_only else "rw"
+        if read_only and filesystem.is_frozen(path):
+            # SQLite wants to write beside the file even to read it, unless it is told that nobody can change it.
+            mode += "&immutable=1"
         with translating(path):
             self.conn = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
@@ -147,8 +151,13 @@ def translating(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, path) from error
-    except MemoryError as error:
-        raise errors.ArgumentError(f"the value is too large for {path}") from error
+    except (MemoryError, OverflowError) as error:
+        raise errors.ArgumentError(f"a value is too large for {path}; nothing was changed") from error
+    except UnicodeEncodeError as error:
+        found = ord(error.object[error.start])
+        raise errors.UnsafeText(
+            f"the text holds U+{found:04X}, half a character, at character {error.start + 1}; remove it", error.object
+        ) from error
 
 
 def translated(error: sqlite3.Error, path: Path) -> Exception:
@@ -174,6 +183,11 @@ def translated(error: sqlite3.Error, path: Path) -> Exception:
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return errors.StoreUnreadable(
                 f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
+            )
+        case sqlite3.SQLITE_CANTOPEN if path.exists() and not os.access(path.parent, os.W_OK):
+            return errors.StoreReadOnly(
+                f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",
+                path,
             )
         case sqlite3.SQLITE_CANTOPEN:
             return errors.StoreUnreadable(f"{path} cannot be opened; check that it exists and may be read", path)

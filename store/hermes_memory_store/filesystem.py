@@ -48,6 +48,18 @@ def filesystem_type(folder: Path) -> str | None:
     return kind
 
 
+def is_frozen(path: Path) -> bool:
+    """Whether the file lies on a file system that cannot be written at all, and nothing waits in its write-ahead log."""
+    try:
+        if not os.statvfs(path.parent).f_flag & os.ST_RDONLY:
+            return False
+        return path.with_name(path.name + "-wal").stat().st_size == 0
+    except FileNotFoundError:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def create_private(path: Path) -> None:
     """Create an empty file that only its owner may read, with the folders above it.
 

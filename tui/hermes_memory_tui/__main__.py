@@ -7,9 +7,14 @@ import sys
 
 def main() -> None:
     """Entry point of the console script. Exit codes: 0, 1 (error), 2 (usage), 130 (interrupted)."""
-    from hermes_memory_tui.cli.running import run
+    try:
+        from hermes_memory_tui.cli.running import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # Ctrl-C while the first modules were still being read.
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ COMMANDS = {
     "facts": "reading",
     "fact": "reading",
     "history": "reading",
-    "status": "reading",
-    "themes": "reading",
+    "status": "status",
+    "themes": "status",
     "scopes": "scopes",
     "scope": "scopes",
     "sessions": "sessions",
@@ -43,6 +43,14 @@ COMMANDS = {
     "completion": "completion",
 }
 """Command → the module of this package that holds it, in the order the help shows."""
+
+
+class UnknownCommand(click.UsageError):
+    """A command that there is none of."""
+
+    def __init__(self, message: str, value: str, ctx: click.Context) -> None:
+        super().__init__(message, ctx)
+        self.value = value
 
 
 class LazyGroup(click.Group):
@@ -69,10 +77,8 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=2)
-            if not near:
-                raise
-            meant = " or ".join(repr(name) for name in near)
-            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant}?", ctx) from error
+            meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise UnknownCommand(f"No such command {args[0]!r}.{meant}", args[0], ctx) from error
 
 
 @click.group(
@@ -89,8 +95,17 @@ def cli(ctx: click.Context, read_only: bool) -> None:
 
     Without a command the inspector opens.
     """
-    if ctx.invoked_subcommand is None:
-        from hermes_memory_tui.app import run_inspector
+    settings = ctx.ensure_object(Settings)
+    if settings.past is not None:
+        from hermes_memory_tui.cli.past import refuse_unless_reading
 
-        settings = ctx.ensure_object(Settings)
-        ctx.exit(run_inspector(settings.path(), settings.resolved_theme(), read_only=read_only))
+        refuse_unless_reading(ctx, ctx.invoked_subcommand)
+    if ctx.invoked_subcommand is not None:
+        if read_only:
+            raise click.UsageError("--read-only is for the inspector; commands that read never write", ctx)
+        return
+    if settings.as_json:
+        raise click.UsageError("--json needs a command; without one the inspector opens", ctx)
+    from hermes_memory_tui.app import run_inspector
+
+    ctx.exit(run_inspector(settings.path(), settings.named_theme(), read_only=read_only))

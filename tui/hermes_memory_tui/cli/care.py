@@ -6,8 +6,12 @@ from pathlib import Path
 
 import click
 
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document
+from hermes_memory_tui.cli.output import counted, hanging, paint
+from hermes_memory_tui.cli.progress import progress_bar
 
 
 @click.command("backup")
@@ -21,18 +25,23 @@ def backup_command(settings: Settings, file: Path, overwrite: bool, restore: boo
     from hermes_memory_store.backup import backup, restore_backup
 
     if restore:
+        if overwrite:
+            raise click.UsageError("--overwrite is for making a backup; --restore keeps what it replaces")
         back = restore_backup(file, settings.path())
         if settings.as_json:
             document({"file": str(back.file), "facts": back.facts, "kept": back.kept and str(back.kept)})
         else:
-            click.echo(f"restored {back.facts} facts from {file}" + (f"; kept {back.kept}" if back.kept else ""))
+            kept = f"; what it replaced is kept at {back.kept}" if back.kept else ""
+            click.echo(f"restored {counted(back.facts, 'fact')} from {file}{kept}")
         return
-    with settings.store() as store:
-        made = backup(store, file, overwrite=overwrite)
+    with settings.store() as store, progress_bar("copying") as progress:
+        if file.expanduser().exists() and not overwrite:
+            raise ArgumentError(f"{file} exists already; choose another name, or say --overwrite", file)
+        made = backup(store, file, overwrite=overwrite, progress=progress)
     if settings.as_json:
         document({"file": str(made.file), "facts": made.facts})
     else:
-        click.echo(f"{made.facts} facts in {made.file}")
+        click.echo(f"{counted(made.facts, 'fact')} in {made.file}, verified")
 
 
 @click.command("doctor")
@@ -44,16 +53,18 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
     from hermes_memory_store.doctor import examine
 
     settings = ctx.ensure_object(Settings)
-    with settings.store() as store:
+    with settings.store(writing=repair) as store:
         checks = examine(store, repair=repair)
     ok = all(check.ok for check in checks)
     if settings.as_json:
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
         document({"ok": ok, "checks": found})
     else:
+        width = max(len(check.name) for check in checks)
         for check in checks:
-            mark = "ok  " if check.ok else "BAD "
-            click.echo(f"{mark} {check.name}: {check.detail}" + (" (repaired)" if check.repaired else ""))
+            mark = paint("ok ", fg="green") if check.ok else paint("BAD", fg="red", bold=True)
+            click.echo(f"{mark}  ", nl=False)
+            hanging(f"{check.name:<{width}}  ", printable(check.detail) + (" (repaired)" if check.repaired else ""))
     ctx.exit(0 if ok else 1)
 
 
@@ -61,26 +72,26 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
 @common
 @pass_settings
 def upgrade_command(settings: Settings) -> None:
-    """Upgrade a hermes-memory 0.3.0 file in place, with a verified backup beside it."""
+    """Upgrade a hermes-memory 0.3.0 file in place, with a verified backup beside it.
+
+    Every command does so when it meets one; this one does nothing else.
+    """
     from hermes_memory_store.upgrade import needs_upgrade, upgrade
 
-    if not needs_upgrade(settings.path()):
+    path = settings.path()
+    if not needs_upgrade(path):
         with settings.store():
             pass
         if settings.as_json:
             document({"upgraded": False})
         else:
-            click.echo(f"{settings.path()} needs no upgrade")
+            click.echo(f"{path} needs no upgrade")
         return
-    report = upgrade(settings.path())
+    with progress_bar("upgrading") as progress:
+        report = upgrade(path, progress=progress)
     if settings.as_json:
-        document(
-            {
-                "upgraded": True,
-                "backup": report.backup and str(report.backup),
-                "facts": report.facts,
-                "scopes": report.scopes,
-            }
-        )
+        kept = report.backup and str(report.backup)
+        document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes})
     else:
-        click.echo(f"upgraded {report.facts} facts in {report.scopes} scopes; the old file is kept at {report.backup}")
+        held = f"{counted(report.facts, 'fact')} in {counted(report.scopes, 'scope')}"
+        click.echo(f"upgraded {held}; the old file is kept at {report.backup}")

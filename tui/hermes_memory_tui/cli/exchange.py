@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.exchange import ImportReport
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
+from hermes_memory_tui.cli.output import counted
+from hermes_memory_tui.cli.progress import progress_bar
+
+SHOWN_ERRORS = 20
+"""Refused lines that are printed; `--json` lists all."""
 
 
 @click.command("export")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
-@click.option("--scope", metavar="LABEL", help="Only this scope.")
+@scope_option("Only this scope.")
 @click.option(
     "--format", "form", type=click.Choice(["spec", "jsonl"]), default="spec", show_default=True,
     help="MEMORY_SPEC lines, or JSON lines with everything.",
@@ -24,38 +34,46 @@ from hermes_memory_tui.cli.output import document
 @common
 @pass_settings
 def export_command(settings: Settings, file: Path, scope: str | None, form: str) -> None:
-    """Write a theme's facts to FILE, or to standard output."""
+    """Write a theme's facts to FILE, or to standard output.
+
+    With --json, the count is on standard output, or on standard error when the facts are on standard output.
+    """
     from hermes_memory_store.exchange import export_jsonl, export_spec
 
     exported = 0
     to_stdout = str(file) == "-"
     with settings.store() as store:
+        if not to_stdout and any(same(file, part) for part in (store.path, Path(f"{store.path}-wal"))):
+            raise ArgumentError(f"{file} is the memory itself; choose another file", file)
         theme = settings.reading_theme(store)
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
-            lines = (
-                export_spec(store, theme, scope=scope) if form == "spec" else export_jsonl(store, theme, scope=scope)
-            )
+            lines = (export_spec if form == "spec" else export_jsonl)(store, theme, scope=scope)
         with click.open_file(str(file), "w", encoding="utf-8", atomic=not to_stdout) as out:
             for line in lines:
-                exported += counts(line, form)
+                exported += is_fact(line, form)
                 out.write(line + "\n")
     if settings.as_json:
         click.echo(f'{{"exported": {exported}}}', err=to_stdout)
     elif not to_stdout:
-        click.echo(f"exported {exported} facts to {file}")
+        click.echo(f"exported {counted(exported, 'fact')} to {file}")
 
 
-def counts(line: str, form: str) -> bool:
-    """Whether a line of an export is a fact."""
+def same(file: Path, part: Path) -> bool:
+    """Whether two paths name one existing file."""
+    return file.exists() and part.exists() and os.path.samefile(file, part)
+
+
+def is_fact(line: str, form: str) -> bool:
+    """Whether a line of an export is a fact, and no heading."""
     if form == "spec":
         return bool(line) and not line.startswith("#")
     return '"content"' in line
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.option("--scope", metavar="LABEL", help="Put facts that name no scope into this one.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@scope_option("Put facts that name no scope into this one.")
 @click.option("--dry-run", is_flag=True, help="Only count what would happen.")
 @common
 @pass_settings
@@ -66,55 +84,37 @@ def import_command(settings: Settings, file: Path, scope: str | None, dry_run: b
     """
     from hermes_memory_store.exchange import import_file
 
-    with settings.store(writing=True) as store, on_disk(file) as readable, progress_bar("importing") as progress:
-        report = import_file(
-            store, readable, theme=settings.resolved_theme(), scope=scope, dry_run=dry_run, progress=progress
-        )
+    with on_disk(file) as readable, settings.store(writing=not dry_run) as store, progress_bar("importing") as progress:
+        theme = settings.resolved_theme()
+        report = import_file(store, readable, theme=theme, scope=scope, dry_run=dry_run, progress=progress)
     if settings.as_json:
-        document(
-            {
-                "created": report.created,
-                "deduplicated": report.deduplicated,
-                "skipped": report.skipped,
-                "errors": [
-                    {"line": bad.line, "code": bad.error.code, "message": bad.error.message} for bad in report.errors
-                ],
-                "dry_run": dry_run,
-            }
-        )
-        return
+        errors = [{"line": bad.line, **bad.error.as_dict()} for bad in report.errors]
+        counts = {"created": report.created, "deduplicated": report.deduplicated, "skipped": report.skipped}
+        document({**counts, "errors": errors, "dry_run": dry_run})
+    else:
+        say_imported(report, dry_run)
+
+
+def say_imported(report: ImportReport, dry_run: bool) -> None:
+    """What an import did, for a person."""
     verb = "would create" if dry_run else "created"
-    click.echo(
-        f"{verb} {report.created}, already there {report.deduplicated}, skipped {report.skipped}, refused {len(report.errors)}"
-    )
-    for bad in report.errors[:20]:
-        click.echo(f"  {bad}", err=True)
-    if len(report.errors) > 20:
-        click.echo(f"  and {len(report.errors) - 20} more", err=True)
+    told = [f"{verb} {counted(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
+    told += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
+    told += [f"{counted(len(report.errors), 'line')} refused"] if report.errors else []
+    click.echo(", ".join(told))
+    for bad in report.errors[:SHOWN_ERRORS]:
+        click.echo(f"  {printable(str(bad))}", err=True)
+    if len(report.errors) > SHOWN_ERRORS:
+        click.echo(f"  and {len(report.errors) - SHOWN_ERRORS:,} more", err=True)
 
 
 @contextmanager
 def on_disk(file: Path) -> Iterator[Path]:
-    """The file itself, or standard input kept in one."""
+    """The file itself, or standard input kept in one that only its owner may read."""
     if str(file) != "-":
         yield file
         return
     with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as kept:
-        kept.write(sys.stdin.buffer.read())
+        shutil.copyfileobj(sys.stdin.buffer, kept)
         kept.flush()
         yield Path(kept.name)
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Reports (done, total) as a bar on standard error when a person watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.length = max(total, 1)
-            bar.update(done - bar.pos)
-
-        yield progress

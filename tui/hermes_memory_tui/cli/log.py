@@ -2,70 +2,111 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import click
 
+from hermes_memory_store.errors import ArgumentError, ImportFileError
 from hermes_memory_store.store import Store
-from hermes_memory_tui.cli.exchange import on_disk, progress_bar
+from hermes_memory_tui.cli.changes import ChangeLines
+from hermes_memory_tui.cli.documents import document
+from hermes_memory_tui.cli.exchange import on_disk
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import change_line, document
+from hermes_memory_tui.cli.output import counted
+from hermes_memory_tui.cli.progress import progress_bar
 
-POLL_S = 0.25
+POLL_S = 0.1
 """How often `--follow` asks whether another process has written; one question costs microseconds."""
 
 AT_ONCE = 500
+"""Rows printed between two readings."""
 
 
 @click.command("log")
-@click.option("--since", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only changes after this one.")
-@click.option("--follow", is_flag=True, help="Go on with changes as they happen, until interrupted.")
+@click.option(
+    "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
+)
+@click.option("--follow", "-f", is_flag=True, help="Go on with changes as they happen, until interrupted.")
 @common
 @pass_settings
 def log_command(settings: Settings, since: int, follow: bool) -> None:
-    """The journal, oldest first, one change a line. With --json the log that `replay` reads."""
+    """The journal, oldest first, one change a line; of all themes unless --theme names one.
+
+    With --json, one JSON document a line: the log that `replay` reads.
+    """
+    if follow and settings.past is not None:
+        raise ArgumentError("nothing new happens in the past; leave --follow out", "--follow")
     with settings.store() as store:
-        last = show(settings, store, since)
+        printer = Printer(settings, store)
+        # Asked before reading, so that what is written in between is seen by the next question.
         version = store.data_version()
+        last = printer.print_after(since)
         while follow:
             time.sleep(POLL_S)
             now = store.data_version()
             if now != version:
                 version = now
-                last = show(settings, store, last)
+                last = printer.print_after(last)
 
 
-def show(settings: Settings, store: Store, since: int) -> int:
-    """Print the changes after `since`; the last one's number."""
-    last = since
-    if settings.as_json:
+class Printer:
+    """Prints the journal, for a person or a program."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._store = store
+        self._as_json = settings.as_json
+        self._theme = settings.confining_theme(store)
+        self._lines = ChangeLines(store)
+
+    def print_after(self, last: int) -> int:
+        """Print the changes after `last`; the number of the newest one."""
+        return self._documents(last) if self._as_json else self._for_people(last)
+
+    def _documents(self, last: int) -> int:
         from hermes_memory_store.translog import records, to_line
 
-        for record in records(store, since=since):
-            click.echo(to_line(record))
+        for record in records(self._store, since=last):
             last = record.seq
+            if self._theme is None or record.theme == self._theme:
+                sys.stdout.write(to_line(record) + "\n")
+        sys.stdout.flush()
         return last
-    theme = settings.reading_theme(store) if settings.theme else None
-    while changes := store.journal.changes(since=last, theme=theme, limit=AT_ONCE):
-        for change in changes:
-            click.echo(change_line(change))
-        last = changes[-1].seq
-    return last
+
+    def _for_people(self, last: int) -> int:
+        while changes := self._store.journal.changes(since=last, theme=self._theme, limit=AT_ONCE):
+            click.echo("\n".join(self._lines.line(change) for change in changes))
+            last = changes[-1].seq
+        return last
 
 
 @click.command("replay")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @common
 @pass_settings
 def replay_command(settings: Settings, file: Path) -> None:
-    """Rebuild a store from a log into an empty one (choose it with --db), verifying the chain row by row."""
+    """Rebuild a store from a log (log --json) into an empty one, which --db names; the chain is verified row by row."""
     from hermes_memory_store.translog import replay
 
-    with on_disk(file) as readable, readable.open(encoding="utf-8", errors="surrogateescape") as lines:
-        with settings.store(writing=True) as store, progress_bar("replaying") as progress:
-            report = replay(lines, store, progress=progress)
+    with on_disk(file) as readable:
+        total = rows_in(readable)
+        with (
+            settings.store(writing=True) as store,
+            progress_bar("replaying") as progress,
+            readable.open(encoding="utf-8", errors="surrogateescape") as lines,
+        ):
+            report = replay(lines, store, progress=progress, total=total)
     if settings.as_json:
-        document({"applied": report.applied})
+        document({"applied": report.applied, "head": report.head})
     else:
-        click.echo(f"applied {report.applied} changes")
+        click.echo(f"applied {counted(report.applied, 'change')}")
+
+
+def rows_in(file: Path) -> int:
+    """Lines of a file. :raises ImportFileError: when it cannot be read"""
+    try:
+        with file.open("rb") as lines:
+            return sum(1 for _ in lines)
+    except OSError as error:
+        raise ImportFileError(f"{file} cannot be read: {error.strerror or error}", file) from error

@@ -10,8 +10,9 @@ import click
 
 from hermes_memory_store.relief import FileReport, optimize
 from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document
+from hermes_memory_tui.cli.output import counted
 
 
 @click.command("optimize")
@@ -36,7 +37,7 @@ def optimize_command(settings: Settings, dry_run: bool, threshold: float, home: 
         document(both | {"dry_run": dry_run, "acted": report.acted})
         return
     for name, file in (("MEMORY", report.memory), ("USER", report.user)):
-        click.echo(f"{name}  {file.before_pct:.1f}% → {file.after_pct:.1f}%  ({file.migrated} facts moved)")
+        click.echo(f"{name}  {file.before_pct:.1f}% → {file.after_pct:.1f}%  ({counted(file.migrated, 'fact')} moved)")
         for kept in file.kept:
             click.echo(f"  kept: {printable(str(kept))}")
         if file.why:

@@ -1,139 +1,121 @@
-"""How answers look: one JSON document for scripts, aligned lines for people.
-
-The keys are a contract (docs/cli.md): they are only ever added to.
-"""
+"""Answers for people: aligned lines, text that cannot control the terminal, colour only where somebody looks."""
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
-from hermes_memory_store.clock import iso
-from hermes_memory_store.model import Change, Fact, Gauge, Scope, Session, Tier
+from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.text import printable
-from hermes_memory_store.uids import short
 
-TIER_MARKS = {Tier.HOT: "●", Tier.COLD: "○", Tier.ARCHIVED: "□", Tier.SUPERSEDED: "×", Tier.QUARANTINED: "!"}
-"""A tier as a shape, so that it needs no colour."""
+TIER_SHAPES = {
+    Tier.HOT: "●",
+    Tier.COLD: "○",
+    Tier.ARCHIVED: "▫",
+    Tier.SUPERSEDED: "↷",
+    Tier.QUARANTINED: "!",
+}
+"""A tier as a shape, the inspector's own, so that it needs no colour."""
 
+LEVEL_COLOURS = {
+    PressureLevel.CALM: "green",
+    PressureLevel.MERGE: "cyan",
+    PressureLevel.ARCHIVE: "yellow",
+    PressureLevel.CONSOLIDATE: "red",
+}
 
-def document(content: dict[str, Any]) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(content, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+UID_LENGTHS = (13, 18, 23, 36)
+"""Where a uid can be cut so that it reads well: after the millisecond, the counter, the first noise, or not at all."""
 
-
-def fact_json(fact: Fact) -> dict[str, Any]:
-    """A fact in the words of the contract."""
-    return {
-        "uid": fact.uid,
-        "theme": fact.theme,
-        "scope": fact.scope,
-        "type": fact.type.word,
-        "target": fact.target,
-        "content": fact.content,
-        "tier": fact.tier.value,
-        "pinned": fact.pinned,
-        "created_at": iso(fact.created_at),
-        "updated_at": iso(fact.updated_at),
-        "notation": fact.notation,
-        "tokens": fact.tokens,
-        "actor": str(fact.actor),
-        "superseded_by": fact.superseded_by,
-        "reads": fact.reads,
-        "read_at": None if fact.read_at is None else iso(fact.read_at),
-    }
+NARROWEST = 40
+"""Columns below which lines are no longer folded: they would be all indentation."""
 
 
-def gauge_json(gauge: Gauge) -> dict[str, Any]:
-    """A gauge in the words of the contract."""
-    return {
-        "used": gauge.used,
-        "budget": gauge.budget,
-        "pct": round(gauge.pct, 1),
-        "tokens": gauge.tokens,
-        "level": gauge.level.value,
-        "facts": gauge.facts,
-        "pinned": gauge.pinned,
-    }
+def paint(text: str, **style: Any) -> str:
+    """The text in a style, where a person looks at a terminal with colours (https://no-color.org)."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return click.style(text, **style)
 
 
-def scope_json(scope: Scope) -> dict[str, Any]:
-    """A scope in the words of the contract."""
-    return {
-        "uid": scope.uid,
-        "theme": scope.theme,
-        "label": scope.label,
-        "status": scope.status.value,
-        "opened_at": iso(scope.opened_at),
-        "closed_at": None if scope.closed_at is None else iso(scope.closed_at),
-        "closed_by": scope.closed_by,
-        "facts": {tier.value: scope.facts.get(tier, 0) for tier in Tier if tier is not Tier.WITHDRAWN},
-        "silence": scope.silence,
-    }
+def line_width() -> int | None:
+    """Columns of the terminal, None when the answer goes into a file or a pipe and must not be folded."""
+    if not sys.stdout.isatty():
+        return None
+    return max(NARROWEST, shutil.get_terminal_size().columns)
 
 
-def session_json(session: Session) -> dict[str, Any]:
-    """A session in the words of the contract."""
-    return {
-        "uid": session.uid,
-        "theme": session.theme,
-        "name": session.name,
-        "client": session.client,
-        "pid": session.pid,
-        "status": session.status.value,
-        "started_at": iso(session.started_at),
-        "heartbeat_at": iso(session.heartbeat_at),
-        "lease_ms": session.lease_ms,
-        "turn": session.turn,
-        "scope": session.scope,
-        "ended_at": None if session.ended_at is None else iso(session.ended_at),
-        "checkpoint": session.checkpoint,
-    }
+def cells(text: str) -> int:
+    """Columns that printable text takes: two for a wide character, none for a mark."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
+    )
 
 
-def change_json(change: Change) -> dict[str, Any]:
-    """A row of the journal in the words of the contract."""
-    return {
-        "seq": change.seq,
-        "at": iso(change.at),
-        "actor": str(change.actor),
-        "op": change.op,
-        "before": change.before,
-        "after": change.after,
-        "entity": change.entity,
-        "uid": change.uid,
-        "theme": change.theme,
-        "change": change.change,
-        "undoes": change.undoes,
-        "hash": change.hash,
-    }
+def folded(text: str, width: int) -> Iterator[str]:
+    """The text cut into lines of at most `width` columns, between words where it can be."""
+    line = ""
+    for word in text.split(" "):
+        while cells(word) > width:
+            room = width - cells(line) - (1 if line else 0)
+            head = cut(word, room) if room > 0 else ""
+            yield (f"{line} {head}" if line else head) if head else line
+            word, line = word[len(head) :], ""
+        if line and cells(line) + 1 + cells(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    if line:
+        yield line
 
 
-def fact_line(fact: Fact) -> str:
-    """A fact as one line: short uid, tier, scope, notation."""
-    mark = TIER_MARKS.get(fact.tier, " ") + ("^" if fact.pinned else " ")
-    scope = f"  ({printable(fact.scope)})" if fact.scope else ""
-    return f"{short(fact.uid)}  {mark} {printable(fact.notation)}{scope}"
+def cut(text: str, width: int) -> str:
+    """As much of the text as fits into `width` columns, at least one character."""
+    used = 0
+    for place, one in enumerate(text):
+        used += cells(one)
+        if used > width:
+            return text[: max(place, 1)]
+    return text
 
 
-def change_line(change: Change) -> str:
-    """A change as one line: when, who, what, and to which entity."""
-    said = change.after or change.before or {}
-    if "content" in said and "target" in said:
-        what = f"{said.get('type', '')}[{said['target']}]: {said['content']}"
-    elif change.before is None and change.after is None:
-        what = "(erased)"
-    else:
-        what = "  ".join(f"{name}: {said[name]}" for name in said if name not in ("updated_at", "opened_at"))
-    return f"{change.seq:>6}  {iso(change.at)[:19]}  {printable(str(change.actor)):<14}  {change.op:<10}  {printable(what)}"
+def hanging(head: str, text: str) -> None:
+    """Print `head` and the text after it; on a terminal the text's further lines stand below its first."""
+    width = line_width()
+    indent = cells(head)
+    if width is None or width - indent < NARROWEST // 2:
+        click.echo(head + text)
+        return
+    for number, line in enumerate(folded(text, width - indent)):
+        click.echo((head if number == 0 else " " * indent) + line)
 
 
-def gauge_line(gauge: Gauge) -> str:
+def short_uids(uids: Sequence[str]) -> int:
+    """How many characters tell these uids apart."""
+    return next((length for length in UID_LENGTHS if len({uid[:length] for uid in uids}) == len(set(uids))), 36)
+
+
+def print_facts(facts: Sequence[Fact], *, with_theme: bool = False, indent: str = "") -> None:
+    """Facts, one a line: short uid, tier, pin, notation, scope. Not painted before folding, which counts columns."""
+    length = short_uids([fact.uid for fact in facts])
+    themes = max((len(fact.theme) for fact in facts), default=0)
+    for fact in facts:
+        mark = TIER_SHAPES.get(fact.tier, " ") + ("^" if fact.pinned else " ")
+        theme = f"{fact.theme:<{themes}}  " if with_theme else ""
+        scope = f"  ({printable(fact.scope)})" if fact.scope else ""
+        hanging(f"{indent}{fact.uid[:length]}  {theme}{mark} ", printable(fact.notation) + scope)
+
+
+def gauge_line(gauge: Gauge, name_width: int = 0) -> str:
     """The gauge as one line with its marks at 70, 85 and 95 %."""
     width = 40
     filled = round(min(gauge.pct, 100) / 100 * width)
@@ -142,14 +124,36 @@ def gauge_line(gauge: Gauge) -> str:
         cell = mark * width // 100
         if cell >= filled:
             bar[cell] = "|"
-    return f"{gauge.theme}  {''.join(bar)}  {gauge.pct:.1f}%  {gauge.used}/{gauge.budget}  {gauge.level.value}"
+    level = paint(gauge.level.value, fg=LEVEL_COLOURS[gauge.level])
+    used = f"{gauge.used:,} of {gauge.budget:,} characters"
+    return f"{gauge.theme:<{name_width}}  {''.join(bar)}  {gauge.pct:5.1f} %  {level}  {used}"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Aligned columns; the last one is cut at the width of the terminal."""
-    cells = [[printable(str(cell)) for cell in row] for row in rows]
-    widths = [max(len(str(cell)) for cell in column) for column in zip(headings, *cells, strict=True)]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row in [list(headings), *cells]:
-        line = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
-        click.echo(line[:width] if width else line)
+    """Aligned columns under headings, numbers to the right; on a terminal a line is cut where it ends."""
+    plain = [list(row) for row in rows]
+    shown = [[printable(str(cell)) for cell in row] for row in plain]
+    widths = [max(cells(cell) for cell in column) for column in zip(headings, *shown, strict=True)]
+    right = [bool(plain) and all(isinstance(row[place], int) for row in plain) for place in range(len(headings))]
+    width = line_width()
+    for number, row in enumerate([list(headings), *shown]):
+        padded = [
+            " " * (size - cells(cell)) + cell if to_right else cell + " " * (size - cells(cell))
+            for cell, size, to_right in zip(row, widths, right, strict=True)
+        ]
+        line = "  ".join(padded).rstrip()
+        line = line if width is None else cut(line, width)
+        click.echo(paint(line, bold=True) if number == 0 else line)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> None:
+    """Names and what they are, without headings."""
+    known = list(rows)
+    width = max(len(name) for name, _ in known)
+    for name, what in known:
+        hanging(f"{name:<{width}}  ", printable(what))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 fact`, `2 facts`, `12,000 facts`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

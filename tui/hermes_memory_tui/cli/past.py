@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from hermes_memory_store.clock import moment
 from hermes_memory_store.past import store_at
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
+from hermes_memory_tui.cli.progress import progress_bar
 
 READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
 """Commands that make sense of a past moment."""
@@ -17,17 +20,25 @@ READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @common
 @pass_settings
-def at_command(settings: Settings, time: str, command: tuple[str, ...]) -> None:
+def at_command(settings: Settings, time: str, command: tuple[str, ...]) -> Any:
     """The store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d), seen through another command.
 
-    E.g. `at 2d search login`, `at 2026-03-01 status`.
+    E.g. at 2d search login, at 2026-03-01 status. Commands: search, facts, fact, history, status, themes, scopes,
+    sessions, export, log.
     """
     from hermes_memory_tui.cli import cli
 
-    if command[0] not in READING:
-        raise click.UsageError(f"{command[0]!r} does not read; after `at TIME` use one of {', '.join(READING)}")
     with settings.store() as store:
         then = moment(time, store.clock())
-        with store_at(store, then) as past:
+        with progress_bar("going back") as progress:
+            past = store_at(store, then, progress=progress)
+        with past:
             inner = Settings(settings.db, settings.theme, settings.as_json, past)
-            cli.main(list(command), prog_name="hermes-memory-tui", standalone_mode=False, obj=inner)
+            return cli.main(list(command), prog_name="hermes-memory-tui", standalone_mode=False, obj=inner)
+
+
+def refuse_unless_reading(ctx: click.Context, command: str | None) -> None:
+    """:raises UsageError: when a command asks the past for more than it can give"""
+    if command not in READING:
+        said = "after `at TIME` comes a command" if command is None else f"{command!r} does not read"
+        raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)

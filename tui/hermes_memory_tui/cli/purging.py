@@ -8,16 +8,18 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import duration
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, shorten
 from hermes_memory_store.model import PurgePlan, Tier
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document, fact_line
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
+from hermes_memory_tui.cli.output import counted, print_facts
 
 TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
 
 
 @click.command("purge")
-@click.option("--scope", metavar="LABEL", help="This scope; all its tiers unless --tier says otherwise.")
+@scope_option("This scope; all its tiers unless --tier says otherwise.")
 @click.option("--older-than", metavar="AGE", help="Only what was last changed longer ago, e.g. 30d.")
 @click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; may be repeated.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be erased.")
@@ -31,7 +33,7 @@ def purge_command(
 
     Without --scope and --tier: superseded and archived facts. To put facts away reversibly, use archive.
     """
-    with settings.store(writing=True) as store:
+    with settings.store(writing=not dry_run) as store:
         theme = settings.reading_theme(store)
         wanted: dict[str, Any] = {
             "scope": scope,
@@ -46,10 +48,12 @@ def purge_command(
                 confirm(plan)
             plan = store.purge.run(theme, **wanted)
     if settings.as_json:
-        counts = {tier.value: plan.by_tier.get(tier, 0) for tier in Tier}
+        counts = {tier: plan.by_tier.get(Tier(tier), 0) for tier in TIERS}
         document({"purged": counts, "dry_run": dry_run, "total": plan.total, "unreached": list(plan.unreached)})
         return
-    describe(plan, "would be erased" if dry_run else "erased")
+    click.echo(described(plan, "would be erased" if dry_run else "erased"))
+    if dry_run:
+        print_facts(plan.samples, indent="  ")
     for copy in plan.unreached:
         click.echo(f"still holds them, could not be cleaned: {copy}")
 
@@ -58,16 +62,19 @@ def confirm(plan: PurgePlan) -> None:
     """Show what goes and ask. Without a terminal nobody can answer, so nothing is erased."""
     if not sys.stdin.isatty():
         raise ArgumentError(
-            f"{plan.total} facts would be erased for good; say --yes to do it without being asked", plan.total
+            f"{counted(plan.total, 'fact')} would be erased for good; say --yes to do it without being asked",
+            plan.total,
         )
-    describe(plan, "would be erased for good")
+    click.echo(described(plan, "would be erased for good"), err=True)
     for fact in plan.samples:
-        click.echo(f"  {fact_line(fact)}")
-    click.confirm("Erase them?", abort=True)
+        click.echo(f"  {printable(fact.notation)}", err=True)
+    if plan.total > len(plan.samples):
+        click.echo(f"  and {plan.total - len(plan.samples):,} more", err=True)
+    click.confirm("Erase them?", abort=True, err=True)
 
 
-def describe(plan: PurgePlan, verb: str) -> None:
+def described(plan: PurgePlan, verb: str) -> str:
     """The counts, tier by tier."""
-    place = f"scope {plan.scope!r} of theme {plan.theme!r}" if plan.scope else f"theme {plan.theme!r}"
-    counts = ", ".join(f"{number} {tier.value}" for tier, number in plan.by_tier.items() if number)
-    click.echo(f"{plan.total} facts of {place} {verb}" + (f": {counts}" if counts else ""))
+    place = f"theme {plan.theme!r}" if plan.scope is None else f"scope {shorten(plan.scope)!r} of theme {plan.theme!r}"
+    counts = ", ".join(f"{number:,} {tier.value}" for tier, number in plan.by_tier.items() if number)
+    return f"{counted(plan.total, 'fact')} of {place} {verb}" + (f": {counts}" if counts else "")

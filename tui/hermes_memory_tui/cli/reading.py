@@ -1,33 +1,27 @@
-"""`search`, `facts`, `fact`, `history`, `status`, `themes`."""
+"""`search`, `facts`, `fact`, `history`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import click
+from click.core import ParameterSource
 
 from hermes_memory_store.clock import iso
 from hermes_memory_store.model import Fact, Sort
-from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import (
-    change_json,
-    change_line,
-    document,
-    fact_json,
-    fact_line,
-    gauge_json,
-    gauge_line,
-    table,
-)
+from hermes_memory_tui.cli.changes import print_changes
+from hermes_memory_tui.cli.documents import change_json, document, fact_json
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
+from hermes_memory_tui.cli.output import counted, hanging, pairs, print_facts
+from hermes_memory_tui.cli.queries import QueryCommand, query_line
 
 LIMIT = click.IntRange(1, 1000)
 
 
-@click.command("search")
+@click.command("search", cls=QueryCommand)
 @click.argument("query", nargs=-1, required=True)
-@click.option("--scope", metavar="LABEL", help="Only in this scope.")
+@scope_option("Only in this scope.")
 @click.option("--limit", type=LIMIT, default=20, show_default=True)
 @click.option("--all-themes", is_flag=True, help="In the memory of every theme.")
 @common
@@ -35,25 +29,25 @@ LIMIT = click.IntRange(1, 1000)
 def search_command(settings: Settings, query: tuple[str, ...], scope: str | None, limit: int, all_themes: bool) -> None:
     """Find facts by words, "phrases", -exclusions and filters.
 
-    Filters: type: scope: tier: target: before: after: by:  — e.g. 'login type:decision after:7d -draft'.
+    Filters: type: scope: tier: target: before: after: by:  — e.g. login type:decision after:7d -draft
     """
-    with settings.store() as store:
+    with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
-        found = store.search.find(theme, joined(query), scope=scope, limit=limit)
-    show(settings, found.facts, found.total, more=found.more)
+        found = store.search.find(theme, query_line(query), scope=scope, limit=limit)
+    show(settings, found.facts, found.total, more=found.more, with_theme=all_themes)
 
 
-@click.command("facts")
+@click.command("facts", cls=QueryCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
-@click.option("--scope", metavar="LABEL", help="Only of this scope.")
+@scope_option("Only of this scope.")
 @click.option("--limit", type=LIMIT, default=50, show_default=True)
 @click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
 @click.option("--ascending", is_flag=True, help="Oldest, or A, first.")
 @click.option("--all-themes", is_flag=True, help="Of every theme.")
 @common
-@pass_settings
+@click.pass_context
 def facts_command(
-    settings: Settings,
+    ctx: click.Context,
     filters: tuple[str, ...],
     scope: str | None,
     limit: int,
@@ -61,40 +55,45 @@ def facts_command(
     ascending: bool,
     all_themes: bool,
 ) -> None:
-    """List facts, those changed last first. Takes the same filters as search."""
+    """List facts, those changed last first. Takes the same filters as search.
+
+    E.g. facts tier:cold target:db --sort target --ascending. With words, the best match comes first, as in search.
+    """
     from hermes_memory_store.query import parse_query
 
-    with settings.store() as store:
+    settings = ctx.ensure_object(Settings)
+    line = query_line(filters)
+    with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
-        query = parse_query(joined(filters), theme=theme, now=store.clock())
+        query = parse_query(line, theme=theme, now=store.clock())
+        more = False
         if query.has_text:
-            found = store.search.find(theme, joined(filters), scope=scope, limit=limit)
-            facts, total = found.facts, found.total
+            if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
+                raise click.UsageError("words are ranked by how well they match; leave --sort and --ascending out", ctx)
+            found = store.search.find(theme, line, scope=scope, limit=limit)
+            facts, total, more = found.facts, found.total, found.more
         else:
             wanted = query.filter
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
             page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
             facts, total = page.facts, page.total
-    show(settings, facts, total)
+    show(settings, facts, total, more=more, with_theme=all_themes)
 
 
-def joined(words: tuple[str, ...]) -> str:
-    """Arguments as one search line: what the shell kept together stays a phrase."""
-    return " ".join(f'"{word}"' if " " in word and ":" not in word and len(words) > 1 else word for word in words)
-
-
-def show(settings: Settings, facts: list[Fact], total: int, *, more: bool = False) -> None:
+def show(settings: Settings, facts: list[Fact], total: int, *, more: bool, with_theme: bool) -> None:
     """A list of facts."""
     if settings.as_json:
         document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more})
         return
-    for fact in facts:
-        click.echo(fact_line(fact))
+    print_facts(facts, with_theme=with_theme)
     if not facts:
-        click.echo("no facts")
+        click.echo("no facts", err=True)
     elif total > len(facts):
-        click.echo(f"{len(facts)} of {'more than ' if more else ''}{total} (--limit shows more)")
+        # On standard error, so that what is piped on is facts and nothing else.
+        click.echo(
+            f"{len(facts):,} of {'more than ' if more else ''}{counted(total, 'fact')}; --limit N shows more", err=True
+        )
 
 
 @click.command("fact")
@@ -102,31 +101,36 @@ def show(settings: Settings, facts: list[Fact], total: int, *, more: bool = Fals
 @common
 @pass_settings
 def fact_command(settings: Settings, uid: str) -> None:
-    """Show one fact with everything that is known of it."""
+    """Show one fact with everything that is known of it.
+
+    UID is the full uid or its first characters, six or more.
+    """
     with settings.store() as store:
-        fact = store.facts.get(uid, theme=confined(settings, store))
+        fact = store.facts.get(uid, theme=settings.confining_theme(store))
         chain = store.facts.chain(fact.uid)
     if settings.as_json:
         document(fact_json(fact) | {"chain": [one.uid for one in chain]})
         return
-    click.echo(printable(fact.notation))
-    table(
-        ("", ""),
+    hanging("", printable(fact.notation))
+    click.echo()
+    pairs(
         [
             ("uid", fact.uid),
             ("theme", fact.theme),
             ("scope", fact.scope or "(none)"),
+            ("type", fact.type.word),
             ("tier", fact.tier.value + (", pinned" if fact.pinned else "")),
             ("written", f"{iso(fact.created_at)} by {fact.actor}"),
             ("changed", iso(fact.updated_at)),
-            ("read", f"{fact.reads} times" + (f", last {iso(fact.read_at)}" if fact.read_at else "")),
-            ("costs", f"{fact.tokens} tokens"),
-        ],
+            ("read", f"{fact.reads:,} times" + (f", last {iso(fact.read_at)}" if fact.read_at else "")),
+            ("costs", counted(fact.tokens, "token")),
+        ]
     )
-    for one in chain:
-        if one.uid != fact.uid:
-            relation = "superseded by" if one.uid == fact.superseded_by else "in its chain"
-            click.echo(f"{relation}: {fact_line(one)}")
+    place = [one.uid for one in chain].index(fact.uid)
+    for said, others in (("in place of", chain[:place]), ("superseded by", chain[place + 1 :])):
+        if others:
+            click.echo(f"\n{said}")
+            print_facts(others, indent="  ")
 
 
 @click.command("history")
@@ -136,70 +140,8 @@ def fact_command(settings: Settings, uid: str) -> None:
 def history_command(settings: Settings, uid: str) -> None:
     """Every change of one fact: when, by whom, before and after."""
     with settings.store() as store:
-        changes = store.facts.history(uid, theme=confined(settings, store))
-    if settings.as_json:
-        document({"changes": [change_json(change) for change in changes]})
-        return
-    for change in changes:
-        click.echo(change_line(change))
-
-
-@click.command("status")
-@common
-@pass_settings
-def status_command(settings: Settings) -> None:
-    """How full the memory is, and what an agent is told of it now."""
-    with settings.store() as store:
-        theme = settings.reading_theme(store)
-        told = store.injection.status(theme)
-    if settings.as_json:
-        document(
-            {
-                "theme": theme,
-                "gauge": gauge_json(told.gauge),
-                "text": told.text,
-                "tokens": told.tokens,
-                "facts": len(told.facts),
-                "left_out": told.left_out,
-                "fact_tokens": told.fact_tokens,
-                "told": [fact.uid for fact in told.facts],
-                "scopes": told.scopes,
-            }
-        )
-        return
-    click.echo(gauge_line(told.gauge))
-    click.echo(f"an agent is told {len(told.facts)} facts in {told.fact_tokens} tokens, {told.left_out} left out:\n")
-    click.echo("\n".join(printable(line) for line in told.text.splitlines()))
-
-
-@click.command("themes")
-@common
-@pass_settings
-def themes_command(settings: Settings) -> None:
-    """Whose memories there are, how full, and how many scopes are open."""
-    with settings.store() as store:
-        themes = store.themes()
-    if settings.as_json:
-        document(
-            {
-                "themes": [
-                    {
-                        "name": theme.name,
-                        "gauge": gauge_json(theme.gauge),
-                        "facts": {tier.value: number for tier, number in theme.facts.items()},
-                        "scopes": theme.scopes,
-                    }
-                    for theme in themes
-                ]
-            }
-        )
-        return
-    for theme in themes:
-        click.echo(gauge_line(theme.gauge))
-    if not themes:
-        click.echo("nothing is remembered yet; write a fact with: hermes-memory-tui write 'D[topic]: what was decided'")
-
-
-def confined(settings: Settings, store: Store) -> str | None:
-    """The theme a uid is looked up in: any, unless one was named."""
-    return settings.reading_theme(store) if settings.theme else None
+        changes = store.facts.history(uid, theme=settings.confining_theme(store))
+        if settings.as_json:
+            document({"changes": [change_json(change) for change in changes]})
+        else:
+            print_changes(store, changes)

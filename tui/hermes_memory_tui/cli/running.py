@@ -8,11 +8,12 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from hermes_memory_store.errors import StoreError, shorten
+from hermes_memory_store.text import printable
 from hermes_memory_themes import ThemeError
 
 KEPT_REPORTS = 10
@@ -21,66 +22,118 @@ KEPT_REPORTS = 10
 
 def run(args: list[str]) -> int:
     """Run the command line with these arguments; the exit code."""
-    from hermes_memory_tui.cli import cli
-
     as_json = "--json" in args
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        return called(args, as_json)
+    except OSError as error:
+        # A reader that has gone (`| head`) is no mistake; a full disk behind `>` is one.
+        gone = isinstance(error, BrokenPipeError)
+        if not gone:
+            fail(system_error(error), as_json)
+        silence(sys.stdout)
+        return 0 if gone else 1
+    except KeyboardInterrupt:
+        silence(sys.stdout)
+        return 130
+
+
+def called(args: list[str], as_json: bool) -> int:
+    """Run the command and turn what it raises into an exit code."""
+    try:
+        from hermes_memory_tui.cli import cli
+
         code = cli.main(args, prog_name="hermes-memory-tui", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (StoreError, ThemeError) as error:
+        sys.stdout.flush()
         return fail(error.as_dict(), as_json)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return 130
     except click.UsageError as error:
         if not as_json and error.ctx is not None:
-            click.echo(error.ctx.get_usage(), err=True)
-        fail({"code": "usage", "message": error.format_message(), "value": offending(error)}, as_json)
+            print(error.ctx.get_usage(), file=sys.stderr)
+        fail({"code": "usage", "message": sentence(error), "value": offending(error, args)}, as_json)
         return 2
     except click.ClickException as error:
         return fail({"code": "command", "message": error.format_message(), "value": None}, as_json)
-    except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is left to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
     except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return fail({"code": "file", "message": said, "value": error.filename}, as_json)
+        if not error.filename:
+            raise
+        return fail(system_error(error), as_json)
     except Exception as error:
+        said = f"something went wrong inside hermes-memory-tui ({type(error).__name__}); nothing was half done"
         report = crash_report(error)
-        said = f"something went wrong inside hermes-memory-tui ({type(error).__name__}); a report is at {report}"
-        return fail({"code": "internal", "message": said, "value": None}, as_json)
+        said += f"; a report without any of your facts is at {report}" if report else ""
+        return fail({"code": "internal", "message": said, "value": None if report is None else str(report)}, as_json)
 
 
 def fail(error: dict[str, Any], as_json: bool) -> int:
     """Say what is wrong on standard error; the exit code 1."""
-    if as_json:
-        print(json.dumps({"error": error}, ensure_ascii=False), file=sys.stderr)
-    else:
-        print(f"error: {error['message']}", file=sys.stderr)
+    try:
+        if as_json:
+            print(json.dumps({"error": error}, ensure_ascii=False), file=sys.stderr)
+        else:
+            print(f"error: {printable(error['message'])}", file=sys.stderr)
+    except OSError:
+        # Nobody listens to errors; the exit code still tells.
+        silence(sys.stderr)
     return 1
 
 
-def offending(error: click.UsageError) -> Any:
-    """The name of the option or argument that a usage error is about."""
-    parameter = getattr(error, "param", None)
-    return getattr(error, "option_name", None) or (parameter.name if parameter is not None else None)
+def system_error(error: OSError) -> dict[str, Any]:
+    """What the operating system refused, in the form of our own errors."""
+    reason = error.strerror or str(error)
+    said = f"{error.filename}: {reason}" if error.filename else f"the answer could not be written: {reason}"
+    return {"code": "file", "message": said, "value": None if error.filename is None else str(error.filename)}
 
 
-def crash_report(error: Exception) -> Path:
-    """Keep where an unexpected error arose, never what the facts say: types, files and lines only."""
-    folder = Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes") / "logs"
-    report = folder / f"hermes-memory-tui-crash-{time.time_ns()}.txt"
-    lines = [f"{type(error).__name__}", ""]
+def sentence(error: click.UsageError) -> str:
+    """What is wrong with the arguments, and how to say text that looks like an option."""
+    said = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        said += " Put -- before text that begins with a dash."
+    return said
+
+
+def offending(error: click.UsageError, args: list[str]) -> Any:
+    """The value that a usage error is about, as it was typed; the option's name where there is none."""
+    value = getattr(error, "value", None)
+    if value is not None:
+        return shorten(value)
+    names = error.param.opts if isinstance(error, click.BadParameter) and error.param is not None else []
+    for place, arg in enumerate(args):
+        name, is_joined, joined = arg.partition("=")
+        if name in names:
+            return shorten(joined if is_joined else args[place + 1] if place + 1 < len(args) else name)
+    return getattr(error, "option_name", None) or (names[0] if names else None)
+
+
+def silence(stream: IO[str]) -> None:
+    """Let what is still buffered go nowhere, so that the interpreter does not fail on it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def crash_report(error: Exception) -> Path | None:
+    """Keep where an unexpected error arose, never what the facts say: types, files and lines only.
+
+    None when the report cannot be written either.
+    """
+    lines = [type(error).__name__, ""]
     for frame in traceback.extract_tb(error.__traceback__):
         lines.append(f"{shorten(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    report.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for old in sorted(folder.glob("hermes-memory-tui-crash-*.txt"))[:-KEPT_REPORTS]:
-        old.unlink(missing_ok=True)
+    try:
+        folder = Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes") / "logs"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        report = folder / f"hermes-memory-tui-crash-{time.time_ns()}.txt"
+        report.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for old in sorted(folder.glob("hermes-memory-tui-crash-*.txt"))[:-KEPT_REPORTS]:
+            old.unlink(missing_ok=True)
+    except (OSError, RuntimeError):
+        return None
     return report

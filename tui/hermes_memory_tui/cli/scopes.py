@@ -6,8 +6,10 @@ import click
 
 from hermes_memory_store.model import Changed, Scope, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document, scope_json, table
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document, scope_json
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_labels
+from hermes_memory_tui.cli.output import counted, table
 
 
 @click.command("scopes")
@@ -21,7 +23,7 @@ def scopes_command(settings: Settings, all_themes: bool) -> None:
     if settings.as_json:
         document({"scopes": [scope_json(scope) for scope in scopes]})
     elif not scopes:
-        click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …")
+        click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …", err=True)
     else:
         table(("scope", "theme", "status", "hot", "cold", "archived", "closed by"), [row(scope) for scope in scopes])
 
@@ -33,12 +35,13 @@ def row(scope: Scope) -> tuple[object, ...]:
 
 
 @click.group("scope")
+@common
 def scope_command() -> None:
     """Close, reopen or rename one scope."""
 
 
 @scope_command.command("close")
-@click.argument("label")
+@click.argument("label", shell_complete=scope_labels)
 @common
 @pass_settings
 def close(settings: Settings, label: str) -> None:
@@ -49,7 +52,7 @@ def close(settings: Settings, label: str) -> None:
 
 
 @scope_command.command("reopen")
-@click.argument("label")
+@click.argument("label", shell_complete=scope_labels)
 @common
 @pass_settings
 def reopen(settings: Settings, label: str) -> None:
@@ -60,7 +63,7 @@ def reopen(settings: Settings, label: str) -> None:
 
 
 @scope_command.command("rename")
-@click.argument("label")
+@click.argument("label", shell_complete=scope_labels)
 @click.argument("new")
 @common
 @pass_settings
@@ -78,4 +81,5 @@ def answer(settings: Settings, store: Store, theme: str, label: str, changed: Ch
     if settings.as_json:
         document(scope_json(scope) | {"changed": list(changed.uids), "changes": list(changed.seqs)})
     else:
-        click.echo(f"{scope.label} is {scope.status.value}; {len(changed.uids)} facts moved")
+        moved = len(set(changed.uids) - {scope.uid})
+        click.echo(f"scope {printable(scope.label)} is {scope.status.value}; {counted(moved, 'fact')} moved")

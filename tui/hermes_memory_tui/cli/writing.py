@@ -1,22 +1,25 @@
-"""`write`, `edit`, `pin`, `unpin`, `archive`, `restore`."""
+"""`write`, `edit`, and what moves single facts: `pin`, `unpin`, `archive`, `restore`."""
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from hermes_memory_store.model import PERSON, Actor, Changed, WriteResult
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Changed, Fact, WriteResult
+from hermes_memory_store.text import printable
 from hermes_memory_store.uids import short
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
-from hermes_memory_tui.cli.output import document, gauge_json
+from hermes_memory_tui.cli.documents import document, gauge_json
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
 
 
 @click.command("write")
 @click.argument("notation", nargs=-1, required=True)
-@click.option("--scope", metavar="LABEL", help="The unit of work it belongs to; opened if new.")
+@scope_option("The unit of work it belongs to; opened if new.")
 @click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
 @common
 @pass_settings
@@ -25,27 +28,37 @@ def write_command(settings: Settings, notation: tuple[str, ...], scope: str | No
 
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
     """
-    if notation == ("-",):
-        write_lines(settings, sys.stdin.read().splitlines(), scope, split)
-        return
-    with settings.store(writing=True) as store:
-        result = store.facts.write(settings.resolved_theme(), " ".join(notation), scope=scope, split=split)
-    if settings.as_json:
-        document(written_json(result))
-    else:
-        say_written(result)
-
-
-def write_lines(settings: Settings, lines: list[str], scope: str | None, split: bool) -> None:
-    """Write the facts of standard input one by one; stops at the first that is refused, keeping those before it."""
     with settings.store(writing=True) as store:
         theme = settings.resolved_theme()
-        results = [store.facts.write(theme, line, scope=scope, split=split) for line in lines if line.strip()]
-    if settings.as_json:
-        document({"written": [written_json(result) for result in results]})
-        return
-    for result in results:
-        say_written(result)
+        if notation != ("-",):
+            result = store.facts.write(theme, " ".join(notation), scope=scope, split=split)
+            if settings.as_json:
+                document(written_json(result))
+            else:
+                say_written(result)
+            return
+        written: list[WriteResult] = []
+        try:
+            for number, line in standard_input():
+                try:
+                    written.append(store.facts.write(theme, line, scope=scope, split=split))
+                except StoreError as error:
+                    error.message = f"line {number}: {error.message}; what came before it is written"
+                    raise
+                if not settings.as_json:
+                    say_written(written[-1])
+        finally:
+            # What was acknowledged is told even when a later line is refused.
+            if settings.as_json:
+                document({"written": [written_json(result) for result in written]})
+
+
+def standard_input() -> Iterator[tuple[int, str]]:
+    """The lines of standard input that say something, with their numbers; bytes that are no text stay recognisable."""
+    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, line.rstrip("\n")
 
 
 def written_json(result: WriteResult) -> dict[str, Any]:
@@ -58,6 +71,7 @@ def written_json(result: WriteResult) -> dict[str, Any]:
         "scope": result.fact.scope,
         "gauge": gauge_json(result.gauge),
         "notation": result.fact.notation,
+        "tier": result.fact.tier.value,
         "closed": list(result.closed),
         "parts": [part.uid for part in result.parts],
         "relief": {
@@ -71,11 +85,13 @@ def written_json(result: WriteResult) -> dict[str, Any]:
 
 def say_written(result: WriteResult) -> None:
     """One write for a person."""
-    click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f}%")
+    click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f} %")
+    if result.parts:
+        click.echo(f"  stored in {len(result.parts)} parts")
     for uid in result.superseded:
         click.echo(f"  superseded {uid}")
     for label in result.closed:
-        click.echo(f"  closed scope {label}")
+        click.echo(f"  closed scope {printable(label)}")
     moved = result.relief
     if moved.merged or moved.cooled or moved.archived:
         click.echo(
@@ -91,56 +107,55 @@ def say_written(result: WriteResult) -> None:
 def edit_command(settings: Settings, uid: str, content: tuple[str, ...]) -> None:
     """Give a fact another content. It keeps its uid; `history` and `undo` know what stood there before."""
     with settings.store(writing=True) as store:
-        answer(
-            settings,
-            "edited",
-            store.facts.edit(uid, " ".join(content), theme=settings.theme and settings.resolved_theme()),
-        )
+        fact = store.facts.get(uid, theme=settings.confining_theme(store))
+        answer(settings, "edited", store.facts.edit(fact.uid, without_head(fact, " ".join(content))))
 
 
-def each_fact(name: str, done: str, help_text: str, change: Callable[..., Changed]) -> click.Command:
-    """A command that changes every fact it is given, all or none."""
-
-    @click.command(name, help=help_text)
-    @click.argument("uids", nargs=-1, required=True, metavar="UID...")
-    @common
-    @pass_settings
-    def command(settings: Settings, uids: tuple[str, ...]) -> None:
-        with settings.store(writing=True) as store:
-            theme = settings.resolved_theme() if settings.theme else None
-            answer(settings, done, change(store.facts, uids, actor=PERSON, theme=theme))
-
-    return command
+def without_head(fact: Fact, content: str) -> str:
+    """The content alone, when somebody copied the whole line and changed its end."""
+    return content.removeprefix(f"{fact.type.value}[{fact.target}]:").strip()
 
 
-def pinned(facts: Any, uids: tuple[str, ...], *, actor: Actor, theme: str | None) -> Changed:
-    """Pin."""
-    changed: Changed = facts.pin(uids, actor=actor, theme=theme)
-    return changed
+def uids_argument(command: Any) -> Any:
+    """`UID...`, and the common options."""
+    return click.argument("uids", nargs=-1, required=True, metavar="UID...")(common(pass_settings(command)))
 
 
-def unpinned(facts: Any, uids: tuple[str, ...], *, actor: Actor, theme: str | None) -> Changed:
-    """Unpin."""
-    changed: Changed = facts.pin(uids, False, actor=actor, theme=theme)
-    return changed
+@click.command("pin")
+@click.option("--off", is_flag=True, help="Unpin instead.")
+@uids_argument
+def pin_command(settings: Settings, uids: tuple[str, ...], off: bool) -> None:
+    """Pin facts: pressure never moves them out of the hot tier."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.pin(uids, not off, theme=settings.confining_theme(store))
+    answer(settings, "unpinned" if off else "pinned", changed)
 
 
-def archived(facts: Any, uids: tuple[str, ...], *, actor: Actor, theme: str | None) -> Changed:
-    """Archive."""
-    changed: Changed = facts.archive(uids, actor=actor, theme=theme)
-    return changed
+@click.command("unpin")
+@uids_argument
+def unpin_command(settings: Settings, uids: tuple[str, ...]) -> None:
+    """Let pressure move pinned facts again."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.pin(uids, False, theme=settings.confining_theme(store))
+    answer(settings, "unpinned", changed)
 
 
-def restored(facts: Any, uids: tuple[str, ...], *, actor: Actor, theme: str | None) -> Changed:
-    """Restore."""
-    changed: Changed = facts.restore(uids, actor=actor, theme=theme)
-    return changed
+@click.command("archive")
+@uids_argument
+def archive_command(settings: Settings, uids: tuple[str, ...]) -> None:
+    """Put facts away: kept, but not found unless asked for (tier:archived)."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.archive(uids, theme=settings.confining_theme(store))
+    answer(settings, "archived", changed)
 
 
-pin_command = each_fact("pin", "pinned", "Pin facts: pressure never moves them out of the hot tier.", pinned)
-unpin_command = each_fact("unpin", "unpinned", "Let pressure move pinned facts again.", unpinned)
-archive_command = each_fact("archive", "archived", "Put facts away: kept, but not found unless asked for.", archived)
-restore_command = each_fact("restore", "restored", "Bring cold, archived or superseded facts back to hot.", restored)
+@click.command("restore")
+@uids_argument
+def restore_command(settings: Settings, uids: tuple[str, ...]) -> None:
+    """Bring cold, archived, superseded or quarantined facts back to hot."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.restore(uids, theme=settings.confining_theme(store))
+    answer(settings, "restored", changed)
 
 
 def answer(settings: Settings, done: str, changed: Changed) -> None:

@@ -1,0 +1,52 @@
+"""Search lines as a shell hands them over: cut into arguments, with exclusions that look like options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+
+class QueryCommand(click.Command):
+    """A command whose arguments are a search line: `-draft` excludes a word, and is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_exclusions_last(args, self.short_options(ctx), self.valued_options(ctx)))
+
+    def short_options(self, ctx: click.Context) -> set[str]:
+        """Options of one dash that are ours."""
+        options = {name for option in self.get_params(ctx) for name in option.opts if not name.startswith("--")}
+        return options | set(self.get_help_option_names(ctx))
+
+    def valued_options(self, ctx: click.Context) -> set[str]:
+        """Options whose value is the argument after them."""
+        return {
+            name
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option) and not option.is_flag
+            for name in option.opts
+        }
+
+
+def with_exclusions_last(args: Sequence[str], short: set[str], valued: set[str]) -> list[str]:
+    """The arguments with those that exclude a word behind a `--`, where no parser takes them for options."""
+    kept: list[str] = []
+    excluded: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            return [*kept, "--", *excluded, *rest]
+        if arg in valued:
+            kept += [arg, *(value for value in [next(rest, None)] if value is not None)]
+        elif arg.startswith("-") and not arg.startswith("--") and len(arg) > 1 and arg not in short:
+            excluded.append(arg)
+        else:
+            kept.append(arg)
+    return [*kept, "--", *excluded] if excluded else kept
+
+
+def query_line(words: tuple[str, ...]) -> str:
+    """Arguments as one search line: what the shell kept together stays a phrase, one argument alone is a whole line."""
+    if len(words) == 1:
+        return words[0]
+    return " ".join(f'"{word}"' if " " in word and '"' not in word and ":" not in word else word for word in words)
