@@ -1,0 +1,91 @@
+"""The transport: it ends when its host does, and answers what it cannot read."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.fixture
+def bridge(db: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"HERMES_HOME": str(tmp_path)},
+    )
+    yield process
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+def said(bridge: subprocess.Popen[bytes], line: bytes) -> dict[str, object]:
+    """Send one line; the next answer."""
+    assert bridge.stdin is not None
+    assert bridge.stdout is not None
+    bridge.stdin.write(line + b"\n")
+    bridge.stdin.flush()
+    answer = json.loads(bridge.stdout.readline())
+    assert isinstance(answer, dict)
+    return answer
+
+
+def test_it_ends_when_its_host_closes_the_pipe(bridge: subprocess.Popen[bytes]) -> None:
+    said(bridge, json.dumps(HELLO).encode())
+    assert bridge.stdin is not None
+    bridge.stdin.close()
+    assert bridge.wait(timeout=5) == 0
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_on_a_signal(bridge: subprocess.Popen[bytes], name: signal.Signals) -> None:
+    said(bridge, json.dumps(HELLO).encode())
+    bridge.send_signal(name)
+    assert bridge.wait(timeout=5) == 0
+
+
+def test_it_ends_when_its_host_stops_reading(bridge: subprocess.Popen[bytes]) -> None:
+    said(bridge, json.dumps(HELLO).encode())
+    assert bridge.stdout is not None
+    bridge.stdout.close()
+    assert bridge.wait(timeout=5) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "answered"),
+    [
+        (b"garbage", -32700, None),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": 5}', -32600, 7),
+        (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"memory_write","arguments":{"content":"D[x]: \\ud800"}}}', -32600, 8),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_answered_and_the_bridge_goes_on(
+    bridge: subprocess.Popen[bytes], line: bytes, code: int, answered: int | None
+) -> None:
+    said(bridge, json.dumps(HELLO).encode())
+    answer = said(bridge, line)
+    assert answer["id"] == answered
+    assert answer["error"]["code"] == code  # type: ignore[index]
+    assert said(bridge, b'{"jsonrpc":"2.0","id":9,"method":"ping"}')["id"] == 9
+
+
+def test_help_and_version_cost_no_protocol() -> None:
+    probe = "import sys; from hermes_memory_bridge.__main__ import parser; parser(); assert 'mcp' not in sys.modules"
+    subprocess.run([sys.executable, "-c", probe], check=True)
