@@ -1,0 +1,88 @@
+"""Whose memory a connection speaks for."""
+
+from __future__ import annotations
+
+import pytest
+from hermes_memory_themes import ThemeError, ThemeKind, classify, normalise_theme, resolve_theme
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.text(max_size=300))
+def test_a_name_is_refused_or_becomes_a_theme_that_stays_as_it_is(name: str) -> None:
+    try:
+        theme = normalise_theme(name)
+    except ThemeError as error:
+        assert error.message
+    else:
+        assert normalise_theme(theme) == theme
+        assert 0 < len(theme) <= 64
+        assert set(theme) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+@pytest.mark.parametrize(
+    ("name", "theme"),
+    [
+        ("Marketing", "marketing"),
+        ("  intraday_SRE ", "intraday-sre"),
+        ("Équipe Données", "equipe-donnees"),
+        ("agent:main:telegram:dm:491701234567", "telegram-dm"),
+        ("agent:main:slack:channel:C024BE91L:1699999999.123", "slack-channel"),
+        ("user +49 170 1234567", "user-49-170"),
+        ("a--b__c", "a-b-c"),
+    ],
+)
+def test_names_are_normalised(name: str, theme: str) -> None:
+    assert normalise_theme(name) == theme
+
+
+@pytest.mark.parametrize("name", ["", "!!!", "日本", "x" * 65, "y" * 10_000, "\x00"])
+def test_what_cannot_be_a_theme_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(ThemeError, match="theme"):
+        normalise_theme(name)
+
+
+def test_no_phone_number_becomes_part_of_a_theme() -> None:
+    assert "491701234567" not in normalise_theme("whatsapp-491701234567-sales")
+
+
+@pytest.mark.parametrize(
+    ("given", "theme"),
+    [
+        ({"header": "a", "token": "b", "flag": "c", "profile": "d"}, "a"),
+        ({"token": "b", "flag": "c", "profile": "d"}, "b"),
+        ({"flag": "c", "profile": "d"}, "c"),
+        ({"profile": "d"}, "e"),
+        ({"header": "  "}, "e"),
+        ({}, "e"),
+    ],
+)
+def test_the_first_name_given_counts(given: dict[str, str], theme: str) -> None:
+    assert resolve_theme(**given, environ={"HERMES_MEMORY_THEME": "e"}) == theme  # type: ignore[arg-type]
+
+
+def test_without_any_name_it_is_the_profile_and_then_the_default() -> None:
+    assert resolve_theme(environ={}, profile="Work") == "work"
+    assert resolve_theme(environ={}) == "default"
+
+
+def test_a_name_that_cannot_be_a_theme_is_never_replaced_by_the_next() -> None:
+    with pytest.raises(ThemeError):
+        resolve_theme(header="!!!", flag="marketing", environ={})
+
+
+@pytest.mark.parametrize(
+    ("theme", "kind"),
+    [
+        ("default", ThemeKind.DEFAULT),
+        ("marketing", ThemeKind.THEME),
+        ("morning-report", ThemeKind.THEME),
+        ("intraday-sre", ThemeKind.WORKER),
+        ("indexer-3", ThemeKind.WORKER),
+        ("telegram-dm", ThemeKind.USER),
+        ("user-ann", ThemeKind.USER),
+        ("bench-1", ThemeKind.BENCH),
+    ],
+)
+def test_kinds_follow_the_conventions_of_names(theme: str, kind: ThemeKind) -> None:
+    assert classify(theme) is kind

@@ -1,0 +1,75 @@
+"""Policies from memory-themes.toml, and mistakes named with their line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hermes_memory_themes import Policies, Policy, ThemeError
+from hermes_memory_themes.policy import template
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    assert Policies.load(tmp_path / "none.toml").for_theme("any") == Policy()
+
+
+def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        "[defaults]\nhot_chars = 5000\ninjection_tokens = 100\nretention_days = 9\n"
+        "[kinds.worker]\ninjection_tokens = 200\nretention_days = 1\n"
+        "[themes.intraday-sre]\nretention_days = 3\n"
+    )
+    policy = Policies.load(file).for_theme("intraday-sre")
+    assert (policy.hot_chars, policy.injection_tokens, policy.retention_days) == (5000, 200, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("[defaults]\nhot_chars = 5000\n\n[themes.marketing]\ninjecton_tokens = 3\n", 5, "did you mean 'injection_tokens'"),
+        ("[defaults]\n\nhot_chars = 3\n", 3, "from 1000 to 1000000"),
+        ("[defaults]\nhot_chars = '10'\n", 2, "whole number"),
+        ("[defaults]\nsecrets = 'hide'\n", 2, "mask, refuse, allow"),
+        ("[defaults]\nsync = 1\n", 2, "true or false"),
+        ("# a remark\n[default]\nsync = true\n", 2, "did you mean 'defaults'"),
+        ("\n[themes.Marketing]\nsync = true\n", 2, "'marketing'"),
+        ("[kinds.workers]\nsync = true\n", 1, "did you mean 'worker'"),
+        ("[themes]\nmarketing = 3\n", 2, "must be a table"),
+        ("[defaults]\nhot_chars = = 3\n", 2, "line 2"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(text)
+    with pytest.raises(ThemeError) as caught:
+        Policies.load(file)
+    assert f"line {line}" in caught.value.message
+    assert said in caught.value.message
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ThemeError, match="UTF-8"):
+        Policies.load(file)
+
+
+def test_a_changed_file_counts_from_then_on(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text("[defaults]\nhot_chars = 5000\n")
+    policies = Policies.load(file)
+    assert policies.for_theme("a").hot_chars == 5000
+
+    file.write_text("[defaults]\nhot_chars = 6000\n")
+    os.utime(file, ns=(1, 1))
+
+    assert policies.for_theme("a").hot_chars == 6000
+
+
+def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(template())
+    assert Policies.load(file).for_theme("marketing") == Policy()
+    assert all(f"# {name} = " in template() for name in Policy.__dataclass_fields__)
