@@ -112,7 +112,7 @@ def pour(source: Path, target: Path, *, unchanged: Callable[[], bool], lock_time
     deadline = time.monotonic() + lock_timeout_s
     asked = False
 
-    def step_of_pour(status: int, remaining: int, total: int) -> None:
+    def step_of_pour(status: int, _remaining: int, _total: int) -> None:
         nonlocal asked
         if status & 0xFF in BUSY:
             if time.monotonic() > deadline:
@@ -166,4 +166,4 @@ def sync(path: Path) -> None:
 
 def reporting(progress: Progress) -> Callable[[int, int, int], None]:
     """SQLite's way of reporting a backup, in ours."""
-    return lambda status, remaining, total: progress(total - remaining, total)
+    return lambda _, remaining, total: progress(total - remaining, total)

@@ -117,7 +117,7 @@ def schema(store: Store, repair: bool) -> Check:
     return Check("schema", True, f"{said}; made anew", repaired=True)
 
 
-def journal(store: Store, repair: bool) -> Check:
+def journal(store: Store, _: bool) -> Check:
     """Every row of the journal, and its link to the one before."""
     return store.journal.verify()
 
@@ -192,7 +192,7 @@ def gauges(store: Store, repair: bool) -> Check:
     return Check("gauges", repair, wrong[0] + ("; counted anew" if repair else ""), repaired=repair)
 
 
-def standing(store: Store, repair: bool) -> Check:
+def standing(store: Store, _: bool) -> Check:
     """One standing fact per scope, type and target."""
     twice, target = store.db.row(STANDING_TWICE) or (0, None)
     if not twice:

@@ -163,8 +163,8 @@ def refuse_newer(words: dict[str, Any]) -> None:
     """:raises ImportFileError: for a file of a later version of the format"""
     if words.get("format") != FORMAT or words.get("version") != VERSION:
         raise errors.ImportFileError(
-            f"the file has format {errors.shorten(words.get('format'))!r}, "
-            f"version {errors.shorten(words.get('version'))}; this program reads {FORMAT!r} version {VERSION}; its lines are taken as far as they are understood",
+            f"the file has format {errors.shorten(words.get('format'))!r}, version {errors.shorten(words.get('version'))};"
+            f" this program reads {FORMAT!r} version {VERSION} and takes the other lines as far as it understands them",
             words.get("version"),
         )
 

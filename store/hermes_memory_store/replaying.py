@@ -77,11 +77,11 @@ class Replayer:
             raise errors.JournalBroken(
                 f"row {self.seq + 1} of the log is missing: it goes on with {record.seq}", record.seq
             )
-        if record.link(self.hash) != record.hash:
-            raise errors.JournalBroken(
-                f"row {record.seq} of the log was altered: its hash does not fit what it says", record.seq
-            )
         try:
+            if record.link(self.hash) != record.hash:
+                raise errors.JournalBroken(
+                    f"row {record.seq} of the log was altered: its hash does not fit what it says", record.seq
+                )
             self._apply(record)
             if len(self._rows) >= WAITING_ROWS:
                 self._write_rows()
@@ -117,10 +117,9 @@ class Replayer:
             self._scope(record, theme_id, after)
         elif record.entity == "session" and after is not None:
             self._session(record, theme_id, after)
-        self._rows.append(
-            (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
-            + (record.undoes, record.before, record.after, record.salt, record.digest, record.hash)
-        )
+        place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
+        told = (record.undoes, record.before, record.after, record.salt, record.digest, record.hash)
+        self._rows.append(place + told)
 
     def _create_fact(self, record: Record, theme_id: int, actor_id: int, after: Words | None) -> None:
         if after is None and record.op != "create":

@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from hermes_memory_store import backup, copies, errors
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.schema import STORE_VERSION
 from hermes_memory_store.store import Store
-
 from tests.store.crashing import killed_at
 from tests.store.portraits import portrait
 

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 
 import pytest
+
 from hermes_memory_store import fulltext
 from hermes_memory_store.doctor import CHECKS, examine
 from hermes_memory_store.model import Check, FactFilter
 from hermes_memory_store.store import Store
-
 from tests.store.portraits import portrait
 
 Harm = Callable[[Store], object]

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from hermes_memory_store import errors, exchange, translog
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.exchange import ImportReport, export_jsonl, export_spec, import_file
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
 from tests.store.test_translog import STEP, live

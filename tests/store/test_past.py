@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
-
 from tests.store.conftest import HandClock
 
 ALL = FactFilter(theme="default", tiers=frozenset(Tier))

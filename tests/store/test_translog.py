@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hermes_memory_store import errors, journal, translog
-from hermes_memory_store.model import FactFilter, Millis, Tier
-from hermes_memory_store.store import Store
-from hermes_memory_themes import Policies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_store import errors, journal, translog
+from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
+from hermes_memory_store.store import Store
+from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
 
 STEP = st.tuples(
     st.sampled_from(
-        ["write", "write", "write", "edit", "pin", "archive", "restore", "cool", "move", "close", "reopen", "rename"]
-        + ["undo", "purge", "session", "many"]
+        [
+            *("write", "write", "write", "edit", "pin", "archive", "restore", "cool", "move", "close", "reopen"),
+            *("rename", "undo", "purge", "session", "many"),
+        ]
     ),
     st.integers(0, 5),
     st.integers(0, 3),
@@ -58,7 +60,7 @@ def step(store: Store, verb: str, one: int, two: int, said: str) -> None:
         case "write":
             store.facts.write(theme, f"{'CDV?✓~'[one]}[n{two}]: x {said}", scope=scope)
         case "many":
-            store.facts.write_many(theme, [(f"V[m{n}]: {said} {one}", scope) for n in range(3)], actor=journal_actor())
+            store.facts.write_many(theme, [(f"V[m{n}]: {said} {one}", scope) for n in range(3)], actor=IMPORT)
         case "edit":
             store.facts.edit(uid, f"edited {said}")
         case "move":
@@ -75,12 +77,6 @@ def step(store: Store, verb: str, one: int, two: int, said: str) -> None:
             store.purge.run(theme, scope=scope if one > 3 else None)
         case "session":
             store.sessions.close(store.sessions.open(theme, f"agent{one}"))
-
-
-def journal_actor():  # type: ignore[no-untyped-def]
-    from hermes_memory_store.model import IMPORT
-
-    return IMPORT
 
 
 @settings(max_examples=60, deadline=None)
@@ -139,6 +135,13 @@ def test_a_line_that_is_no_row_is_named(store: Store, junk: str) -> None:
         assert other.journal.last_seq() == 0
 
 
+def test_a_row_with_text_that_is_no_unicode_is_refused(store: Store) -> None:
+    store.facts.write("default", "D[auth]: JWT")
+    said = [line.replace("JWT", "\udcff") for line in translog.lines(store)]
+    with fresh() as other, pytest.raises(errors.ImportFileError, match="row 1"):
+        translog.replay(said, other)
+
+
 def test_a_log_is_replayed_into_an_empty_store_only(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
     with pytest.raises(errors.ArgumentError, match="not empty"):
@@ -168,7 +171,7 @@ def test_the_log_has_the_documented_fields(store: Store) -> None:
 
 
 def test_progress_ends_at_the_number_of_rows(store: Store) -> None:
-    store.facts.write_many("default", [(f"V[n{n}]: x", None) for n in range(1500)], actor=journal_actor())
+    store.facts.write_many("default", [(f"V[n{n}]: x", None) for n in range(1500)], actor=IMPORT)
     said: list[tuple[int, int]] = []
     with fresh() as other:
         translog.replay(translog.lines(store), other, progress=lambda *seen: said.append(seen), total=1500)

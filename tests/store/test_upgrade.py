@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from hermes_memory_store import backup, errors, hermes_file, translog
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.upgrade import needs_upgrade, upgrade
 from hermes_memory_themes import Policies
-
 from tests.store.conftest import HandClock
 from tests.store.crashing import killed_at
 from tests.store.portraits import dump, portrait
@@ -62,7 +62,7 @@ def by_target(store: Store) -> dict[str, Any]:
 
 def test_the_file_is_recognised_and_refused_until_it_is_upgraded(old: Path) -> None:
     assert needs_upgrade(old)
-    with pytest.raises(errors.StoreNeedsUpgrade, match="hermes-memory 0.3.0"):
+    with pytest.raises(errors.StoreNeedsUpgrade, match=r"hermes-memory 0\.3\.0"):
         Store.open(old)
     upgrade(old)
     assert not needs_upgrade(old)
