@@ -21,7 +21,6 @@ from hermes_memory_store.model import (
     FactFilter,
     Gauge,
     Millis,
-    Notation,
     Page,
     Query,
     Scope,
@@ -32,6 +31,7 @@ from hermes_memory_store.model import (
 )
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.store import Store
+from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 
 SCREEN_WAIT_S = 0.1
@@ -346,20 +346,13 @@ class Memory:
         if change.entity == "scope":
             label = (change.after or {}).get("label") or self._label(change.uid)
             return f"{change.op} of scope {label}"
-        name = shown.name(self._store.facts.get(change.uid)) if self._is_there(change.uid) else self._named(change.uid)
         more = f" and {plural(len(facts), 'more')}" if facts else ""
-        return f"{change.op} of {name}{more}"
-
-    def _is_there(self, uid: str) -> bool:
-        try:
-            self._store.facts.get(uid)
-        except errors.UnknownFact:
-            return False
-        return True
+        return f"{change.op} of {self._named(change.uid)}{more}"
 
     def _named(self, uid: str) -> str:
+        """A fact by its first journal row, which is there even when its creation was undone."""
         first = self._store.journal.changes(uid=uid, limit=1)[0].after or {}
-        return str(Notation(first.get("type", "?"), first.get("target", uid[:8]), "")).removesuffix(": ")
+        return printable(f"{first['type']}[{first['target']}]") if "target" in first else f"fact {uid[:8]}"
 
     def _label(self, uid: str) -> str:
         return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])

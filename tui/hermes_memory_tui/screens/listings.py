@@ -76,9 +76,8 @@ class Listings(Panes):
 
     def _fill(self) -> None:
         """Everything the first frame shows, before it is laid out for the first time."""
-        self.title_bar.file = home_relative(str(self.memory.shown_path)) + (
-            " (read-only)" if self.memory.read_only else ""
-        )
+        self.title_bar.file = home_relative(str(self.memory.shown_path))
+        self.title_bar.read_only = self.memory.read_only
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
@@ -123,7 +122,8 @@ class Listings(Panes):
         """Show another view from its top: its first page now, all of it when it is read."""
         self._view = view
         self.table.hues = self._hues() if view.theme is None else {}
-        self.table.action_unmark()
+        if self.table.marked:
+            self.table.action_unmark()
         try:
             query = self.memory.query(view)
             if not query.has_text:
@@ -132,7 +132,7 @@ class Listings(Panes):
                 self._listing = Listing(view, keys, page.total, False, query.filter)
                 self._explain_emptiness()
                 self.table.show(keys, page.facts, top=True)
-                self.show_counts()
+                self._found()
                 if page.total <= FIRST_PAGE or not self.is_running:
                     return
         except StoreError as error:
@@ -165,10 +165,12 @@ class Listings(Panes):
         self.app.call_from_thread(self._arrived, listing, seq, time.monotonic() - started)
 
     def _no_listing(self, view: View, error: StoreError) -> None:
-        if view == self._view:
-            self.note(str(error), error=True)
-            if not view.line:
-                self.say_error(error)
+        if view != self._view:
+            return
+        if view.line and self.filter_line is not None:
+            self.filter_line.refuse(str(error))
+        else:
+            self.say_error(error)
 
     def _arrived(self, listing: Listing, seq: int, took: float) -> None:
         self._read_again_at = time.monotonic() + REST * took
@@ -178,7 +180,7 @@ class Listings(Panes):
         self._listing = listing
         self._explain_emptiness()
         self.table.show(listing.keys, top=fresh)
-        self.show_counts()
+        self._found()
         if seq < self._seq:
             self._follow_rows(self.memory.changes(seq), flash=False)
         self._find_wanted()
@@ -282,7 +284,7 @@ class Listings(Panes):
         self._listing = Listing(self._listing.view, moved, total, False, self._listing.wanted)
         self._explain_emptiness()
         self.table.show(moved, facts)
-        self.show_counts()
+        self._found()
         return True
 
     def go_to(self, uid: str) -> None:
@@ -376,7 +378,11 @@ class Listings(Panes):
         self.table.border_title = f"facts · {self.tree_pane.place.title}"
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
         self.table.border_subtitle = f"{marked}{shown.count(listing.total)} facts, {order}"
-        self.note(f"{shown.count(listing.total)} found" if view.line else "")
+
+    def _found(self) -> None:
+        self.show_counts()
+        if self.filter_line is not None:
+            self.filter_line.found(f"{shown.count(self._listing.total)} found" if self._view.line else "")
 
     def _explain_emptiness(self) -> None:
         if self._view.line:

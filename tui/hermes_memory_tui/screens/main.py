@@ -75,6 +75,8 @@ class MainScreen(Listings):
         """What was typed and not saved, by the fact it belongs to (or `new`)."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
+            return False
         return not (self.memory.read_only and action in WRITES)
 
     # Facts

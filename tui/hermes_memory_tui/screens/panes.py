@@ -82,11 +82,6 @@ class Panes(Screen[None]):
         """What stands in the search line."""
         return "" if self.filter_line is None else self.filter_line.input.value.strip()
 
-    def note(self, text: str, *, error: bool = False) -> None:
-        """Say beside the search line what came of it."""
-        if self.filter_line is not None:
-            self.filter_line.note(text, error=error)
-
     async def action_search(self) -> None:
         self._slide_over(None)
         if self.filter_line is None:

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.content import Content
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
@@ -21,7 +20,8 @@ class SearchInput(Input):
 
     BINDING_GROUP_TITLE = "Search line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "done", "To the facts", id="search.done", tooltip="Keep the filter and go to the facts"),
+        Binding("enter", "done", "To the facts", id="search.done", tooltip="Keep the filter and go to the facts"),
+        Binding("down", "done", "Down", id="search.down", tooltip="Keep the filter and go to the facts", show=False),
         Binding("escape", "clear", "Clear", id="search.clear", tooltip="Show everything again"),
     ]
 
@@ -40,7 +40,7 @@ class SearchInput(Input):
         self.post_message(self.Left(cleared=True))
 
 
-class FilterLine(Horizontal):
+class FilterLine(Vertical):
     """Hidden until it is asked for, and as long as it holds something. Posts `Changed` when typing rests."""
 
     class Changed(Message):
@@ -49,7 +49,9 @@ class FilterLine(Horizontal):
     def __init__(self) -> None:
         super().__init__(id="filter")
         self._timer: Timer | None = None
-        self._note = Static("", id="filter-note", markup=False)
+        self._found = Static("", id="filter-found", markup=False)
+        self._error = Static("", id="filter-error", markup=False)
+        self._error.display = False
         self.input = SearchInput(
             placeholder='words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person',
             id="filter-input",
@@ -57,13 +59,22 @@ class FilterLine(Horizontal):
         )
 
     def compose(self) -> ComposeResult:
-        yield Static("/", id="filter-mark")
-        yield self.input
-        yield self._note
+        with Horizontal(id="filter-row"):
+            yield Static("/", id="filter-mark")
+            yield self.input
+            yield self._found
+        yield self._error
 
-    def note(self, text: str, *, error: bool = False) -> None:
-        """Say what came of the line: how many were found, or what is wrong with it."""
-        self._note.update(Content.styled(text, "$error" if error else "$dim"))
+    def found(self, text: str) -> None:
+        """Say how many were found."""
+        self._found.update(text)
+        self._error.display = False
+
+    def refuse(self, why: str) -> None:
+        """Say what is wrong with the line; what was found before it stays on the screen."""
+        self._found.update("")
+        self._error.update(why)
+        self._error.display = True
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

@@ -96,8 +96,8 @@ class LineList(ScrollView, can_focus=True):
         if style is None:
             variables = self.app.theme_variables
             _, _, background, colour = self.colors
-            behind = background + Color.parse(variables[on]) if on else background
-            text = behind + Color.parse(variables[name]) if name else behind + colour
+            behind = background + colour_of(variables[on]) if on else background
+            text = behind + colour_of(variables[name]) if name else behind + colour
             style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold)
             self._inks[name, on, bold] = style
         return style
@@ -202,3 +202,13 @@ class LineList(ScrollView, can_focus=True):
         if row == self.cursor and event.chain == 2:
             self.action_open()
         self.cursor = row
+
+
+def colour_of(text: str) -> Color:
+    """A colour as the variables of a look write it: `#8ab4f8`, `ansi_blue`, `auto 87%`, `#8ab4f8 35%`."""
+    name, _, share = text.partition(" ")
+    alpha = float(share.removesuffix("%")) / 100 if share else 1.0
+    if name == "auto":
+        return Color.automatic(100 * alpha)
+    colour = Color.parse(name)
+    return colour if colour.ansi is not None or not share else colour.multiply_alpha(alpha)

@@ -27,6 +27,9 @@ class TitleBar(Widget):
     agents: reactive[int] = reactive(0)
     """Sessions that are connected."""
 
+    read_only: reactive[bool] = reactive(False)
+    """Whether the memory is open for reading only."""
+
     trouble: reactive[str] = reactive("")
     """What is wrong with the store; shown instead of everything that could be out of date."""
 
@@ -40,6 +43,8 @@ class TitleBar(Widget):
             " memory  ",
             (self.place, "bold"),
         ]
+        if self.read_only:
+            left.append(("  read-only", "$warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()
         room = self.size.width - width_of(left)
         while right and width_of(right) > room - 2 and len(right) > 1:

@@ -1,0 +1,78 @@
+"""Searching and filtering with the store's own search language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A memory with two scopes."""
+    fill(tmp_path / "m.db", "D[deploy]: blue green", "V[build.no]: 8140", scope="release")
+    fill(tmp_path / "m.db", "C[auth.login]: authentication by passkey", "V[port]: 8443", scope="login")
+    return tmp_path / "m.db"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("green", ["deploy"]),
+        ("type:value", ["build.no", "port"]),
+        ("scope:login type:constraint", ["auth.login"]),
+        ("auth", ["auth.login"]),
+        ('"blue green"', ["deploy"]),
+        ("target:build", ["build.no"]),
+        ("8443 OR * NEAR(", ["port"]),
+    ],
+)
+async def test_a_line_finds(path: Path, line: str, found: list[str]) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        filter_line = main_screen(pilot).filter_line
+        assert filter_line is not None
+        filter_line.input.value = line
+        await until(pilot, lambda: sorted(targets(pilot)) == found, f"finding {found}")
+
+
+async def test_a_wrong_filter_says_what_would_have_been_right_and_changes_nothing(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        await type_text(pilot, "scope:relase")
+        await until(pilot, lambda: "did you mean 'release'?" in screen_text(pilot))
+        assert len(targets(pilot)) == 4
+
+
+async def test_escape_shows_everything_again(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash", *"green", "enter")
+        await until(pilot, lambda: targets(pilot) == ["deploy"])
+        assert pilot.app.focused is main_screen(pilot).table
+        await pilot.press("escape")
+        await until(pilot, lambda: len(targets(pilot)) == 4)
+
+
+async def test_a_miss_says_so(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash", *"zeppelin")
+        await until(pilot, lambda: "Nothing matches 'zeppelin'." in screen_text(pilot))
+
+
+async def test_letters_typed_into_the_line_do_nothing_else(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        await type_text(pilot, "quae/")
+        await until(pilot, lambda: "Nothing matches" in screen_text(pilot))
+        assert main_screen(pilot).line == "quae/"
+        assert pilot.app.is_running
+
+
+async def test_the_order_changes_with_s(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        before = targets(pilot)
+        await pilot.press("s", "s")
+        await until(pilot, lambda: "by target" in screen_text(pilot))
+        assert targets(pilot) == sorted(before, reverse=True)

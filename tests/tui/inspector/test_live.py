@@ -1,0 +1,98 @@
+"""What other processes do shows by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hermes_memory_store.store import Store
+from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, targets, until
+
+WRITE = """
+import sys
+from hermes_memory_store.store import Store
+with Store.open(sys.argv[1]) as store:
+    sys.stdin.readline()
+    session = store.sessions.open("default", "worker")
+    store.facts.write("default", sys.argv[2], session=session)
+    print("written", flush=True)
+    sys.stdin.readline()
+"""
+
+
+async def test_a_write_of_another_process_shows_within_half_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", WRITE, str(path), "D[deploy]: blue green"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as agent:  # noqa: ASYNC220  (the other process)
+        assert agent.stdin
+        assert agent.stdout
+        async with inspecting(path) as pilot:
+            agent.stdin.write("go\n")
+            agent.stdin.flush()
+            assert agent.stdout.readline() == "written\n"
+            took = await until(pilot, lambda: targets(pilot)[0] == "deploy")
+            assert took < 0.5
+            assert "+ ● D deploy" in screen_text(pilot)
+            assert "1 agent" in screen_text(pilot)
+            assert "by worker" in screen_text(pilot)
+        agent.stdin.write("end\n")
+        agent.stdin.flush()
+
+
+async def test_the_cursor_stays_on_its_fact_while_others_write(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, *(f"V[v.{number}]: {number}" for number in range(60)))
+    async with inspecting(path) as pilot:
+        table = main_screen(pilot).table
+        await pilot.press(*("j" * 40))
+        mine = table.fact
+        assert mine is not None
+        line = table.cursor - table.scroll_offset.y
+        fill(path, "V[new.1]: 1", "V[new.2]: 2")
+        await until(pilot, lambda: targets(pilot)[:2] == ["new.2", "new.1"])
+        assert table.fact is not None
+        assert table.fact.uid == mine.uid
+        assert table.cursor - table.scroll_offset.y == line
+
+
+async def test_a_fact_archived_elsewhere_leaves_the_list(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1", "V[b]: 2")
+    async with inspecting(path) as pilot:
+        gone = shown_facts(pilot)[1].uid
+        with Store.open(path) as other:
+            other.facts.archive([gone])
+        await until(pilot, lambda: len(shown_facts(pilot)) == 1)
+
+
+async def test_many_writes_at_once_are_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        fill(path, *(f"V[b.{number}]: {number}" for number in range(150)))
+        await until(pilot, lambda: main_screen(pilot).table.row_count == 151)
+
+
+async def test_a_search_follows_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: apple", "V[b]: pear")
+    async with inspecting(path) as pilot:
+        await pilot.press("slash", *"apple", "enter")
+        await until(pilot, lambda: targets(pilot) == ["a"])
+        fill(path, "V[c]: apple pie")
+        await until(pilot, lambda: sorted(targets(pilot)) == ["a", "c"])
+
+
+async def test_a_deleted_store_is_said_and_the_app_stays(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        kept = path.rename(tmp_path / "elsewhere.db")
+        await until(pilot, lambda: "is gone" in screen_text(pilot).splitlines()[0])
+        assert targets(pilot) == ["a"]
+        kept.rename(path)
+        await until(pilot, lambda: "can be read again" in said(pilot))
+        assert "is gone" not in screen_text(pilot).splitlines()[0]

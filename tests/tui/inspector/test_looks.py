@@ -1,0 +1,86 @@
+"""Widths, colours and characters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from hermes_memory_tui import shown
+from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A memory with wide characters."""
+    fill(
+        tmp_path / "m.db",
+        "V[日本.取引時間]: 15:30 まで、昼休みあり",
+        "V[emoji]: 👩‍🚀 lands 🚀",
+        scope="発売",
+    )
+    return tmp_path / "m.db"
+
+
+async def test_every_look_can_be_drawn(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        for look in pilot.app.available_themes:
+            pilot.app.theme = look
+            await pilot.pause()
+            assert "取引時間" in screen_text(pilot), look
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (130, 40), (220, 60)])
+async def test_every_line_fits_the_terminal(path: Path, size: tuple[int, int]) -> None:
+    async with inspecting(path, size=size) as pilot:
+        lines = screen_text(pilot).splitlines()
+        assert len(lines) == size[1]
+        assert {cell_len(line) for line in lines} == {size[0]}
+        assert "取引" in "\n".join(lines)
+
+
+async def test_a_narrow_terminal_reaches_every_pane(path: Path) -> None:
+    async with inspecting(path, size=(80, 24)) as pilot:
+        assert "themes and scopes" not in screen_text(pilot)
+        await pilot.press("1")
+        assert "themes and scopes" in screen_text(pilot)
+        await pilot.press("enter")
+        assert pilot.app.focused is main_screen(pilot).table
+        await pilot.press("enter")
+        await until(pilot, lambda: "history" in screen_text(pilot))
+        await pilot.press("escape")
+        assert "history" not in screen_text(pilot)
+
+
+async def test_resizing_changes_the_layout(path: Path) -> None:
+    async with inspecting(path, size=(140, 40)) as pilot:
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "themes and scopes" not in screen_text(pilot)
+        await pilot.resize_terminal(140, 40)
+        await pilot.pause()
+        assert "themes and scopes" in screen_text(pilot)
+
+
+@pytest.mark.parametrize("width", range(12))
+def test_text_fits_exactly(width: int) -> None:
+    for text in ("", "abc", "日本の取引", "a日b本c", "👩‍🚀👩‍🚀", "long enough to be cut"):
+        assert cell_len(shown.fit(text, width)) == width
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(0, "now"), (59, "59s"), (60, "1m"), (3_599, "59m"), (86_400, "1d"), (86_400 * 45, "1mo"), (86_400 * 800, "2y")],
+)
+def test_ages(seconds: int, says: str) -> None:
+    assert shown.age(0, seconds * 1000) == says
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(0, "0"), (999, "999"), (1_000, "1.0k"), (9_960, "10k"), (999_600, "1.0M"), (95_018_000, "95M")],
+)
+def test_short_counts(number: int, says: str) -> None:
+    assert shown.short(number) == says
+    assert len(says) <= 4
