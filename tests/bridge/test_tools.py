@@ -47,7 +47,9 @@ async def test_every_tool_is_described_truthfully_and_briefly(server: StdioServe
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_fact_is_written_found_told_and_exported(server: StdioServerParameters, mode: str) -> None:
     async with Client(server, mode=mode) as client:
-        assert (await ask(client, "memory_write", content="C[db.id]: UUID mndtry", scope="schema")).startswith("stored: ")
+        assert (await ask(client, "memory_write", content="C[db.id]: UUID mndtry", scope="schema")).startswith(
+            "stored: "
+        )
         assert await ask(client, "memory_search", query="mandatory uuid") == "C[db.id]: UUID mndtry"
         assert "C[db.id]: UUID mndtry" in await ask(client, "memory_status")
         assert "Constraints:" in await ask(client, "memory_reflect", topic="uuid")
@@ -102,7 +104,9 @@ async def test_a_bad_argument_is_named_in_a_text(
         assert await ask(client, "memory_search", query="b") == "D[a]: b"
 
 
-@pytest.mark.parametrize("query", ['"', "*", "NEAR(", "col:x", "AND OR NOT", "%_", "-", "^a", "\x00", "x" * 100_000, "(((", ""])
+@pytest.mark.parametrize(
+    "query", ['"', "*", "NEAR(", "col:x", "AND OR NOT", "%_", "-", "^a", "\x00", "x" * 100_000, "(((", ""]
+)
 async def test_no_query_is_a_syntax_error(server: StdioServerParameters, query: str) -> None:
     async with Client(server) as client:
         await ask(client, "memory_write", content="D[a]: b")
@@ -124,7 +128,9 @@ async def test_a_locked_store_is_said_so_and_does_not_wedge(server: StdioServerP
         assert (await ask(client, "memory_write", content="D[b]: second")).startswith("stored: ")
 
 
-async def test_an_agents_purge_spares_what_stands_and_can_be_taken_back(server: StdioServerParameters, db: Path) -> None:
+async def test_an_agents_purge_spares_what_stands_and_can_be_taken_back(
+    server: StdioServerParameters, db: Path
+) -> None:
     async with Client(server) as client:
         await ask(client, "memory_write", content="D[a]: old")
         await ask(client, "memory_write", content="D[a]: new")

@@ -1,7 +1,7 @@
 """Record what hermes-memory 0.3.0 answers to `seed_calls.CALLS`, from the real package.
 
-    pip install 'hermes-memory==0.3.0' 'mcp<2'     # in an environment of its own
-    python tests/e2e/record_seed_answers.py         # with that environment's Python
+pip install 'hermes-memory==0.3.0' 'mcp<2'     # in an environment of its own
+python tests/e2e/record_seed_answers.py         # with that environment's Python
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ async def main() -> None:
     answers = []
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"HERMES_MEMORY_DB": f"{home}/memory.db", "HERMES_HOME": home}
-        server = StdioServerParameters(
-            command=sys.executable, args=["-m", "hermes_memory.mcp.server"], env=environment
-        )
+        server = StdioServerParameters(command=sys.executable, args=["-m", "hermes_memory.mcp.server"], env=environment)
         async with stdio_client(server) as pipes, ClientSession(*pipes) as session:
             await session.initialize()
             for tool, arguments in calls:

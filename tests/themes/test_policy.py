@@ -28,7 +28,11 @@ def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_pa
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("[defaults]\nhot_chars = 5000\n\n[themes.marketing]\ninjecton_tokens = 3\n", 5, "did you mean 'injection_tokens'"),
+        (
+            "[defaults]\nhot_chars = 5000\n\n[themes.marketing]\ninjecton_tokens = 3\n",
+            5,
+            "did you mean 'injection_tokens'",
+        ),
         ("[defaults]\n\nhot_chars = 3\n", 3, "from 1000 to 1000000"),
         ("[defaults]\nhot_chars = '10'\n", 2, "whole number"),
         ("[defaults]\nsecrets = 'hide'\n", 2, "mask, refuse, allow"),
