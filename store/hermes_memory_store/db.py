@@ -42,6 +42,7 @@ class Db:
         self.lock_timeout_s = lock_timeout_s
         self.lock = threading.RLock()
         self._forget: list[Callable[[], None]] = []
+        self._content: int | None = None
         mode = "ro" if read_only else "rw"
         if read_only and filesystem.is_frozen(path):
             # SQLite wants to write beside the file even to read it, unless it is told that nobody can change it.
@@ -94,6 +95,7 @@ class Db:
             with translating(self.path):
                 try:
                     self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"))
+                    self.notice_replacement()
                     yield self.conn
                     self._retrying(lambda: self.conn.execute("COMMIT"))
                 finally:
@@ -108,9 +110,18 @@ class Db:
                 return
             self.conn.execute("BEGIN")
             try:
+                self.notice_replacement()
                 yield self.conn
             finally:
                 self._roll_back()
+
+    def notice_replacement(self) -> None:
+        """Empty the caches when the file's whole content was replaced (a backup was put back): keys mean others now."""
+        version = self.conn.execute("PRAGMA schema_version").fetchone()[0]
+        if version != self._content:
+            self._content = version
+            for forget in self._forget:
+                forget()
 
     def close(self) -> None:
         """Close the connection. Further use raises."""

@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from hermes_memory_store import errors
-from hermes_memory_store.db import Db
+from hermes_memory_store.db import Db, translating
 from hermes_memory_store.model import Actor, FactFilter
 
 UNSCOPED = ""
@@ -48,6 +48,9 @@ class Names:
 
     def theme_or_none(self, name: str) -> int | None:
         """Key of a theme, None when nothing was ever written to it."""
+        if not self._db.conn.in_transaction:
+            with self._db.lock, translating(self._db.path):
+                self._db.notice_replacement()
         key = self._themes.get(name)
         if key is None:
             key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))

@@ -217,6 +217,24 @@ def test_a_process_that_has_the_store_open_writes_on_after_a_restore(filled: Sto
         assert all(check.ok for check in examine(other))
 
 
+def test_a_process_that_has_the_store_open_tells_the_themes_of_the_restored_one_apart(
+    filled: Store, target: Path, tmp_path: Path
+) -> None:
+    """The two themes have each other's keys in the backup."""
+    filled.facts.write("other", "V[whose]: other")
+    with Store.open(tmp_path / "second.db", policies=filled.policies) as second:
+        second.facts.write("other", "V[whose]: other, restored")
+        second.facts.write("default", "V[whose]: default, restored")
+        backup.backup(second, target)
+    backup.restore_backup(target, filled.path)
+    assert [fact.content for fact in filled.facts.page(FactFilter(theme="other")).facts] == ["other, restored"]
+    assert filled.facts.write("default", "V[written]: after").fact.theme == "default"
+    with Store.open(filled.path) as again:
+        written = again.facts.page(FactFilter(theme="default")).facts
+        assert {fact.content for fact in written} == {"default, restored", "after"}
+        assert all(check.ok for check in examine(again))
+
+
 def test_a_restore_to_nowhere_makes_a_store(filled: Store, target: Path, tmp_path: Path) -> None:
     backup.backup(filled, target)
     place = tmp_path / "new" / "memory.db"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, FactType, ScopeStatus, Tier
 from hermes_memory_store.store import Store
@@ -173,6 +174,8 @@ def test_a_restored_superseded_fact_takes_the_place_of_its_successor(store: Stor
 
 
 def test_a_fact_is_found_by_a_unique_prefix(store: Store, clock: object) -> None:
+    # Later than any uid that this process has made by the system's clock: uids only ever count up.
+    clock.forward(2_000_000_000_000)  # type: ignore[attr-defined]
     uid = store.facts.write(THEME, "V[a]: 1").fact.uid
     clock.forward(100_000)  # type: ignore[attr-defined]
     store.facts.write(THEME, "V[b]: 2")
