@@ -252,7 +252,7 @@ class Memory:
             result = store.facts.write(theme, line, scope=scope)
         said = f"{shown.name(result.fact)} " + ("written" if result.created else "was there already")
         if result.superseded:
-            said += f", replaces {plural(len(result.superseded), 'fact')}"
+            said += f", replaces {shown.plural(len(result.superseded), 'fact')}"
         if result.closed:
             said += f", closes {', '.join(result.closed)}"
         return Done(said, result.fact.uid)
@@ -287,13 +287,13 @@ class Memory:
         """Close a scope; its hot facts cool."""
         with self._acting() as store:
             changed = store.scopes.close(theme, label)
-        return Done(f"scope {label} closed, {plural(len(changed.uids), 'fact')} cooled")
+        return Done(f"scope {label} closed, {shown.plural(len(changed.uids), 'fact')} cooled")
 
     def reopen_scope(self, theme: str, label: str) -> Done:
         """Open a scope again; what its closing cooled is warm again."""
         with self._acting() as store:
             changed = store.scopes.reopen(theme, label)
-        return Done(f"scope {label} reopened, {plural(len(changed.uids), 'fact')} warmed")
+        return Done(f"scope {label} reopened, {shown.plural(len(changed.uids), 'fact')} warmed")
 
     def undo(self) -> Done:
         """Take back the newest change a person made that still holds. An agent's changes are left alone.
@@ -338,7 +338,7 @@ class Memory:
         uids = [fact.uid for fact in facts]
         with self._acting() as store:
             act(store, list(uids))
-        what = shown.name(facts[0]) if len(facts) == 1 else plural(len(facts), "fact")
+        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
         return Done(f"{what} {done}")
 
     def _told(self, change: Change, uids: Iterable[str]) -> str:
@@ -346,7 +346,7 @@ class Memory:
         if change.entity == "scope":
             label = (change.after or {}).get("label") or self._label(change.uid)
             return f"{change.op} of scope {label}"
-        more = f" and {plural(len(facts), 'more')}" if facts else ""
+        more = f" and {shown.plural(len(facts), 'more')}" if facts else ""
         return f"{change.op} of {self._named(change.uid)}{more}"
 
     def _named(self, uid: str) -> str:
@@ -386,8 +386,3 @@ def identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 fact`, `3 facts`."""
-    return f"{shown.count(number)} {noun}" + ("" if number == 1 or noun == "more" else "s")

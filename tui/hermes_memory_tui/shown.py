@@ -79,6 +79,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def plural(number: int, noun: str) -> str:
+    """`1 fact`, `3 facts`."""
+    return f"{count(number)} {noun}" + ("" if number == 1 or noun == "more" else "s")
+
+
 def short(number: int) -> str:
     """A number in at most four cells: `950`, `9.5k`, `95k`, `1.2M`."""
     if number < 1000:

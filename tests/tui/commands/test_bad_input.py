@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hermes_memory_tui.cli import COMMANDS
-from tests.tui.cli.conftest import Answer, Ask
-
-Tell = Callable[..., Any]
+from tests.tui.commands.conftest import Answer, Ask, Tell
 
 UNKNOWN_UID = "ffffffff-ffff-7fff-bfff-ffffffffffff"
 
@@ -124,7 +120,7 @@ def uid(tell: Tell, home: Path) -> str:
 
 def portrait(ask: Ask) -> tuple[str, str]:
     """Everything the store says of itself."""
-    return ask("log", "--json").out, ask("export", "--format", "jsonl").out
+    return ask("log", "--json").out, ask("facts", "tier:all", "--json", "--sort", "created").out
 
 
 @pytest.mark.parametrize(("args", "code", "said"), REFUSED, ids=[" ".join(args)[:40] for args, _, _ in REFUSED])
@@ -149,7 +145,9 @@ def test_what_is_refused_is_said_in_a_sentence_and_changes_nothing(
 
 
 @pytest.mark.parametrize(("args", "value"), MISUSED, ids=[" ".join(args)[:40] for args, _ in MISUSED])
-def test_wrong_usage_exits_2_and_repeats_the_value(ask: Ask, uid: str, args: tuple[str, ...], value: str | None) -> None:
+def test_wrong_usage_exits_2_and_repeats_the_value(
+    ask: Ask, uid: str, args: tuple[str, ...], value: str | None
+) -> None:
     before = portrait(ask)
 
     answer = ask(*args, "--json")
@@ -225,7 +223,9 @@ def test_an_unexpected_error_leaves_a_report_without_the_facts_text(
     assert "JWT" not in said + answer.err
 
 
-def test_only_the_newest_crash_reports_are_kept(ask: Ask, uid: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_crash_reports_are_kept(
+    ask: Ask, uid: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 

@@ -20,7 +20,7 @@ KEY_WIDTH = 12
 GROUPS = {
     "main": "Find",
     "fact": "On the fact, or on all marked ones",
-    "facts": "Mark",
+    "facts": "Open and mark",
     "scope": "On the scope",
     "memory": "Undo",
     "list": "Move",

@@ -377,7 +377,7 @@ class Listings(Panes):
         order = "best first" if listing.ranked else f"by {view.sort.value}"
         self.table.border_title = f"facts · {self.tree_pane.place.title}"
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
-        self.table.border_subtitle = f"{marked}{shown.count(listing.total)} facts, {order}"
+        self.table.border_subtitle = f"{marked}{shown.plural(listing.total, 'fact')}, {order}"
 
     def _found(self) -> None:
         self.show_counts()

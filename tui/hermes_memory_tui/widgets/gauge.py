@@ -49,18 +49,19 @@ class GaugePanel(Widget):
         if gauge is None:
             return Content.styled(self.summary, "$dim")
         numbers = f" {shown.count(gauge.used)} / {shown.count(gauge.budget)}  {gauge.pct:.0f}%"
-        width = max(10, min(100, self.size.width - LABEL - max(len(numbers), 18)))
+        alarm = " !" if gauge.level is PressureLevel.CONSOLIDATE else ""
+        width = max(10, min(100, self.size.width - LABEL - max(len(numbers), 18) - len(alarm)))
         level = gauge.level.value
         return Content.assemble(
             ("hot".ljust(LABEL), "bold"),
             *self._bar(gauge, width),
             (numbers, "bold" if gauge.level is not PressureLevel.CALM else ""),
-            (" !" if gauge.level is PressureLevel.CONSOLIDATE else "", f"bold ${level}"),
+            (alarm, f"bold ${level}"),
             "\n",
             (" " * LABEL + marks(width), "$dim"),
             "\n",
             ("holds".ljust(LABEL), "bold"),
-            f"{shown.count(gauge.facts)} facts · {shown.count(gauge.tokens)} tokens",
+            f"{shown.plural(gauge.facts, 'fact')} · {shown.plural(gauge.tokens, 'token')}",
             (f" · {100 * gauge.pinned / gauge.budget:.0f}% pinned" if gauge.pinned else "", "$dim"),
         )
 

@@ -1,0 +1,259 @@
+"""What each document says beside its keys, which `tests/tui/cli` holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tui.commands.conftest import Ask, Tell
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def test_write_takes_its_notation_as_one_argument_or_as_several(tell: Tell) -> None:
+    assert tell("write", "C[db.id]:", "UUID", "mndtry")["notation"] == "C[db.id]: UUID mndtry"
+
+
+def test_write_from_standard_input_names_the_refused_line_and_tells_what_stands(ask: Ask, tell: Tell) -> None:
+    answer = ask("write", "-", "--json", stdin=b"C[a]: one\nnonsense\nC[b]: two\n")
+
+    assert answer.code == 1
+    assert [one["notation"] for one in answer.document["written"]] == ["C[a]: one"]
+    assert answer.error["code"] == "notation.invalid"
+    assert answer.error["message"].startswith("line 2: ")
+    assert tell("facts")["total"] == 1
+
+
+def test_an_over_long_content_is_split_when_asked(tell: Tell) -> None:
+    written = tell("write", "V[list]: " + "word " * 200, "--split")
+
+    assert len(written["parts"]) > 1
+    assert tell("facts")["total"] == len(written["parts"])
+
+
+@pytest.mark.parametrize(
+    ("symbol", "word"),
+    [("C", "constraint"), ("D", "decision"), ("V", "value"), ("?", "unknown"), ("✓", "done"), ("~", "obsolete")],
+)
+def test_types_are_words(tell: Tell, symbol: str, word: str) -> None:
+    uid = tell("write", f"{symbol}[t]: x", "--scope", "s")["uid"]
+
+    assert tell("fact", uid)["type"] == word
+    assert tell("history", uid)["changes"][0]["after"]["type"] == word
+
+
+def test_facts_come_in_the_order_asked_for(tell: Tell) -> None:
+    for target in ("b", "a", "c"):
+        tell("write", f"V[{target}]: x")
+
+    def targets(*args: str) -> list[str]:
+        return [fact["target"] for fact in tell("facts", *args)["facts"]]
+
+    assert targets() == ["c", "a", "b"]
+    assert targets("--sort", "target", "--ascending") == ["a", "b", "c"]
+
+
+def test_words_that_begin_with_a_dash_are_excluded(tell: Tell) -> None:
+    tell("write", "D[a]: deploy staging")
+    tell("write", "D[b]: deploy production")
+
+    for args in (
+        ("deploy", "-staging"),
+        ("-staging", "deploy"),
+        ("deploy -staging",),
+        ("--limit", "5", "-staging", "deploy"),
+    ):
+        assert [fact["target"] for fact in tell("search", *args)["facts"]] == ["b"], args
+
+
+def test_what_the_shell_kept_together_is_a_phrase(tell: Tell) -> None:
+    tell("write", "D[a]: blue green deploy")
+    tell("write", "D[b]: green deploy of blue")
+
+    assert [fact["target"] for fact in tell("search", "deploy", "blue green")["facts"]][:1] == ["a"]
+    assert [fact["target"] for fact in tell("search", '"blue green"')["facts"]] == ["a"]
+
+
+def test_history_tells_before_and_after_in_the_contracts_words(tell: Tell) -> None:
+    uid = tell("write", "V[pool]: 20", "--scope", "db")["uid"]
+    tell("edit", uid, "40")
+    tell("pin", uid)
+
+    _, edited, pinned = tell("history", uid)["changes"]
+
+    assert (edited["before"]["content"], edited["after"]["content"]) == ("20", "40")
+    assert pinned["after"]["pinned"] is True
+    assert TIME.fullmatch(edited["at"])
+    assert edited["actor"] == "person"
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "value"),
+    [
+        (("edit", "{}", "40"), "content", "40"),
+        (("edit", "{}", "V[pool]: 40"), "content", "40"),
+        (("pin", "{}"), "pinned", True),
+        (("archive", "{}"), "tier", "archived"),
+    ],
+)
+def test_changing_a_fact_tells_what_changed_and_can_be_undone(
+    tell: Tell, command: tuple[str, ...], key: str, value: object
+) -> None:
+    uid = tell("write", "V[pool]: 20")["uid"]
+    before = tell("fact", uid)
+
+    done = tell(*(part.format(uid) for part in command))
+
+    assert done["changed"] == [uid]
+    assert tell("fact", uid)[key] == value
+    assert tell("undo", "--change", str(done["changes"][0]))["undone"] == done["changes"]
+    assert tell("fact", uid)[key] == before[key]
+
+
+def test_pins_come_off_both_ways(tell: Tell) -> None:
+    uid = tell("write", "V[pool]: 20")["uid"]
+
+    for off in (("unpin", uid), ("pin", "--off", uid)):
+        tell("pin", uid)
+        assert tell(*off)["changed"] == [uid]
+        assert tell("fact", uid)["pinned"] is False
+
+
+def test_undo_stays_in_the_theme_that_is_named(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for theme in ("ops", "marketing", "sales"):
+        tell("write", "V[a]: 1", "--theme", theme)
+
+    tell("undo", "--theme", "ops")
+    monkeypatch.setenv("HERMES_MEMORY_THEME", "marketing")
+    tell("undo")
+
+    left = {theme: tell("facts", "--theme", theme)["total"] for theme in ("ops", "marketing", "sales")}
+    assert left == {"ops": 0, "marketing": 0, "sales": 1}
+
+
+def test_looking_is_not_recorded_as_an_agents_reading_but_searching_is(tell: Tell) -> None:
+    uid = tell("write", "C[db.id]: UUID mndtry")["uid"]
+
+    tell("status")
+    tell("fact", uid)
+    assert tell("fact", uid)["reads"] == 0
+    tell("search", "uuid")
+    assert tell("fact", uid)["reads"] == 1
+
+
+def test_reading_leaves_the_file_as_it_is(tell: Tell, ask: Ask, db: Path) -> None:
+    uid = tell("write", "C[db.id]: UUID mndtry")["uid"]
+    before = db.read_bytes()
+
+    for args in (
+        ["facts"],
+        ["fact", uid],
+        ["history", uid],
+        ["status"],
+        ["themes"],
+        ["scopes"],
+        ["sessions"],
+        ["doctor"],
+    ):
+        tell(*args)
+    ask("log")
+    ask("export")
+
+    assert db.read_bytes() == before
+
+
+def test_scopes_are_told_with_their_facts(tell: Tell) -> None:
+    tell("write", "D[auth]: JWT", "--scope", "login")
+
+    closed = tell("scope", "close", "login")
+    assert (closed["status"], closed["closed_by"], closed["facts"]["cold"]) == ("closed", "person", 1)
+    assert TIME.fullmatch(closed["closed_at"])
+    reopened = tell("scope", "reopen", "login")
+    assert (reopened["status"], reopened["closed_at"], reopened["facts"]["hot"]) == ("open", None, 1)
+
+
+@pytest.mark.parametrize("form", ["spec", "jsonl"])
+def test_what_is_exported_can_be_imported(tell: Tell, home: Path, form: str) -> None:
+    tell("write", "C[db.id]: UUID mndtry")
+    tell("write", "D[auth]: JWT", "--scope", "login")
+    file = home / "facts.txt"
+
+    assert tell("export", "--format", form, str(file))["exported"] == 2
+    tried = tell("import", str(file), "--theme", "other", "--dry-run")
+    assert (tried["created"], tried["dry_run"]) == (2 if form == "spec" else tried["created"], True)
+    assert [theme["name"] for theme in tell("themes")["themes"]] == ["default"]
+    other = ("--db", str(home / "other.db"))
+    assert tell("import", str(file), *other)["created"] == 2
+    assert tell("import", str(file), *other)["deduplicated"] == 2
+    assert {fact["notation"] for fact in tell("facts", *other)["facts"]} == {"C[db.id]: UUID mndtry", "D[auth]: JWT"}
+
+
+def test_an_export_to_standard_output_counts_on_standard_error(ask: Ask, tell: Tell) -> None:
+    tell("write", "C[db.id]: UUID mndtry")
+
+    answer = ask("export", "--json")
+
+    assert answer.out == "# MEMORY_SPEC v1.0\nC[db.id]: UUID mndtry\n"
+    assert json.loads(answer.err) == {"exported": 1}
+
+
+def test_the_log_can_be_cut_and_confined(tell: Tell, ask: Ask) -> None:
+    tell("write", "V[a]: 1")
+    tell("write", "V[a]: 1", "--theme", "ops")
+    tell("write", "V[b]: 1")
+
+    def rows(*args: str) -> list[int]:
+        return [json.loads(line)["seq"] for line in ask("log", "--json", *args).out.splitlines()]
+
+    assert rows() == [1, 2, 3]
+    assert rows("--since", "1") == [2, 3]
+    assert rows("--theme", "ops") == [2]
+    assert len(ask("log", "--theme", "ops").out.splitlines()) == 1
+
+
+def test_at_answers_as_the_command_would_have_then(tell: Tell) -> None:
+    uid = tell("write", "V[a]: 1")["uid"]
+    then = tell("fact", uid)["created_at"]
+    tell("edit", uid, "2")
+    tell("write", "V[b]: 1")
+
+    assert [fact["content"] for fact in tell("at", then, "facts")["facts"]] == ["1"]
+    assert tell("at", then, "--json", "fact", uid)["content"] == "1"
+    assert tell("at", "0s", "facts")["total"] == 2
+    assert tell("at", "1d", "facts")["total"] == 0
+    assert tell("facts")["total"] == 2
+
+
+def test_what_a_restore_replaces_is_kept(tell: Tell, home: Path) -> None:
+    tell("write", "V[a]: 1")
+    file = home / "kept.db"
+    tell("backup", str(file))
+    tell("write", "V[b]: 1")
+
+    back = tell("backup", "--restore", str(file))
+
+    assert back["facts"] == 1
+    assert tell("facts")["total"] == 1
+    assert tell("facts", "--db", back["kept"])["total"] == 2
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("--json", "status"), ("status", "--json"), ("scope", "--json", "close", "s"), ("scope", "close", "s", "--json")],
+)
+def test_the_common_options_stand_before_or_after_the_command(ask: Ask, tell: Tell, args: tuple[str, ...]) -> None:
+    tell("write", "V[a]: 1", "--scope", "s")
+
+    answer = ask(*args)
+
+    assert answer.code == 0
+    assert isinstance(answer.document, dict)
+
+
+def test_the_last_theme_named_counts(tell: Tell) -> None:
+    tell("--theme", "ops", "write", "V[a]: 1", "--theme", "Mark Eting")
+
+    assert [theme["name"] for theme in tell("themes")["themes"]] == ["mark-eting"]
