@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -49,7 +50,7 @@ def export_command(settings: Settings, file: Path, scope: str | None, form: str)
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
             lines = (export_spec if form == "spec" else export_jsonl)(store, theme, scope=scope)
-        with click.open_file(str(file), "w", encoding="utf-8", atomic=not to_stdout) as out:
+        with opened_for_writing(file) as out:
             for line in lines:
                 exported += is_fact(line, form)
                 out.write(line + "\n")
@@ -59,8 +60,23 @@ def export_command(settings: Settings, file: Path, scope: str | None, form: str)
         click.echo(f"exported {counted(exported, 'fact')} to {file}")
 
 
+@contextmanager
+def opened_for_writing(file: Path) -> Iterator[IO[str]]:
+    """Standard output, or a file that is there whole or as it was before."""
+    if str(file) == "-":
+        yield sys.stdout
+        return
+    try:
+        with click.open_file(str(file.expanduser()), "w", encoding="utf-8", atomic=True) as out:
+            yield out
+    except OSError as error:
+        # The name that was asked for, not that of the file in the making.
+        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
+
+
 def same(file: Path, part: Path) -> bool:
     """Whether two paths name one existing file."""
+    file = file.expanduser()
     return file.exists() and part.exists() and os.path.samefile(file, part)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 import traceback
@@ -111,7 +112,8 @@ def offending(error: click.UsageError, args: list[str]) -> Any:
         name, is_joined, joined = arg.partition("=")
         if name in names:
             return shorten(joined if is_joined else args[place + 1] if place + 1 < len(args) else name)
-    return getattr(error, "option_name", None) or (names[0] if names else None)
+    quoted = re.match(r"'([^']*)' is ", error.message)
+    return quoted[1] if quoted else getattr(error, "option_name", None) or (names[0] if names else None)
 
 
 def silence(stream: IO[str]) -> None:
