@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum, auto
+from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import IMPORT, ScopeStatus, Tier
@@ -115,10 +116,13 @@ class Restorer:
             change.flush()
         there = change.fact_row(fact.uid)
         if there is not None and there.theme_id == theme_id:
-            return Outcome.DEDUPLICATED
+            if there.tier != Tier.WITHDRAWN or (there.type, there.target) != (fact.said.type.value, fact.said.target):
+                return Outcome.DEDUPLICATED
+            self._insert(change, theme_id, scope, fact, there.uid, withdrawn=there)
+            return Outcome.CREATED
         if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
             return Outcome.PURGED_HERE
-        same = self._same(change, theme_id, scope, fact)
+        same = self._same(change, theme_id, scope, fact, copied=there is not None)
         if same is not None:
             self._now_called[fact.uid] = same.uid
             return Outcome.DEDUPLICATED
@@ -134,13 +138,27 @@ class Restorer:
             self._scopes[label] = change.scope_for_writing(theme_id, label)
         return self._scopes[label]
 
-    def _same(self, change: Gathering, theme_id: int, scope: ScopeKey, fact: SaidFact) -> FactRow | None:
+    def _same(
+        self, change: Gathering, theme_id: int, scope: ScopeKey, fact: SaidFact, *, copied: bool
+    ) -> FactRow | None:
+        """The fact that says the same here under another uid: the standing one, or an earlier copy from another theme."""
         said = fact.said
         args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING)
-        row = change.conn.execute(SAME, args).fetchone()
-        return FactRow(*row) if row else None
+        for row in map(FactRow._make, change.conn.execute(SAME, args)):
+            if fact.tier in STANDING or (copied and row.created_at == fact.created_at):
+                return row
+        return None
 
-    def _insert(self, change: Gathering, theme_id: int, scope: ScopeKey, fact: SaidFact, uid: bytes) -> None:
+    def _insert(
+        self,
+        change: Gathering,
+        theme_id: int,
+        scope: ScopeKey,
+        fact: SaidFact,
+        uid: bytes,
+        *,
+        withdrawn: FactRow | None = None,
+    ) -> None:
         tier, link, pinned = fact.tier, None, fact.pinned
         if tier in STANDING:
             standing = standing_fact(change, scope.id, fact.said.type, fact.said.target)
@@ -157,18 +175,14 @@ class Restorer:
         cooled_by = fact.cooled_by if tier is fact.tier else None
         if tier is Tier.HOT and not self._has_room(fact, pinned):
             tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
+        given: dict[str, Any] = {"tier": tier.value, "pinned": int(pinned), "updated_at": fact.updated_at}
+        given |= {"superseded_by": link, "cooled_by": cooled_by}
+        if withdrawn is not None:
+            # Undone, or held by a purge: somebody wants it back.
+            change.update_fact(withdrawn, "restore", content=fact.said.content, scope=scope, **given)
+            return
         row = change.insert_fact(
-            theme_id,
-            scope,
-            fact.said,
-            uid=uid,
-            tier=tier.value,
-            pinned=pinned,
-            by=fact.actor,
-            created_at=fact.created_at,
-            updated_at=fact.updated_at,
-            superseded_by=link,
-            cooled_by=cooled_by,
+            theme_id, scope, fact.said, uid=uid, by=fact.actor, created_at=fact.created_at, **given
         )
         if fact.reads:
             read_at = fact.updated_at if fact.read_at is None else fact.read_at

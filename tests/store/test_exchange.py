@@ -250,6 +250,25 @@ def test_what_was_purged_here_is_not_brought_back(store: Store) -> None:
     assert counts(brought(store, lines)) == (0, 0, 1, 0)
 
 
+def test_what_was_undone_here_is_brought_back(store: Store) -> None:
+    store.facts.write("default", "V[port]: 80", scope="web")
+    lines = list(export_jsonl(store, "default"))
+    said = everything(store, "default")
+    store.undo.last(1)
+    assert standing(store, "default") == set()
+    assert counts(brought(store, lines)) == (1, 0, 0, 0)
+    assert everything(store, "default") == said
+    assert all(check.ok for check in examine(store))
+
+
+def test_facts_that_were_replaced_by_turns_all_come_along(store: Store) -> None:
+    for content in ("80", "443", "80", "443"):
+        store.facts.write("default", f"V[port]: {content}")
+    with fresh() as other:
+        assert counts(brought(other, list(export_jsonl(store, "default")))) == (4, 0, 0, 0)
+        assert everything(other, "default") == everything(store, "default")
+
+
 def test_a_theme_can_be_copied_within_a_store(store: Store) -> None:
     store.facts.write("default", "V[port]: 80", scope="login")
     store.facts.write("default", "V[port]: 443", scope="login")
