@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from hermes_memory_store.asked import STOP_TERMS, Asked, Word
@@ -19,10 +20,13 @@ from hermes_memory_store.words import indexed
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
 
+WHOLE_TARGET = 0.5
+"""What is added when the word is all of the target."""
+
 IN_A_ROW = 0.25
 """What two asked words that stand side by side add."""
 
-TIER = {Tier.HOT: 0.15, Tier.COLD: 0.0}
+TIER = {Tier.HOT.value: 0.15, Tier.COLD.value: 0.0}
 """What a tier adds, in units of one word; the others come last."""
 OTHER_TIER = -0.15
 
@@ -60,42 +64,61 @@ class Candidate:
     tier: str
     updated_at: int
     created_at: int
-    in_target: list[str] = field(default_factory=list)
-    in_content: list[str] = field(default_factory=list)
+    in_target: Sequence[str] = ()
+    in_content: Sequence[str] = ()
     score: float = 0.0
 
     def read(self) -> None:
         """Take its text apart."""
-        self.in_target, self.in_content = indexed(self.target), indexed(self.content)
+        self.in_target, self.in_content = terms_of(self.target), terms_of(self.content)
+
+
+@lru_cache(maxsize=4096)
+def terms_of(text: str) -> tuple[str, ...]:
+    """The terms of a text. The same facts come up again and again, and taking one apart costs more than ranking it."""
+    return tuple(indexed(text))
 
 
 def rank_exact(candidates: Sequence[Candidate], asked: Asked) -> list[Candidate]:
     """Order facts that have every word, best first: where the words stand, then tier, then recency."""
+    fits = Fits(asked.words)
+    # One word that only matches as it is stands in the content wherever it does not stand in the target.
+    by_target = len(asked.words) == 1 and asked.words[0].typed is None
     newest = sorted(candidates, key=lambda one: (one.updated_at, one.id))
     for place, one in enumerate(newest):
-        one.read()
-        one.score = sum(fit_in(one, word) for word in asked.words) + IN_A_ROW * neighbours(one, asked.words)
-        one.score += TIER.get(Tier(one.tier), OTHER_TIER) + RECENCY * place / len(newest)
+        one.score = TIER.get(one.tier, OTHER_TIER) + RECENCY * place / len(newest)
+        if by_target:
+            one.in_target = terms_of(one.target)
+            one.score += max(1.0, sum(met(one, fits).values()))
+        else:
+            one.read()
+            one.score += sum(met(one, fits).values()) + IN_A_ROW * in_order(one, fits, len(asked.words))
     return sorted(newest, key=lambda one: (-one.score, -one.updated_at, -one.id))
 
 
-def fit_in(one: Candidate, word: Word) -> float:
-    """How well one word is met: by the target, else by the content."""
-    target = max((word.fit(term) for term in one.in_target), default=0.0)
-    content = max((word.fit(term) for term in one.in_content), default=0.0)
-    whole = 0.5 if target == 1.0 and len(one.in_target) == 1 else 0.0
-    return max(target * TARGET + whole, content)
+def met(one: Candidate, fits: Fits) -> dict[int, float]:
+    """How well each asked word (by place) is met: by the target, else by the content."""
+    best: dict[int, float] = {}
+    for at, fit in fits.of(one.in_content):
+        if fit > best.get(at, 0.0):
+            best[at] = fit
+    for at, fit in fits.of(one.in_target):
+        whole = WHOLE_TARGET if fit == 1.0 and len(one.in_target) == 1 else 0.0
+        best[at] = max(best.get(at, 0.0), fit * TARGET + whole)
+    return best
 
 
-def neighbours(one: Candidate, words: Sequence[Word]) -> int:
+def in_order(one: Candidate, fits: Fits, words: int) -> int:
     """How many consecutive words of the query stand side by side."""
-    if len(words) < 2:
+    if words < 2:
         return 0
     count = 0
     for terms in (one.in_target, one.in_content):
         for here, there in pairwise(terms):
-            count += any(a.fit(here) and b.fit(there) for a, b in pairwise(words))
-    return min(count, len(words) - 1)
+            first, second = fits.known.get(here), fits.known.get(there)
+            if first and second:
+                count += any(a + 1 == b for a, _ in first for b, _ in second)
+    return min(count, words - 1)
 
 
 def rank_question(
@@ -121,7 +144,7 @@ def rank_question(
     total = lend({key: score + fed.get(key, 0.0) for key, score in scores.items()}, scopes)
     newest = max(one.updated_at for one in candidates)
     for one in candidates:
-        one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(Tier(one.tier), OTHER_TIER))
+        one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))
         one.score += 1e-6 * one.updated_at / newest
     return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
 
@@ -163,11 +186,12 @@ def relevance(one: Candidate, fits: Fits, rarity: Sequence[float], average: floa
 def lend(scores: Mapping[int, float], scopes: Mapping[int, int] | None = None) -> dict[int, float]:
     """Scores with what the facts written just before and after lend, in the same scope where scopes are known."""
     total = dict(scores)
-    for key, score in scores.items():
-        for distance, share in NEAR.items():
-            for other in (key - distance, key + distance):
-                if other in total and (scopes is None or scopes[other] == scopes[key]):
-                    total[other] += share * score
+    for distance, share in NEAR.items():
+        for key, score in scores.items():
+            other = key + distance
+            if other in total and (scopes is None or scopes[other] == scopes[key]):
+                total[other] += share * score
+                total[key] += share * scores[other]
     return total
 
 

@@ -17,7 +17,7 @@ from hermes_memory_store.asked import Asked, asked, exact_terms, in_a_row, open_
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
-from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, Sort, Tier
+from hermes_memory_store.model import FactFilter, Found, Query, Session, Sort, Tier
 from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
@@ -28,17 +28,23 @@ from hermes_memory_store.schema import THEME_SHIFT
 MAX_LIMIT = 1_000
 """Facts one search returns at most."""
 
-NEWEST = 150
-"""Hits that are ranked; of a word with more, the newest, those with it in the target, and the hot ones."""
+NEWEST = 60
+"""Facts with every word that are ranked at least, the newest; of a common word also `SELECT` others."""
+
+SELECT = 30
+"""Of a word with more facts than are ranked: how many that have it in the target, and how many hot ones, are added."""
+
+FEW = 5
+"""With fewer facts that have every word, those that have some are added."""
 
 POSTINGS = 300
 """Hits of one word of a question that are looked at."""
 
-RANKED = 128
+RANKED = 96
 """Facts of a question that are read and ranked."""
 
-LONGER = 32
-"""Longer words that a beginning stands for."""
+LONGER = 24
+"""Longer words that the beginnings in one query stand for, all together."""
 
 SEPARATE_THEMES = 16
 """Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
@@ -132,42 +138,44 @@ class Search:
     def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
         if not look.words and not look.phrases and not look.excluded:
             return Found([], 0)
-        keys, whole = self._with_all(look, within, max(NEWEST, limit))
-        ranked = rank_exact(self._candidates(keys, within), look)
-        if look.words and len(look.words) > 1 and (look.question or len(ranked) < limit):
-            scored, complete = self._with_some(look, within, keys, max(RANKED, limit), taken)
-            if look.question:
-                ranked = scored
-            else:
-                seen = {one.id for one in ranked}
-                ranked += [one for one in scored if one.id not in seen]
+        exact, whole = self._with_all(look, within, limit)
+        ranked = rank_exact(exact, look)
+        if len(look.words) > 1 and (look.question or len(ranked) < min(FEW, limit)):
+            scored, complete = self._with_some(look, within, [one.id for one in exact], max(RANKED, limit), taken)
+            seen = set() if look.question else {one.id for one in ranked}
+            ranked = [one for one in ranked if one.id in seen] + [one for one in scored if one.id not in seen]
             whole = whole and complete
-        facts = self._facts([one.id for one in ranked[:limit]])
-        return Found(facts, max(len(ranked), len(facts)), not whole)
+        facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
+        return Found(facts, len(ranked), not whole)
 
-    def _with_all(self, look: Asked, within: Within, newest: int) -> tuple[list[int], bool]:
-        """Ids of facts that have every word and phrase, and whether these are all there are."""
-        keys, whole = self._newest(look, within, newest)
+    def _with_all(self, look: Asked, within: Within, limit: int) -> tuple[list[Candidate], bool]:
+        """Facts that have every word and phrase, and whether these are all there are."""
+        found, whole = self._newest(look, within, max(NEWEST, limit))
         if not whole or not look.words or look.question:
-            return keys, whole
-        gained = [open_up(word, self._beginnings) for word in look.words]
-        return self._newest(look, within, newest) if any(gained) else (keys, whole)
+            return found, whole
+        if len(found) >= limit:
+            return found, False
+        gained = [open_up(word, lambda start: self._beginnings(start, len(look.words))) for word in look.words]
+        return self._newest(look, within, max(NEWEST, limit)) if any(gained) else (found, True)
 
-    def _newest(self, look: Asked, within: Within, newest: int) -> tuple[list[int], bool]:
+    def _newest(self, look: Asked, within: Within, wanted: int) -> tuple[list[Candidate], bool]:
         required = look.required(look.words)
-        expression = look.without_excluded(required or within.facets)
-        if within.narrow is None and required and not within.checked:
-            keys = self._hits(expression, within, newest)
-            if len(keys) < newest:
-                return keys, True
         narrowed = look.without_excluded(f"{required} AND {within.facets}" if required else within.facets)
-        keys = self._hits(narrowed, within, newest)
-        if len(keys) < newest:
-            return keys, True
-        if look.words:
-            keys += self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, newest // 2)
-            keys += self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, newest // 2)
-        return list(dict.fromkeys(keys)), False
+        found: list[Candidate] = []
+        cut = True
+        if required and within.narrow is None and not within.checked:
+            # Most facts are live: checking the tier of each costs less than intersecting with all that are.
+            keys, cut = self._hits(look.without_excluded(required), within, wanted * 3 // 2)
+            found = self._candidates(keys, within)
+        if cut and len(found) < wanted // 2:
+            keys, cut = self._hits(narrowed, within, wanted)
+            found = self._candidates(keys, within)
+        if cut and look.words:
+            span = [(within.ranges[0][0], within.ranges[-1][1])]
+            others, _ = self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)
+            others += self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)[0]
+            found += self._candidates(list(set(others) - {one.id for one in found}), within)
+        return found, not cut
 
     def _with_some(
         self, look: Asked, within: Within, keys: list[int], ranked: int, taken: Query
@@ -179,11 +187,11 @@ class Search:
         rarity: list[float] = []
         whole = True
         for word in look.words:
-            hits = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
-            if not hits and look.question and open_up(word, self._beginnings):
-                hits = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
+            hits, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
+            if not hits and look.question and open_up(word, lambda start: self._beginnings(start, len(look.words))):
+                hits, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
             often = float(len(hits))
-            if len(hits) >= POSTINGS:
+            if cut:
                 whole = False
                 often = max(often, often * total / max(1, self._walked(hits, within)))
             rarity.append(rarity_of(often, total))
@@ -204,35 +212,40 @@ class Search:
             passed += high - min(inside) + 1 if inside else high - low
         return passed
 
-    def _hits(self, expression: str, within: Within, newest: int) -> list[int]:
-        """Ids of the newest facts that match, at most `newest` over all ranges."""
-        share = max(1, -(-newest // len(within.ranges)))
+    def _hits(
+        self, expression: str, within: Within, newest: int, ranges: Sequence[tuple[int, int]] | None = None
+    ) -> tuple[list[int], bool]:
+        """Ids of the newest facts that match, about `newest` over all ranges, and whether there are more."""
+        places = within.ranges if ranges is None else ranges
+        share = -(-newest // len(places))
         sql = HITS_CHECKED.format(within.where) if within.checked else HITS
         args = within.args if within.checked else []
-        return [
-            row[0] for low, high in within.ranges for row in self._db.rows(sql, (expression, low, high, *args, share))
-        ]
+        keys: list[int] = []
+        cut = False
+        for low, high in places:
+            rows = self._db.rows(sql, (expression, low, high, *args, share))
+            keys += [row[0] for row in rows]
+            cut = cut or len(rows) == share
+        return keys, cut
 
-    def _beginnings(self, start: str) -> list[str]:
-        """Index terms that begin with these characters, the first `LONGER` in alphabetical order."""
-        found: dict[str, None] = {}
-        after, end = start, start + "\U0010ffff"
+    def _beginnings(self, start: str, among: int) -> list[str]:
+        """Index terms that begin with these characters, in alphabetical order, as many as one of `among` words may."""
+        enough = LONGER // among
         sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT ?"
-        rows = self._db.rows(sql, (after, end, 2 * LONGER))
-        found.update((row[0], None) for row in rows)
-        # One row for each place a term stands at: after a full answer, jump from term to term.
-        while len(rows) > 0 and (len(rows) == 2 * LONGER or len(rows) == 1) and len(found) < LONGER:
-            after = rows[-1][0] + "\x01"
-            rows = self._db.rows(sql, (after, end, 1))
-            found.update((row[0], None) for row in rows)
-        return list(found)[:LONGER]
+        end = start + "\U0010ffff"
+        # One row for each place a term stands at: a few rows say it all for a rare one, then jump from term to term.
+        rows = self._db.rows(sql, (start, end, enough))
+        found = dict.fromkeys(row[0] for row in rows)
+        while len(rows) and (len(rows) == enough or len(rows) == 1) and len(found) < enough:
+            rows = self._db.rows(sql, (rows[-1][0] + "\x01", end, 1))
+            found.update(dict.fromkeys(row[0] for row in rows))
+        return list(found)
 
     def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
-        rows = self._db.rows(CANDIDATES + within.where, (json.dumps(list(keys)), *within.args))
+        if not keys:
+            return []
+        rows = self._db.rows(CANDIDATES + within.where, (json.dumps(sorted(keys)), *within.args))
         return [Candidate(*row) for row in rows]
-
-    def _facts(self, keys: Sequence[int]) -> list[Fact]:
-        return pages.fetched(self._db, self._names, keys)
 
     def _within(self, wanted: FactFilter, scope_ids: list[int] | None) -> Within:
         """The filter in the terms of the index and of SQL."""
@@ -262,7 +275,9 @@ class Search:
     def _ranges(self, theme: str | None) -> list[tuple[int, int]]:
         """Ids of the facts of a theme, or of each theme."""
         sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
-        rows = self._db.rows(sql + (" AND name = ?" if theme is not None else ""), () if theme is None else (theme,))
+        rows = self._db.rows(
+            sql + (" AND name = ?" if theme is not None else " ORDER BY id"), (theme,) if theme is not None else ()
+        )
         ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]
