@@ -39,32 +39,3 @@ def expand(word: str) -> frozenset[str]:
 def fold(text: str) -> str:
     """Text for comparing: case, abbreviations, spacing and final punctuation do not count."""
     return " ".join(_WORD.sub(lambda match: _SHORT.get(match[0], match[0]), text.casefold()).split()).rstrip(".!; ")
-
-
-_SPANS = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']*'(?!\w)|\S+")
-"""Quoted text and code whole, everything else word by word."""
-
-_PROSE_WORD = re.compile(r"([(\[]?)([^\W\d_]+)([)\],.;:!]*)")
-
-_COMMAND = re.compile(
-    r"^\s*(?:[$#>]\s|(?:sudo|apt|pip|npm|git|docker|curl|ssh|cd|make|export|systemctl|kubectl)\b)|&&|\|\||\s--?\w|[{}<>=;]\s*$"
-)
-"""A line that is a command or code: left alone as a whole."""
-
-_PROSE = {long: short for long, short in _SHORT.items() if long != short and long not in ("api",)}
-
-
-def abbreviate(text: str) -> str:
-    """Prose with its long words in short form. Nothing but whole lower-case words of running prose is touched.
-
-    Code, quotes, commands, paths, hosts, flags, variables and capitalised names stay as they are, and so does every
-    negation in its meaning: `never` becomes `nvr`, which the table reads back.
-    """
-    return "".join(line if _COMMAND.search(line) else _SPANS.sub(_abbreviated, line) for line in text.splitlines(True))
-
-
-def _abbreviated(span: re.Match[str]) -> str:
-    word = _PROSE_WORD.fullmatch(span[0])
-    if word is None or word[2] not in _PROSE:
-        return span[0]
-    return f"{word[1]}{_PROSE[word[2]]}{word[3]}"

@@ -121,6 +121,7 @@ class Purge:
             self._erase(conn, rows, actor)
         if rows:
             self._scrub()
+            self._erase_from_backups([row[1] for row in rows])
         return len(rows)
 
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:

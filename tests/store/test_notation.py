@@ -84,26 +84,5 @@ def test_abbreviations_work_both_ways(short: str, long: str) -> None:
     assert abbreviations.fold(f"{long} X") == abbreviations.fold(f"{short} x.")
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
-        "sudo apt upgrade --with-new-pkgs && reboot",
-        "Host database.example.com, path /srv/user/config.yml",
-        'User says: "never use the database"',
-        "flag `--config` and env var DATABASE_URL",
-        "ne jamais supprimer les données",
-        "see https://example.com/user/config",
-    ],
-)
-def test_abbreviating_leaves_code_names_and_quotes_alone(kept: str) -> None:
-    assert abbreviations.abbreviate(kept) == kept
-
-
-def test_abbreviating_shortens_prose_and_keeps_a_never_a_never() -> None:
-    short = abbreviations.abbreviate("the database configuration is mandatory, never temporary")
-    assert short == "the db cfg is mndtry, nvr tmp"
-    assert abbreviations.fold(short) == abbreviations.fold("the database configuration is mandatory, never temporary")
-
-
 def test_the_estimate_counts_an_empty_text_as_nothing() -> None:
     assert tokens.estimate("") == 0
