@@ -1,4 +1,5 @@
-"""The store as of any past moment: a throw-away store made by replaying the journal up to then.
+"""The store as of any past moment: a throw-away store made by replaying the journal up to then, or, when that is nearer,
+by taking back what came after.
 
 It can be read with everything that reads a store, and its clock stands still at that moment. What the journal does not
 hold is not there: how often facts had been read, and what has been purged since.
@@ -10,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hermes_memory_store import translog
+from hermes_memory_store import rewinding, translog
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.db import Db
 from hermes_memory_store.model import Millis
@@ -36,18 +37,24 @@ def store_at(store: Store, moment: int, *, progress: Progress | None = None) -> 
     """The store as it stood at the end of that millisecond, for reading only. Close it to remove it.
 
     :param moment: UTC milliseconds; before the first change the store is empty
-    :param progress: called with the rows of the journal replayed so far and how many there are
+    :param progress: called with the rows of the journal that are dealt with so far and how many there are
     :raises FileError: DiskFull when the throw-away copy finds no room, JournalBroken when the journal was altered
     """
     folder = Path(tempfile.mkdtemp(prefix="hermes-memory-past-"))
+    path, clock = folder / "memory.db", lambda: Millis(moment)
+    last, newest = rewinding.last_before(store, moment), store.journal.last_seq()
+    rewound = rewinding.is_nearer(last, newest)
     try:
-        path = folder / "memory.db"
-        with Store.open(path, force=True, clock=lambda: Millis(moment), policies=store.policies) as made:
+        if rewound:
+            rewinding.copy_plainly(store.path, path)
+        with Store.open(path, force=True, clock=clock, policies=store.policies) as made:
             # Nobody needs this file after a crash.
             made.db.conn.execute("PRAGMA synchronous = OFF")
-            rows = translog.records(store, until=moment)
-            translog.apply(made, rows, progress=progress, total=0 if progress is None else store.journal.last_seq())
-        return PastStore.open(path, read_only=True, force=True, clock=lambda: Millis(moment), policies=store.policies)
+            if rewound:
+                rewinding.rewind(made, moment, last, progress=progress)
+            else:
+                translog.apply(made, translog.records(store, until=moment), progress=progress, total=last)
+        return PastStore.open(path, read_only=True, force=True, clock=clock, policies=store.policies)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

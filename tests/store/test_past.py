@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import tempfile
+from pathlib import Path
 
-from hermes_memory_store import errors
-from hermes_memory_store.model import FactFilter, Tier
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_memory_store import errors, rewinding, translog
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
+from tests.store.portraits import portrait
+from tests.store.test_translog import STEP, fresh, live
 
 ALL = FactFilter(theme="default", tiers=frozenset(Tier))
 
@@ -29,6 +37,46 @@ def test_it_shows_what_stood_then_and_no_more(store: Store, clock: HandClock) ->
             assert past.clock() == moment
     with store_at(store, moments[0][0] + 999) as past:
         assert said(past) == moments[0][1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEP, max_size=25), st.integers(0, 400))
+def test_rewinding_a_copy_and_replaying_the_journal_meet(steps: list[tuple[str, int, int, str]], ago: int) -> None:
+    clock = HandClock()
+    with fresh(clock) as store, fresh() as replayed, tempfile.TemporaryDirectory() as folder:
+        live(store, steps, clock)
+        moment = clock.now - ago
+        last = rewinding.last_before(store, moment)
+        translog.apply(replayed, translog.records(store, until=moment))
+        assert replayed.journal.last_seq() == last
+        copy = Path(folder) / "copy.db"
+        rewinding.copy_plainly(store.path, copy)
+        with Store.open(copy, force=True, policies=store.policies) as rewound:
+            rewinding.rewind(rewound, moment, last)
+            assert all(check.ok for check in examine(rewound))
+            without_lost_links(replayed)
+            assert portrait(rewound) == portrait(replayed)
+
+
+def without_lost_links(store: Store) -> None:
+    """A purge takes links to what it took for good; a replay of what was before it still has them."""
+    store.db.conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT uid FROM facts)")
+
+
+def test_a_long_journal_is_rewound_and_a_short_way_from_the_start_replayed(store: Store, clock: HandClock) -> None:
+    moments = []
+    for part in range(4):
+        store.facts.write_many("default", [(f"V[n{part}.{n}]: x", "bulk") for n in range(2000)], actor=IMPORT)
+        moments.append(clock.now)
+        clock.forward(1000)
+    store.facts.write("default", "V[n0.1]: changed", scope="bulk")
+    for part, moment in enumerate(moments):
+        with store_at(store, moment) as past:
+            assert past.facts.count(ALL) == 2000 * (part + 1)
+            assert past.clock() == moment
+            chosen = past.facts.page(FactFilter(theme="default", target="n0.1")).facts
+            assert [fact.content for fact in chosen] == ["x"]
+            assert all(check.ok for check in examine(past))
 
 
 def test_before_the_first_change_it_is_empty(store: Store, clock: HandClock) -> None:
