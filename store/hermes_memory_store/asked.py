@@ -109,7 +109,7 @@ def asked(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str])
         words=[word_of(run) for run in kept],
         phrases=[terms for phrase in phrases if (terms := exact_terms(phrase))][:MAX_ASKED],
         excluded=[in_a_row(terms) for text in excluded if (terms := exact_terms(text))][:MAX_ASKED],
-        question=len(informative) < len(said) or len(kept) > LEXICAL,
+        question=0 < len(informative) < len(said) or len(kept) > LEXICAL,
     )
 
 

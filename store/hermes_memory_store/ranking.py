@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from hermes_memory_store.asked import STOP_TERMS, Asked, Word
+from hermes_memory_store.asked import EXACT, STOP_TERMS, Asked, Word
 from hermes_memory_store.model import Tier
 from hermes_memory_store.months import Month, dated
-from hermes_memory_store.words import indexed
+from hermes_memory_store.words import fold, indexed
 
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
@@ -66,6 +66,8 @@ class Candidate:
     created_at: int
     in_target: Sequence[str] = ()
     in_content: Sequence[str] = ()
+    fit: float = EXACT
+    """How well its content fits the words: `BEGINNING` when only longer words are known to."""
     score: float = 0.0
 
     def read(self) -> None:
@@ -80,45 +82,39 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 def rank_exact(candidates: Sequence[Candidate], asked: Asked) -> list[Candidate]:
-    """Order facts that have every word, best first: where the words stand, then tier, then recency."""
+    """Order facts that have every word, best first: where the words stand, then tier, then recency.
+
+    Only targets are taken apart: a word that is not in the target is in the content, as well as the candidate's `fit`.
+    """
     fits = Fits(asked.words)
-    # One word that only matches as it is stands in the content wherever it does not stand in the target.
-    by_target = len(asked.words) == 1 and asked.words[0].typed is None
+    in_a_row = [f"{here.text} {there.text}" for here, there in pairwise(asked.words)]
     newest = sorted(candidates, key=lambda one: (one.updated_at, one.id))
     for place, one in enumerate(newest):
-        one.score = TIER.get(one.tier, OTHER_TIER) + RECENCY * place / len(newest)
-        if by_target:
-            one.in_target = terms_of(one.target)
-            one.score += max(1.0, sum(met(one, fits).values()))
-        else:
-            one.read()
-            one.score += sum(met(one, fits).values()) + IN_A_ROW * in_order(one, fits, len(asked.words))
+        by_target = met_by_target(one, fits)
+        one.score = sum(max(by_target.get(at, 0.0), one.fit) for at in range(len(asked.words)))
+        if in_a_row:
+            content = fold(one.content)
+            one.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
+        one.score += TIER.get(one.tier, OTHER_TIER) + RECENCY * place / len(newest)
     return sorted(newest, key=lambda one: (-one.score, -one.updated_at, -one.id))
 
 
-def met(one: Candidate, fits: Fits) -> dict[int, float]:
-    """How well each asked word (by place) is met: by the target, else by the content."""
+def rank_some(candidates: Sequence[Candidate], asked: Asked, scores: Mapping[int, float]) -> list[Candidate]:
+    """Order facts that have some words, by how much those tell (`scores`), where they stand, tier and recency."""
+    fits = Fits(asked.words)
+    for one in candidates:
+        one.score = scores[one.id] + sum(met_by_target(one, fits).values()) + TIER.get(one.tier, OTHER_TIER)
+    return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
+
+
+def met_by_target(one: Candidate, fits: Fits) -> dict[int, float]:
+    """How well the target meets each asked word (by place)."""
+    terms = terms_of(one.target)
     best: dict[int, float] = {}
-    for at, fit in fits.of(one.in_content):
-        if fit > best.get(at, 0.0):
-            best[at] = fit
-    for at, fit in fits.of(one.in_target):
-        whole = WHOLE_TARGET if fit == 1.0 and len(one.in_target) == 1 else 0.0
+    for at, fit in fits.of(terms):
+        whole = WHOLE_TARGET if fit == EXACT and len(terms) == 1 else 0.0
         best[at] = max(best.get(at, 0.0), fit * TARGET + whole)
     return best
-
-
-def in_order(one: Candidate, fits: Fits, words: int) -> int:
-    """How many consecutive words of the query stand side by side."""
-    if words < 2:
-        return 0
-    count = 0
-    for terms in (one.in_target, one.in_content):
-        for here, there in pairwise(terms):
-            first, second = fits.known.get(here), fits.known.get(there)
-            if first and second:
-                count += any(a + 1 == b for a, _ in first for b, _ in second)
-    return min(count, words - 1)
 
 
 def rank_question(

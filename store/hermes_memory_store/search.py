@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_memory_store import errors, pages
-from hermes_memory_store.asked import Asked, asked, exact_terms, in_a_row, open_up
+from hermes_memory_store.asked import BEGINNING, EXACT, Asked, Word, asked, exact_terms, in_a_row, open_up
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
@@ -21,7 +21,7 @@ from hermes_memory_store.model import FactFilter, Found, Query, Session, Sort, T
 from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
-from hermes_memory_store.ranking import Candidate, lend, rank_exact, rank_question, rarity_of
+from hermes_memory_store.ranking import Candidate, lend, rank_exact, rank_question, rank_some, rarity_of
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import THEME_SHIFT
 
@@ -40,10 +40,10 @@ FEW = 5
 POSTINGS = 300
 """Hits of one word of a question that are looked at."""
 
-RANKED = 96
+RANKED = 80
 """Facts of a question that are read and ranked."""
 
-LONGER = 24
+LONGER = 16
 """Longer words that the beginnings in one query stand for, all together."""
 
 SEPARATE_THEMES = 16
@@ -81,6 +81,16 @@ class Within:
     @property
     def facets(self) -> str:
         return self.narrow or self.live
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The facts that have one word."""
+
+    keys: list[int]
+    cut: bool
+    """Whether there are more than these."""
+    rarity: float
 
 
 class Search:
@@ -138,25 +148,56 @@ class Search:
     def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
         if not look.words and not look.phrases and not look.excluded:
             return Found([], 0)
-        exact, whole = self._with_all(look, within, limit)
-        ranked = rank_exact(exact, look)
-        if len(look.words) > 1 and (look.question or len(ranked) < min(FEW, limit)):
-            scored, complete = self._with_some(look, within, [one.id for one in exact], max(RANKED, limit), taken)
-            seen = set() if look.question else {one.id for one in ranked}
-            ranked = [one for one in ranked if one.id in seen] + [one for one in scored if one.id not in seen]
+        exact, whole = self._newest(look, within, max(NEWEST, limit))
+        if look.question and look.words:
+            ranked, complete = self._answers(look, within, exact, limit, taken)
             whole = whole and complete
+        elif look.words and whole and len(exact) < limit:
+            ranked, whole = self._opened(look, within, exact, limit)
+        else:
+            ranked = rank_exact(exact, look)
         facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
         return Found(facts, len(ranked), not whole)
 
-    def _with_all(self, look: Asked, within: Within, limit: int) -> tuple[list[Candidate], bool]:
-        """Facts that have every word and phrase, and whether these are all there are."""
-        found, whole = self._newest(look, within, max(NEWEST, limit))
-        if not whole or not look.words or look.question:
-            return found, whole
-        if len(found) >= limit:
-            return found, False
-        gained = [open_up(word, lambda start: self._beginnings(start, len(look.words))) for word in look.words]
-        return self._newest(look, within, max(NEWEST, limit)) if any(gained) else (found, True)
+    def _opened(self, look: Asked, within: Within, exact: list[Candidate], limit: int) -> tuple[list[Candidate], bool]:
+        """Facts with every word or longer ones, then, when they are few, those with some; whether these are all."""
+        several = len(look.words) > 1
+        postings = [self._postings(look, word, within) for word in look.words] if several else []
+        whole = True
+        gained = False
+        for at, word in enumerate(look.words):
+            # A common word needs no longer ones, and their hits would have to be walked.
+            if not several or not postings[at].cut:
+                gained |= open_up(word, lambda start: self._beginnings(start, len(look.words)))
+        if gained:
+            known = {one.id for one in exact}
+            opened, whole = self._newest(look, within, max(NEWEST, limit))
+            for one in opened:
+                one.fit = EXACT if one.id in known else BEGINNING
+            exact = [*(one for one in exact if one.id not in {one.id for one in opened}), *opened]
+        ranked = rank_exact(exact, look)
+        if not several or len(ranked) >= min(FEW, limit):
+            return ranked, whole
+        scores = summed(postings)
+        best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
+        some = self._candidates(best[: 2 * limit], within)
+        return ranked + rank_some(some, look, scores), whole and len(best) <= 2 * limit
+
+    def _answers(
+        self, look: Asked, within: Within, exact: list[Candidate], limit: int, taken: Query
+    ) -> tuple[list[Candidate], bool]:
+        """Facts that share words with a question; whether these are all there are."""
+        postings = [self._postings(look, word, within) for word in look.words]
+        for at, word in enumerate(look.words):
+            if not postings[at].keys and open_up(word, lambda start: self._beginnings(start, len(look.words))):
+                postings[at] = self._postings(look, word, within)
+        scores = lend(dict.fromkeys((one.id for one in exact), 0.0) | summed(postings))
+        best = sorted(scores, key=lambda key: (-scores[key], -key))
+        taken_in = max(RANKED, limit)
+        candidates = self._candidates(best[:taken_in], within)
+        months = months_named(" ".join(taken.words))
+        ranked = rank_question(candidates, look, [one.rarity for one in postings], months)
+        return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
 
     def _newest(self, look: Asked, within: Within, wanted: int) -> tuple[list[Candidate], bool]:
         required = look.required(look.words)
@@ -172,37 +213,21 @@ class Search:
             found = self._candidates(keys, within)
         if cut and look.words:
             span = [(within.ranges[0][0], within.ranges[-1][1])]
-            others, _ = self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)
-            others += self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)[0]
+            others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)
+            if look.words[0].typed is None:
+                others += self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)[0]
             found += self._candidates(list(set(others) - {one.id for one in found}), within)
         return found, not cut
 
-    def _with_some(
-        self, look: Asked, within: Within, keys: list[int], ranked: int, taken: Query
-    ) -> tuple[list[Candidate], bool]:
-        """Facts that have some of the words, those with the rarest first; whether these are all there are."""
+    def _postings(self, look: Asked, word: Word, within: Within) -> Postings:
+        """The newest facts that have one word, and how much it tells that a fact has it."""
         facets = f" AND {within.narrow}" if within.narrow else ""
+        keys, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
         total = max(1, sum(high - low for low, high in within.ranges))
-        scores: dict[int, float] = dict.fromkeys(keys, 0.0)
-        rarity: list[float] = []
-        whole = True
-        for word in look.words:
-            hits, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
-            if not hits and look.question and open_up(word, lambda start: self._beginnings(start, len(look.words))):
-                hits, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
-            often = float(len(hits))
-            if cut:
-                whole = False
-                often = max(often, often * total / max(1, self._walked(hits, within)))
-            rarity.append(rarity_of(often, total))
-            for key in hits:
-                scores[key] = scores.get(key, 0.0) + rarity[-1]
-        lent = lend(scores)
-        best = sorted(lent, key=lambda key: (-lent[key], -key))
-        candidates = self._candidates(best[:ranked], within)
-        return rank_question(candidates, look, rarity, months_named(" ".join(taken.words))), whole and len(
-            best
-        ) <= ranked
+        often = float(len(keys))
+        if cut:
+            often = max(often, often * total / max(1, self._walked(keys, within)))
+        return Postings(keys, cut, rarity_of(often, total))
 
     def _walked(self, hits: Sequence[int], within: Within) -> int:
         """How many ids were passed to gather these hits, newest first in each range."""
@@ -282,6 +307,15 @@ class Search:
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]
         return ranges
+
+
+def summed(postings: Sequence[Postings]) -> dict[int, float]:
+    """What the words of each fact tell, all together."""
+    scores: dict[int, float] = {}
+    for one in postings:
+        for key in one.keys:
+            scores[key] = scores.get(key, 0.0) + one.rarity
+    return scores
 
 
 def any_of(facets: Any) -> str:
