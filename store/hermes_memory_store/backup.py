@@ -70,6 +70,8 @@ def copy_of(
     """The same for a file that is not open as a store (before an upgrade, or before it is replaced)."""
     if target.exists() and db.exists() and os.path.samefile(target, db):
         raise errors.ArgumentError(f"{target} is the memory itself; choose another file", target)
+    if target.exists() and not target.is_file():
+        raise errors.ArgumentError(f"{target} is no file that a backup could replace; choose another name", target)
     if target.exists() and not overwrite:
         raise errors.ArgumentError(
             f"{target} exists already; choose another name, or say that it may be replaced", target

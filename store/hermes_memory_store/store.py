@@ -70,6 +70,8 @@ class Store:
         :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreTooNew, StoreUnreadable, …
         """
         place = Path(path).expanduser() if path is not None else filesystem.default_path()
+        if place.is_dir():
+            raise errors.StoreUnreadable(f"{place} is a folder; name the file of a memory in it", place)
         if not force:
             filesystem.refuse_network(place)
         if read_only:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,8 @@ REFUSED = [
     (("at", "1h", "log", "--follow"), "argument.invalid", "--follow"),
     (("backup", "{db}"), "argument.invalid", "memory"),
     (("backup", "{home}/log.txt"), "argument.invalid", "--overwrite"),
+    (("backup", "{home}/pipe", "--overwrite"), "argument.invalid", "pipe"),
+    (("export", "{home}"), "file", "directory"),
     (("backup", "--restore", "{home}/log.txt"), "store.unreadable", "log.txt"),
     (("backup", "--restore", "{home}/missing.db"), "store.unreadable", "missing.db"),
     (("backup", "{home}/no/such/folder/x.db"), "store.unreadable", "folder"),
@@ -115,6 +118,7 @@ def uid(tell: Tell, home: Path) -> str:
     """A store with a fact in each of two scopes, whose uid this is, and a file that is no store."""
     tell("write", "C[db.id]: UUID mndtry", "--scope", "schema")
     (home / "log.txt").write_text("{}\n")
+    os.mkfifo(home / "pipe")
     return str(tell("write", "D[auth]: JWT 7d", "--scope", "login")["uid"])
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -257,3 +260,33 @@ def test_the_last_theme_named_counts(tell: Tell) -> None:
     tell("--theme", "ops", "write", "V[a]: 1", "--theme", "Mark Eting")
 
     assert [theme["name"] for theme in tell("themes")["themes"]] == ["mark-eting"]
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(
+    tell: Tell, ask: Ask, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell("write", "C[db.id]: UUID mndtry")
+    file = home / "facts.txt"
+    tell("export", str(file))
+    before = file.read_text()
+
+    def cut_off(*_: object, **__: object) -> Iterator[str]:
+        yield "C[a]: half"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("hermes_memory_store.exchange.export_spec", cut_off)
+    answer = ask("export", str(file), "--json")
+
+    assert answer.code == 1
+    assert answer.error["value"] == str(file)
+    assert file.read_text() == before
+    assert sorted(path.name for path in home.iterdir() if "facts" in path.name) == ["facts.txt"]
+
+
+def test_an_export_is_for_its_owner_alone_and_does_not_replace_a_device(tell: Tell, home: Path) -> None:
+    tell("write", "C[db.id]: UUID mndtry")
+    tell("export", str(home / "facts.txt"))
+
+    assert stat.S_IMODE((home / "facts.txt").stat().st_mode) == 0o600
+    tell("export", "/dev/null")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

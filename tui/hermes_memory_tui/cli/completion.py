@@ -14,7 +14,8 @@ from hermes_memory_tui.cli.options import common
 def completion_command(shell: str) -> None:
     """Print the completion script, e.g. eval "$(hermes-memory-tui completion bash)"."""
     from hermes_memory_tui.cli import cli
+    from hermes_memory_tui.cli.running import COMPLETING, PROGRAM
 
     made = get_completion_class(shell)
     assert made is not None
-    click.echo(made(cli, {}, "hermes-memory-tui", "_HERMES_MEMORY_TUI_COMPLETE").source())
+    click.echo(made(cli, {}, PROGRAM, COMPLETING).source())

@@ -62,16 +62,28 @@ def export_command(settings: Settings, file: Path, scope: str | None, form: str)
 
 @contextmanager
 def opened_for_writing(file: Path) -> Iterator[IO[str]]:
-    """Standard output, or a file that is there whole or as it was before."""
+    """Standard output, a device, or a file that is there whole or as it was before, and that only its owner may read."""
     if str(file) == "-":
         yield sys.stdout
         return
-    try:
-        with click.open_file(str(file.expanduser()), "w", encoding="utf-8", atomic=True) as out:
+    target = file.expanduser().resolve()
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding="utf-8") as out:
             yield out
+        return
+    made = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        handle = os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            yield out
+            out.flush()
+            os.fsync(handle)
+        made.replace(target)
     except OSError as error:
         # The name that was asked for, not that of the file in the making.
         raise OSError(error.errno, error.strerror or str(error), str(file)) from error
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def same(file: Path, part: Path) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from hermes_memory_store.clock import moment
@@ -20,13 +18,13 @@ READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @common
 @pass_settings
-def at_command(settings: Settings, time: str, command: tuple[str, ...]) -> Any:
+def at_command(settings: Settings, time: str, command: tuple[str, ...]) -> int:
     """The store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d), seen through another command.
 
     E.g. at 2d search login, at 2026-03-01 status. Commands: search, facts, fact, history, status, themes, scopes,
     sessions, export, log.
     """
-    from hermes_memory_tui.cli import cli
+    from hermes_memory_tui.cli.running import invoke
 
     with settings.store() as store:
         then = moment(time, store.clock())
@@ -34,7 +32,7 @@ def at_command(settings: Settings, time: str, command: tuple[str, ...]) -> Any:
             past = store_at(store, then, progress=progress)
         with past:
             inner = Settings(settings.db, settings.theme, settings.as_json, past)
-            return cli.main(list(command), prog_name="hermes-memory-tui", standalone_mode=False, obj=inner)
+            return invoke(list(command), inner)
 
 
 def refuse_unless_reading(ctx: click.Context, command: str | None) -> None:

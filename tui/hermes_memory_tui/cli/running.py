@@ -17,6 +17,11 @@ from hermes_memory_store.errors import StoreError, shorten
 from hermes_memory_store.text import printable
 from hermes_memory_themes import ThemeError
 
+PROGRAM = "hermes-memory-tui"
+
+COMPLETING = "_HERMES_MEMORY_TUI_COMPLETE"
+"""Set by the shell while it completes a line."""
+
 KEPT_REPORTS = 10
 """Crash reports that are kept."""
 
@@ -44,11 +49,9 @@ def run(args: list[str]) -> int:
 def called(args: list[str], as_json: bool) -> int:
     """Run the command and turn what it raises into an exit code."""
     try:
-        from hermes_memory_tui.cli import cli
-
-        code = cli.main(args, prog_name="hermes-memory-tui", standalone_mode=False)
+        code = invoke(args)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return code
     except (StoreError, ThemeError) as error:
         sys.stdout.flush()
         return fail(error.as_dict(), as_json)
@@ -72,6 +75,23 @@ def called(args: list[str], as_json: bool) -> int:
         report = crash_report(error)
         said += f"; a report without any of your facts is at {report}" if report else ""
         return fail({"code": "internal", "message": said, "value": None if report is None else str(report)}, as_json)
+
+
+def invoke(args: list[str], obj: object = None) -> int:
+    """Run a command without click's own handling of errors, which takes a reader that has gone for a failure.
+
+    :param obj: the `Settings` to begin with
+    """
+    from hermes_memory_tui.cli import cli
+
+    if COMPLETING in os.environ:
+        cli.main(args, prog_name=PROGRAM, complete_var=COMPLETING)
+    try:
+        with cli.make_context(PROGRAM, args, obj=obj) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    return code if isinstance(code, int) else 0
 
 
 def fail(error: dict[str, Any], as_json: bool) -> int:

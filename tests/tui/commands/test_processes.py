@@ -1,0 +1,316 @@
+"""The command line as a process: exit codes, pipes, signals, terminals, and files that cannot be used."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from hermes_memory_store.store import Store
+from tests.tui.commands.conftest import COMMAND, Ask, Tell
+
+FEW_PAGES = 200_000
+"""Bytes a file may grow to where the disk is to be full: an empty store fits, many facts do not."""
+
+
+def test_exit_codes(process: Ask) -> None:
+    assert process("write", "C[a]: b").code == 0
+    assert process("write", "nonsense").code == 1
+    assert process("wriet", "x").code == 2
+
+
+def test_a_reader_that_goes_away_is_no_error(process: Ask, tell: Tell, db: Path) -> None:
+    tell("import", "-", stdin="".join(f"V[v{n}]: {'x' * 300}\n" for n in range(1000)).encode())
+
+    for command in ("log", "log --json", "facts --limit 1000", "export", "facts --limit 1000 --json"):
+        piped = f"{sys.executable} -m hermes_memory_tui --db {db} {command} | head -c 1; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", piped], capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b""), command
+
+
+def test_an_answer_that_finds_no_room_is_an_error(tell: Tell, db: Path) -> None:
+    tell("write", "C[a]: b")
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "--db", str(db), "facts"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr == "error: the answer could not be written: No space left on device\n"
+
+
+def test_follow_shows_what_others_write_and_ends_on_ctrl_c(tell: Tell, process: Ask, db: Path) -> None:
+    tell("write", "C[a]: first")
+    following = subprocess.Popen(
+        [*COMMAND, "--db", str(db), "log", "--follow", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert following.stdout is not None
+    try:
+        assert json.loads(following.stdout.readline())["after"]["content"] == "first"
+        process("write", "C[b]: second")
+        assert json.loads(following.stdout.readline())["after"]["content"] == "second"
+        following.send_signal(signal.SIGINT)
+        _, said = following.communicate(timeout=20)
+    finally:
+        following.kill()
+
+    assert following.returncode == 130
+    assert "Traceback" not in said
+
+
+def test_arguments_that_are_no_text_are_refused(process: Ask) -> None:
+    answer = process("write", b"C[a]: \xff\xfe", "--json")
+
+    assert answer.code == 1
+    assert answer.error["code"] == "text.unsafe"
+    assert process("facts", "--json").document["total"] == 0
+
+
+def test_a_path_that_is_no_text_is_a_path(process: Ask, home: Path) -> None:
+    strange = Path(os.fsdecode(os.fsencode(home) + b"/m\xff.db"))
+
+    assert process("write", "C[a]: b", db=strange).code == 0
+    assert process("facts", "--json", db=strange).document["total"] == 1
+    assert "m\\u{dcff}.db" in process("write", "C[a]: b", db=strange / "x").err
+
+
+@pytest.mark.parametrize("command", [["write", "C[a]: b"], ["status"], ["facts"], ["doctor"]])
+def test_files_that_are_no_store_are_left_alone(process: Ask, home: Path, command: list[str]) -> None:
+    (home / "text.db").write_text("this is not a database\n" * 100)
+    with sqlite3.connect(home / "other.db") as other:
+        other.execute("CREATE TABLE songs (title)")
+    other.close()
+    (home / "folder.db").mkdir()
+    wrong = {
+        "text.db": "store.unreadable",
+        "other.db": "store.unreadable",
+        "folder.db": "store.unreadable",
+        "text.db/below.db": "store.unreadable",
+    }
+    before = {name: (home / name).read_bytes() for name in ("text.db", "other.db")}
+
+    for name, code in wrong.items():
+        answer = process(*command, "--json", db=home / name)
+        assert (answer.code, answer.error["code"]) == (1, code), name
+        assert name in answer.error["message"]
+
+    assert {name: (home / name).read_bytes() for name in before} == before
+
+
+def test_a_store_of_a_newer_version_is_refused_untouched(process: Ask, tell: Tell, db: Path) -> None:
+    tell("write", "C[a]: b")
+    with sqlite3.connect(db) as conn:
+        conn.execute("PRAGMA user_version = 999")
+    conn.close()
+    before = db.read_bytes()
+
+    for command in (["write", "C[a]: c"], ["facts"], ["doctor", "--repair"], ["purge", "--yes"]):
+        answer = process(*command, "--json")
+        assert (answer.code, answer.error["code"]) == (1, "store.too_new")
+        assert "999" in answer.error["message"]
+
+    assert db.read_bytes() == before
+
+
+def test_a_truncated_store_is_an_error_and_not_a_crash(process: Ask, tell: Tell, db: Path) -> None:
+    tell("import", "-", stdin="".join(f"V[v{n}]: {'x' * 300}\n" for n in range(300)).encode())
+    whole = db.read_bytes()
+
+    for size in (100, 4096, 20_000, len(whole) // 2):
+        db.write_bytes(whole[:size])
+        for command in (["facts"], ["write", "C[a]: b"], ["status"], ["doctor"]):
+            answer = process(*command, "--json")
+            assert "Traceback" not in answer.err
+            assert answer.code in (0, 1)
+            if command == ["doctor"] and answer.out:
+                assert answer.document["ok"] is False
+            elif answer.code == 1:
+                assert answer.error["code"] == "store.unreadable"
+
+
+def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(process: Ask, tell: Tell) -> None:
+    tell("write", "C[a]: b")
+
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_PAGES, FEW_PAGES))
+
+    lines = "".join(f"V[v{n}]: {'x' * 390}\n" for n in range(2000)).encode()
+    answer = process("import", "-", "--json", stdin=lines[:150_000], preexec_fn=full)
+
+    assert answer.code == 1
+    assert answer.error["code"] == "store.disk_full"
+    assert process("doctor").code == 0
+    assert tell("facts")["total"] >= 1
+
+
+class Impatient(Store):
+    """A store that waits for a lock no longer than a test does."""
+
+    @classmethod
+    def open(cls, path: Path, **options: Any) -> Self:
+        return super().open(path, **{**options, "lock_timeout_s": 0.2})
+
+
+def test_a_locked_store_is_said_to_be_locked(tell: Tell, db: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell("write", "C[a]: b")
+    monkeypatch.setattr("hermes_memory_tui.cli.options.Store", Impatient)
+    blocking = sqlite3.connect(db, isolation_level=None)
+    blocking.execute("BEGIN IMMEDIATE")
+    try:
+        answer = ask("write", "C[b]: c", "--json")
+        assert (answer.code, answer.error["code"]) == (1, "store.locked")
+        assert tell("facts")["total"] == 1
+        assert tell("search", "b")["total"] == 1
+    finally:
+        blocking.close()
+    assert tell("write", "C[b]: c")["status"] == "created"
+
+
+@pytest.fixture
+def frozen(home: Path, tell: Tell, db: Path) -> Iterator[Path]:
+    """A store with one fact on a file system that is mounted read-only."""
+    tell("write", "C[a]: b", "--scope", "s")
+    place = home / "mounted"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("nothing can be mounted here")
+    shutil.copy(db, place / "memory.db")
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    yield place / "memory.db"
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_store_on_a_read_only_disk_can_be_read_and_not_written(process: Ask, frozen: Path) -> None:
+    for command in (["facts"], ["search", "b"], ["status"], ["scopes"], ["doctor"], ["at", "0s", "facts"]):
+        answer = process(*command, "--json", db=frozen)
+        assert answer.code == 0, answer.err
+    assert process("facts", "--json", db=frozen).document["total"] == 1
+    for command in (["write", "C[x]: y"], ["undo"], ["purge", "--scope", "s", "--yes"], ["scope", "close", "s"]):
+        answer = process(*command, "--json", db=frozen)
+        assert (answer.code, answer.error["code"]) == (1, "store.read_only"), command
+    missing = process("facts", "--json", db=frozen.with_name("none.db"))
+    assert (missing.code, missing.error["code"]) == (1, "store.unreadable")
+
+
+def test_a_file_that_commands_made_is_for_its_owner_alone(process: Ask, db: Path) -> None:
+    old = os.umask(0)
+    try:
+        process("write", "C[a]: b")
+    finally:
+        os.umask(old)
+
+    assert db.stat().st_mode & 0o777 == 0o600
+
+
+def test_people_are_told_of_a_new_memory_and_scripts_are_not(process: Ask, home: Path) -> None:
+    assert f"there was no memory at {home / 'a.db'}" in process("facts", db=home / "a.db").err
+    assert process("facts", "--json", db=home / "b.db").err == ""
+    assert "there was no memory" not in process("facts", db=home / "a.db").err
+
+
+def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, **environment: str) -> tuple[int, str]:
+    """Run a command on a terminal of its own and type `answer` when it asks; its exit code and all it wrote."""
+    ours, its = pty.openpty()
+    started = subprocess.Popen(
+        [*COMMAND, "--db", str(db), *args],
+        stdin=its, stdout=its, stderr=its,
+        env=os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"} | environment,
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(its)
+    said = b""
+    while select.select([ours], [], [], 30)[0]:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        said += piece
+        if answer and b"[y/N]" in said:
+            os.write(ours, answer)
+            answer = b""
+    os.close(ours)
+    return started.wait(30), said.decode()
+
+
+def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
+    tell("write", "V[a]: one", "--scope", "s")
+
+    code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"n\n")
+    assert code == 130
+    assert "1 fact of scope 's' of theme 'default' would be erased for good: 1 hot" in said
+    assert "V[a]: one" in said
+    assert tell("facts")["total"] == 1
+    code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"y\n")
+    assert code == 0
+    assert tell("facts", "tier:all")["total"] == 0
+
+
+def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) -> None:
+    tell("write", "V[a]: one")
+
+    assert "\x1b[" in on_a_terminal(db, "themes")[1]
+    assert "\x1b[" not in on_a_terminal(db, "themes", NO_COLOR="1")[1]
+    assert "\x1b[" not in on_a_terminal(db, "themes", TERM="dumb")[1]
+    assert "\x1b[" not in process("themes").out
+
+
+def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -> None:
+    tell("write", "V[a]: " + "word " * 60 + "漢字" * 30, "--scope", "scope")
+
+    _, said = on_a_terminal(db, "facts", columns=60)
+    lines = said.splitlines()
+
+    assert len(lines) > 5
+    assert max(len(line) for line in lines) <= 60
+    assert all(line.startswith(" " * 18) for line in lines[1:])
+    assert len(process("facts").out.splitlines()) == 1
+
+
+def test_the_inspector_needs_a_terminal(process: Ask) -> None:
+    answer = process()
+
+    assert answer.code == 1
+    assert "terminal" in answer.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_offers_the_themes_there_are(tell: Tell, db: Path, shell: str) -> None:
+    tell("write", "V[a]: 1", "--theme", "ops", "--scope", "login")
+    words = f"hermes-memory-tui --db {db} --theme o"
+
+    done = subprocess.run(
+        COMMAND,
+        env=os.environ | {
+            "_HERMES_MEMORY_TUI_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": "4",
+        },
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert "ops" in done.stdout
