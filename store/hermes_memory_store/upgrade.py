@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from hermes_memory_store import backup, copies, errors, hermes_file
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.copies import Progress
+from hermes_memory_store.db import LOCK_TIMEOUT_S
 from hermes_memory_store.filesystem import file_lock
 from hermes_memory_store.hermes_file import TYPES, OldFact, OldScope, uid_of
 from hermes_memory_store.journal import Entry
@@ -84,11 +86,13 @@ def upgrade(
     clock: Clock = system_clock,
     policies: Policies | None = None,
     progress: Progress | None = None,
+    lock_timeout_s: float = LOCK_TIMEOUT_S,
 ) -> UpgradeReport:
     """Turn a hermes-memory 0.3.0 file into a store, in place.
 
     :param theme: whose memory it becomes; hermes-memory knows no themes
     :param progress: called with the facts brought over so far and how many there are
+    :param lock_timeout_s: how long to wait for a process that holds the file locked
     :raises ArgumentError: when the file is something else
     :raises FileError: DiskFull, StoreLocked, StoreUnreadable, …; the file is as it was then
     """
@@ -96,7 +100,6 @@ def upgrade(
     if not place.is_file():
         raise errors.StoreUnreadable(f"there is no memory at {place}", place)
     with file_lock(place):
-        make_private(place)
         with copies.connected(place, "rw") as conn:
             if conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
                 return UpgradeReport(place)
@@ -104,37 +107,68 @@ def upgrade(
                 raise errors.ArgumentError(
                     f"{place} is not a memory of hermes-memory 0.3.0; nothing was changed", place
                 )
+            make_private(place)
             conn.execute("PRAGMA journal_mode = WAL")
         kept = backup.beside(place, WHY, clock())
-        for _ in range(TRIES):
-            try:
-                return upgrade_once(place, kept, theme, clock, policies, progress)
-            except copies.SourceChanged:
-                continue
-    raise errors.StoreLocked(f"{place} is being written all the time; stop hermes-memory, then try again", place)
+        try:
+            for _ in range(TRIES):
+                with copies.connected(place) as watching, backup.in_the_making(place) as made:
+                    version = data_version(watching)
+                    backup.copy_of(place, kept, why=WHY, now=clock(), overwrite=True)
+                    report = build(kept, made, UpgradeReport(place, kept), theme, clock, policies, progress)
+                    try:
+                        unchanged = partial(is_unchanged, watching, version)
+                        copies.pour(made, place, unchanged=unchanged, lock_timeout_s=lock_timeout_s)
+                        break
+                    except copies.SourceChanged:
+                        continue
+            else:
+                raise errors.StoreLocked(f"{place} is written all the time; stop hermes-memory, then try again", place)
+        except BaseException:
+            # It would only be one more copy of a memory that is still where it was.
+            if needs_upgrade(place):
+                kept.unlink(missing_ok=True)
+            raise
+        empty_log(place)
+    return report
 
 
-def upgrade_once(
-    place: Path, kept: Path, theme: str, clock: Clock, policies: Policies | None, progress: Progress | None
+def build(
+    kept: Path,
+    made: Path,
+    report: UpgradeReport,
+    theme: str,
+    clock: Clock,
+    policies: Policies | None,
+    progress: Progress | None,
 ) -> UpgradeReport:
-    """Back up, build and pour; :raises SourceChanged: when the file was written to since the backup"""
-    with copies.connected(place) as watching, backup.in_the_making(place) as made:
-        version = watching.execute("PRAGMA data_version").fetchone()[0]
-        backup.copy_of(place, kept, why=WHY, now=clock(), overwrite=True)
-        with copies.connected(kept) as old:
-            old.text_factory = lossless
-            with Store.open(made, force=True, clock=clock, policies=policies) as new:
-                # The file is thrown away if anything stops us, and poured over under full durability if nothing does.
-                new.db.conn.execute("PRAGMA synchronous = OFF")
-                report = Builder(old, new, theme, place, kept).build(progress)
-        with copies.connected(made) as conn:
-            copies.verify(conn, made)
-        copies.pour(made, place, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version)
+    """Build the new store from the backup of the old file, and verify it."""
+    with copies.connected(kept) as old:
+        old.text_factory = lossless
+        with Store.open(made, force=True, clock=clock, policies=policies) as new:
+            # The file is thrown away if anything stops us, and poured over under full durability if nothing does.
+            new.db.conn.execute("PRAGMA synchronous = OFF")
+            Builder(old, new, theme, report).build(progress)
+    with copies.connected(made) as conn:
+        copies.verify(conn, made)
+    return report
+
+
+def data_version(watching: sqlite3.Connection) -> int:
+    """Changes whenever another connection has committed."""
+    return int(watching.execute("PRAGMA data_version").fetchone()[0])
+
+
+def is_unchanged(watching: sqlite3.Connection, version: int) -> bool:
+    """Whether nobody has committed since."""
+    return data_version(watching) == version
+
+
+def empty_log(place: Path) -> None:
+    """Empty the write-ahead log; when a reader holds it, whoever closes last does."""
     with copies.connected(place, "rw") as conn:
-        # A reader may hold the log; then whoever closes last empties it.
         conn.execute("PRAGMA busy_timeout = 0")
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return report
 
 
 def make_private(place: Path) -> None:
@@ -153,16 +187,16 @@ def lossless(text: bytes) -> str:
 class Builder:
     """Builds the new store from the old file's rows, all of them journaled as an import."""
 
-    def __init__(self, old: sqlite3.Connection, new: Store, theme: str, place: Path, kept: Path) -> None:
+    def __init__(self, old: sqlite3.Connection, new: Store, theme: str, report: UpgradeReport) -> None:
         self._old = old
         self._new = new
         self._theme = theme
         self._scopes: dict[str, ScopeKey] = {}
         self._over: set[str] = set()
-        self._report = UpgradeReport(place, kept)
+        self._report = report
 
-    def build(self, progress: Progress | None) -> UpgradeReport:
-        """Bring everything over; what was brought."""
+    def build(self, progress: Progress | None) -> None:
+        """Bring everything over, and count it."""
         total = self._old.execute("SELECT count(*) FROM facts").fetchone()[0]
         with self._new.db.writing() as conn, rebuilding(conn):
             change = self._change(conn)
@@ -183,7 +217,6 @@ class Builder:
             change.record()
         if self._report.facts != total:
             raise errors.StoreUnreadable(f"{self._report.facts} of {total} facts could be read", self._report.file)
-        return self._report
 
     def _change(self, conn: sqlite3.Connection) -> Mutation:
         return Unindexed(conn, self._new.names, self._new.journal, IMPORT)

@@ -271,6 +271,27 @@ def test_a_reader_does_not_hinder_the_upgrade(old: Path) -> None:
         assert all(check.ok for check in examine(store))
 
 
+def test_a_file_that_stays_locked_is_told_and_left(old: Path) -> None:
+    before = dump(old)
+    conn = sqlite3.connect(old, isolation_level=None)
+    conn.execute("BEGIN IMMEDIATE")
+    with pytest.raises(errors.StoreLocked, match="locked by another process"):
+        upgrade(old, lock_timeout_s=0.1)
+    conn.execute("ROLLBACK")
+    conn.close()
+    assert dump(old) == before
+    assert backup.known_backups(old) == []
+
+
+def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
+    old.unlink()
+    change(old, "CREATE TABLE pets (name)")
+    old.chmod(0o644)
+    with pytest.raises(errors.ArgumentError):
+        upgrade(old)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o644
+
+
 @pytest.mark.parametrize("step", range(1, 197, 8))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
     prepare = (
