@@ -125,6 +125,8 @@ def pour(source: Path, target: Path, *, unchanged: Callable[[], bool], lock_time
                 raise SourceChanged
 
     with connected(source) as reading, connected(target, "rw") as writing:
+        # SQLite waits within a step and tells nothing meanwhile; the deadline is looked at between steps.
+        writing.execute("PRAGMA busy_timeout = 20")
         reading.backup(writing, pages=STEP_PAGES, progress=step_of_pour, sleep=0.01)
 
 
