@@ -14,7 +14,7 @@ from hermes_memory_tui.cli.output import counted, hanging, paint
 from hermes_memory_tui.cli.progress import progress_bar
 
 
-@click.command("backup")
+@click.command("backup", short_help="Copy the store, or put a copy back.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--restore", is_flag=True, help="Put the backup FILE back; what it replaces is kept beside it.")
@@ -44,7 +44,7 @@ def backup_command(settings: Settings, file: Path, overwrite: bool, restore: boo
         click.echo(f"{counted(made.facts, 'fact')} in {made.file}, verified")
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Check the store, and repair it.")
 @click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt.")
 @common
 @click.pass_context
@@ -68,7 +68,7 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
     ctx.exit(0 if ok else 1)
 
 
-@click.command("upgrade")
+@click.command("upgrade", short_help="Upgrade a hermes-memory 0.3.0 file.")
 @common
 @pass_settings
 def upgrade_command(settings: Settings) -> None:

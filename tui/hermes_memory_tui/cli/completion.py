@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from hermes_memory_tui.cli.options import common
 
 
-@click.command("completion")
+@click.command("completion", short_help="Make a shell complete commands.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @common
 def completion_command(shell: str) -> None:

@@ -25,7 +25,7 @@ SHOWN_ERRORS = 20
 """Refused lines that are printed; `--json` lists all."""
 
 
-@click.command("export")
+@click.command("export", short_help="Write facts to a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
 @scope_option("Only this scope.")
 @click.option(
@@ -99,7 +99,7 @@ def is_fact(line: str, form: str) -> bool:
     return '"content"' in line
 
 
-@click.command("import")
+@click.command("import", short_help="Read facts from a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @scope_option("Put facts that name no scope into this one.")
 @click.option("--dry-run", is_flag=True, help="Only count what would happen.")

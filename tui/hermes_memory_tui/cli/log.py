@@ -24,7 +24,7 @@ AT_ONCE = 500
 """Rows printed between two readings."""
 
 
-@click.command("log")
+@click.command("log", short_help="Show the journal, and follow it.")
 @click.option(
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
 )
@@ -81,7 +81,7 @@ class Printer:
         return last
 
 
-@click.command("replay")
+@click.command("replay", short_help="Rebuild a store from a log.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @common
 @pass_settings

@@ -15,7 +15,7 @@ from hermes_memory_tui.cli.options import Settings, common, pass_settings
 from hermes_memory_tui.cli.output import counted
 
 
-@click.command("optimize")
+@click.command("optimize", short_help="Make room in MEMORY.md and USER.md.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
 @click.option(
     "--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage."

@@ -13,7 +13,11 @@ READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "
 """Commands that make sense of a past moment."""
 
 
-@click.command("at", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    "at",
+    short_help="Ask the store as it was at a past moment.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.argument("time")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @common

@@ -18,7 +18,7 @@ from hermes_memory_tui.cli.output import counted, print_facts
 TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
 
 
-@click.command("purge")
+@click.command("purge", short_help="Erase facts for good.")
 @scope_option("This scope; all its tiers unless --tier says otherwise.")
 @click.option("--older-than", metavar="AGE", help="Only what was last changed longer ago, e.g. 30d.")
 @click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; may be repeated.")

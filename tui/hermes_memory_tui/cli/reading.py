@@ -19,7 +19,7 @@ from hermes_memory_tui.cli.queries import QueryCommand, query_line
 LIMIT = click.IntRange(1, 1000)
 
 
-@click.command("search", cls=QueryCommand)
+@click.command("search", short_help="Find facts by words and filters.", cls=QueryCommand)
 @click.argument("query", nargs=-1, required=True)
 @scope_option("Only in this scope.")
 @click.option("--limit", type=LIMIT, default=20, show_default=True)
@@ -37,7 +37,7 @@ def search_command(settings: Settings, query: tuple[str, ...], scope: str | None
     show(settings, found.facts, found.total, more=found.more, with_theme=all_themes)
 
 
-@click.command("facts", cls=QueryCommand)
+@click.command("facts", short_help="List facts, those changed last first.", cls=QueryCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
 @scope_option("Only of this scope.")
 @click.option("--limit", type=LIMIT, default=50, show_default=True)
@@ -96,7 +96,7 @@ def show(settings: Settings, facts: list[Fact], total: int, *, more: bool, with_
         )
 
 
-@click.command("fact")
+@click.command("fact", short_help="Show one fact.")
 @click.argument("uid")
 @common
 @pass_settings
@@ -133,7 +133,7 @@ def fact_command(settings: Settings, uid: str) -> None:
             print_facts(others, indent="  ")
 
 
-@click.command("history")
+@click.command("history", short_help="Every change of one fact.")
 @click.argument("uid")
 @common
 @pass_settings

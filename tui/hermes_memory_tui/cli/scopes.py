@@ -12,7 +12,7 @@ from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope
 from hermes_memory_tui.cli.output import counted, table
 
 
-@click.command("scopes")
+@click.command("scopes", short_help="List units of work.")
 @click.option("--all-themes", is_flag=True, help="Of every theme.")
 @common
 @pass_settings

@@ -10,7 +10,7 @@ from hermes_memory_tui.cli.options import Settings, common, pass_settings
 from hermes_memory_tui.cli.output import table
 
 
-@click.command("sessions")
+@click.command("sessions", short_help="List agent sessions.")
 @click.option("--all-themes", is_flag=True, help="Of every theme, whatever --theme says.")
 @common
 @pass_settings

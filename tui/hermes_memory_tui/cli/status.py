@@ -10,7 +10,7 @@ from hermes_memory_tui.cli.options import Settings, common, pass_settings
 from hermes_memory_tui.cli.output import counted, gauge_line
 
 
-@click.command("status")
+@click.command("status", short_help="How full the memory is, and what an agent is told.")
 @common
 @pass_settings
 def status_command(settings: Settings) -> None:
@@ -42,7 +42,7 @@ def status_command(settings: Settings) -> None:
     click.echo("\n".join(printable(line) for line in told.text.splitlines()))
 
 
-@click.command("themes")
+@click.command("themes", short_help="Whose memories there are, and how full.")
 @common
 @pass_settings
 def themes_command(settings: Settings) -> None:

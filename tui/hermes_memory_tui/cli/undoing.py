@@ -15,7 +15,7 @@ SHOWN = 20
 """Rows that are printed; an undone session may have thousands."""
 
 
-@click.command("undo")
+@click.command("undo", short_help="Take changes back.")
 @click.option("--change", "seq", type=click.IntRange(min=1), metavar="SEQ", help="The change with this row of the log.")
 @click.option("--session", metavar="ID", callback=not_blank, help="Everything that session wrote.")
 @click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="The newest N changes.  [default: 1]")
@@ -39,7 +39,7 @@ def undo_command(settings: Settings, seq: int | None, session: str | None, last:
         answer(settings, store, undone, "undone")
 
 
-@click.command("redo")
+@click.command("redo", short_help="Bring back what the newest undo took.")
 @common
 @pass_settings
 def redo_command(settings: Settings) -> None:

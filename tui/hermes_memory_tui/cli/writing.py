@@ -17,7 +17,7 @@ from hermes_memory_tui.cli.documents import document, gauge_json
 from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
 
 
-@click.command("write")
+@click.command("write", short_help="Write a fact.")
 @click.argument("notation", nargs=-1, required=True)
 @scope_option("The unit of work it belongs to; opened if new.")
 @click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
@@ -99,7 +99,7 @@ def say_written(result: WriteResult) -> None:
         )
 
 
-@click.command("edit")
+@click.command("edit", short_help="Give a fact another content.")
 @click.argument("uid")
 @click.argument("content", nargs=-1, required=True)
 @common
@@ -121,7 +121,7 @@ def uids_argument(command: Any) -> Any:
     return click.argument("uids", nargs=-1, required=True, metavar="UID...")(common(pass_settings(command)))
 
 
-@click.command("pin")
+@click.command("pin", short_help="Keep facts hot whatever the pressure.")
 @click.option("--off", is_flag=True, help="Unpin instead.")
 @uids_argument
 def pin_command(settings: Settings, uids: tuple[str, ...], off: bool) -> None:
@@ -131,7 +131,7 @@ def pin_command(settings: Settings, uids: tuple[str, ...], off: bool) -> None:
     answer(settings, "unpinned" if off else "pinned", changed)
 
 
-@click.command("unpin")
+@click.command("unpin", short_help="Let pressure move pinned facts again.")
 @uids_argument
 def unpin_command(settings: Settings, uids: tuple[str, ...]) -> None:
     """Let pressure move pinned facts again."""
@@ -140,7 +140,7 @@ def unpin_command(settings: Settings, uids: tuple[str, ...]) -> None:
     answer(settings, "unpinned", changed)
 
 
-@click.command("archive")
+@click.command("archive", short_help="Put facts away; kept, and found when asked for.")
 @uids_argument
 def archive_command(settings: Settings, uids: tuple[str, ...]) -> None:
     """Put facts away: kept, but not found unless asked for (tier:archived)."""
@@ -149,7 +149,7 @@ def archive_command(settings: Settings, uids: tuple[str, ...]) -> None:
     answer(settings, "archived", changed)
 
 
-@click.command("restore")
+@click.command("restore", short_help="Bring facts back to hot.")
 @uids_argument
 def restore_command(settings: Settings, uids: tuple[str, ...]) -> None:
     """Bring cold, archived, superseded or quarantined facts back to hot."""

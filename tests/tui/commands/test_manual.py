@@ -1,0 +1,111 @@
+"""`docs/cli.md` and the program say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from hermes_memory_store import errors
+from hermes_memory_tui.cli import COMMANDS, cli
+from tests.tui.commands.conftest import Tell
+
+MANUAL = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+
+NOUNS = ("fact", "gauge", "scope", "change")
+
+
+def section(command: str) -> str:
+    """What the manual says of a command, heading included."""
+    found = re.search(rf"^### .*`{command}\b.*?(?=^##|\Z)", MANUAL, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/cli.md has no section on {command}"
+    return found[0]
+
+
+def noun(name: str) -> str:
+    """What the manual says of a kind of document."""
+    found = re.search(rf"^An? \*\*{name}\*\*:.*?\n\n", MANUAL, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[0]
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_and_option_is_documented(command: str) -> None:
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    said = section(command)
+    for parameter in found.params:
+        if isinstance(parameter, click.Option) and parameter.name not in ("db", "theme", "as_json"):
+            assert any(option in said for option in parameter.opts), parameter.opts
+
+
+def test_every_error_code_is_documented() -> None:
+    def codes(family: type[errors.StoreError]) -> set[str]:
+        below = family.__subclasses__()
+        return set().union(*(codes(one) for one in below)) if below else {family.code}
+
+    missing = {code for code in codes(errors.StoreError) if f"`{code}`" not in MANUAL}
+    assert not missing
+
+
+@pytest.fixture
+def documents(tell: Tell, home: Path) -> dict[str, Any]:
+    """A document of every command that answers with one."""
+    uid = tell("write", "D[auth]: JWT", "--scope", "login")["uid"]
+    (home / "memories").mkdir()
+    pinned = tell("pin", uid)
+    return {
+        "write": tell("write", "V[pool]: 20", "--scope", "db"),
+        "pin": pinned,
+        "unpin": tell("unpin", uid),
+        "edit": tell("edit", uid, "cookies"),
+        "archive": tell("archive", uid),
+        "restore": tell("restore", uid),
+        "undo": tell("undo"),
+        "redo": tell("redo"),
+        "search": tell("search", "cookies"),
+        "facts": tell("facts"),
+        "fact": tell("fact", uid),
+        "history": tell("history", uid),
+        "status": tell("status"),
+        "themes": tell("themes"),
+        "scopes": tell("scopes"),
+        "scope": tell("scope", "close", "login"),
+        "sessions": tell("sessions"),
+        "backup": tell("backup", str(home / "kept.db")),
+        "purge": tell("purge", "--yes"),
+        "export": tell("export", str(home / "facts.txt")),
+        "import": tell("import", str(home / "facts.txt")),
+        "doctor": tell("doctor"),
+        "upgrade": tell("upgrade"),
+        "optimize": tell("optimize", "--home", str(home)),
+    }
+
+
+def test_every_key_is_documented(documents: dict[str, Any]) -> None:
+    for command, document in documents.items():
+        said = section(command)
+        for name in NOUNS:
+            if re.search(rf"\b{name}s?\b", said):
+                said += noun(name)
+        missing = [key for key in document if f"`{key}`" not in said]
+        assert not missing, f"{command}: {missing}"
+
+
+def test_every_key_of_what_is_listed_is_documented(documents: dict[str, Any]) -> None:
+    listed = {
+        "fact": documents["facts"]["facts"][0],
+        "gauge": documents["status"]["gauge"],
+        "scope": documents["scopes"]["scopes"][0],
+        "change": documents["history"]["changes"][0],
+    }
+    for name, document in listed.items():
+        missing = [key for key in document if f"`{key}`" not in noun(name)]
+        assert not missing, f"{name}: {missing}"
+    for key in documents["optimize"]["memory"]:
+        assert f"`{key}`" in section("optimize")
+    for key in documents["doctor"]["checks"][0]:
+        assert f"`{key}`" in section("doctor")
