@@ -79,7 +79,7 @@ def page(
         raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
     with db.snapshot():
         selection = select(db, names, wanted)
-        total = count_selected(db, wanted, selection)
+        total = count_selected(db, selection)
         if sort is Sort.TYPE:
             keys = by_type(db, selection, descending, after, limit)
         else:
@@ -95,7 +95,7 @@ def ids(db: Db, names: Names, wanted: FactFilter, *, sort: Sort, descending: boo
     key = KEYS.get(sort, "updated_at")
     with db.snapshot() as conn:
         selection = select(db, names, wanted)
-        where = " AND ".join(["1"] + owners(selection) + selection.conditions)
+        where = " AND ".join(["1", *owners(selection), *selection.conditions])
         rank = f"{type_rank()} {'ASC' if descending else 'DESC'}, " if sort is Sort.TYPE else ""
         sql = f"SELECT id FROM facts f WHERE {where} ORDER BY {rank}{key} {way}, id {way}"
         return array("q", itertools.chain.from_iterable(conn.execute(sql, selection.args)))
@@ -104,7 +104,7 @@ def ids(db: Db, names: Names, wanted: FactFilter, *, sort: Sort, descending: boo
 def count(db: Db, names: Names, wanted: FactFilter) -> int:
     """How many; see `Facts.count`."""
     with db.snapshot():
-        return count_selected(db, wanted, select(db, names, wanted))
+        return count_selected(db, select(db, names, wanted))
 
 
 def select(db: Db, names: Names, wanted: FactFilter) -> Selection:
@@ -190,7 +190,7 @@ def is_few(db: Db, source: str, args: Sequence[Any]) -> bool:
     return bool(db.value(sql, args) <= FEW)
 
 
-def count_selected(db: Db, wanted: FactFilter, selection: Selection) -> int:
+def count_selected(db: Db, selection: Selection) -> int:
     """How many facts: from the tallies alone when the ranges say it all."""
     if not selection.conditions:
         return selection.tallied

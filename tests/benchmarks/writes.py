@@ -16,7 +16,6 @@ import tempfile
 from pathlib import Path
 
 from hermes_memory_store.store import Store
-
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
 
 RAW = (
@@ -34,7 +33,9 @@ def raw_store(path: Path, source: Path) -> sqlite3.Connection:
     for statement in RAW:
         conn.execute(statement)
     conn.execute("ATTACH ? AS source", (str(source),))
-    conn.execute("INSERT INTO facts SELECT NULL, type, target, content, scope_id, created_at FROM source.facts ORDER BY id")
+    conn.execute(
+        "INSERT INTO facts SELECT NULL, type, target, content, scope_id, created_at FROM source.facts ORDER BY id"
+    )
     conn.execute("DETACH source")
     conn.execute("INSERT INTO words (words) VALUES ('rebuild')")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -94,12 +95,12 @@ def main() -> None:
     rows, medians = [], {}
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(dir=options.stores) as folder:
-            raw, raw99, own, own99, undo = measure(
-                options.stores / f"memory-{size}.db", options.rounds, Path(folder)
-            )
+            raw, raw99, own, own99, undo = measure(options.stores / f"memory-{size}.db", options.rounds, Path(folder))
         medians[size] = own
         rows.append((f"{size:,}", raw, raw99, own, own99, own / raw, undo, undo / own))
-    table(("facts", "raw us", "raw p99", "write us", "write p99", "ratio (<= 2.5)", "undo us", "undo/write (<= 2)"), rows)
+    table(
+        ("facts", "raw us", "raw p99", "write us", "write p99", "ratio (<= 2.5)", "undo us", "undo/write (<= 2)"), rows
+    )
     sizes = sorted(medians)
     if len(sizes) > 1:
         growth = math.log(medians[sizes[-1]] / medians[sizes[0]]) / math.log(sizes[-1] / sizes[0])

@@ -73,7 +73,12 @@ def test_it_ends_when_its_host_stops_reading(bridge: subprocess.Popen[bytes]) ->
     [
         (b"garbage", -32700, None),
         (b'{"jsonrpc": "2.0", "id": 7, "method": 5}', -32600, 7),
-        (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"memory_write","arguments":{"content":"D[x]: \\ud800"}}}', -32600, 8),
+        (
+            b'{"jsonrpc":"2.0","id":8,"method":"tools/call",'
+            b'"params":{"name":"memory_write","arguments":{"content":"D[x]: \\ud800"}}}',
+            -32600,
+            8,
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_answered_and_the_bridge_goes_on(

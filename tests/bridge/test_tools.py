@@ -7,9 +7,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hermes_memory_store.store import Store
 from mcp import Client, StdioServerParameters
 
+from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
 
 MODES = ["auto", "legacy"]
@@ -63,7 +63,7 @@ async def test_a_bad_write_is_refused_as_text_and_changes_nothing(
     async with Client(server) as client:
         await ask(client, "memory_write", content="D[kept]: as it was")
         said = await ask(client, "memory_write", content=content, scope="typo-scope")
-        assert said.startswith("[MEMORY WRITE FAILED]") or said.startswith("error:")
+        assert said.startswith(("[MEMORY WRITE FAILED]", "error:"))
         assert len(said) < 1_000
         assert await ask(client, "memory_search", query="kept") == "D[kept]: as it was"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies

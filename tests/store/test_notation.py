@@ -26,7 +26,8 @@ def test_white_space_is_folded_and_nothing_else_is_changed() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["", "D", "D[x]", "D[x] y", "X[x]: y", "D[]: y", "D[ ]: y", "D[x]:", "D[x]:   ", "D[a]b]: y", "d[x]: y", "D[" + "t" * 129 + "]: y"],
+    ["", "D", "D[x]", "D[x] y", "X[x]: y", "D[]: y", "D[ ]: y", "D[x]:", "D[x]:   ", "D[a]b]: y", "d[x]: y",
+     "D[" + "t" * 129 + "]: y"],
 )  # fmt: skip
 def test_what_is_no_notation_is_refused(line: str) -> None:
     with pytest.raises(errors.NotationError):

@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import Actor, Fact, FactFilter, FactType, Sort, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-
 from tests.store.conftest import HandClock
 
 FILTERS = [

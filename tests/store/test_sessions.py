@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.store import Store
-
 from tests.store.conftest import HandClock
 
 THEME = "default"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hermes_memory_store.signals import closes, mentions
 
+from hermes_memory_store.signals import closes, mentions
 from tests.store.closing_signals import CLOSING, TRAPS, sentences
 
 EXPECTED = [(*pair, True) for pair in sentences(CLOSING)] + [(*pair, False) for pair in sentences(TRAPS)]

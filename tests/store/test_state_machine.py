@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
+
 from hermes_memory_store import errors
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, ScopeStatus, Session
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
-
 from tests.store.conftest import HandClock
 
 THEME = "default"

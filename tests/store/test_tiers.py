@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, FactType, PressureLevel, Tier
 from hermes_memory_store.store import Store
-
 from tests.store.conftest import HandClock
 
 THEME = "default"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from hermes_memory_store import errors
 from hermes_memory_store.model import Actor, FactFilter, ScopeStatus, Tier
 from hermes_memory_store.store import Store

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hermes_memory_themes import ThemeError, ThemeKind, classify, normalise_theme, resolve_theme
 from hypothesis import given
 from hypothesis import strategies as st
+
+from hermes_memory_themes import ThemeError, ThemeKind, classify, normalise_theme, resolve_theme
 
 
 @given(st.text(max_size=300))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from hermes_memory_themes import Policies, Policy, ThemeError
 from hermes_memory_themes.policy import template
 

@@ -166,7 +166,7 @@ class FactEditor(Editor):
         )
 
     def on_mount(self) -> None:
-        self.query_one("#editor").border_title = f"edit fact {self._base.uid[-12:]}"
+        self.query_one("#editor").border_title = f"edit fact {self._base.uid[:18]}"
 
     def remarks(self, content: str) -> list[Content]:
         lines = []

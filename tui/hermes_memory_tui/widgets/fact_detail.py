@@ -40,7 +40,7 @@ class FactDetail(VerticalScroll):
             self.border_title = "fact"
             text.update(Content.styled("no fact is chosen", "$dim"))
             return
-        self.border_title = f"fact {fact.uid[-12:]}"
+        self.border_title = f"fact {fact.uid[:18]}"
         text.update(
             Content("\n").join([*head(fact, now), *self._chain(fact, chain, now), *self._history(history, now)])
         )
