@@ -301,17 +301,20 @@ def in_use(path: Path) -> bool:
 
 
 def register(db: Path, file: Path, why: str, now: int) -> bool:
-    """Note a backup before it is made; whether the note could be written."""
-    line = json.dumps({"file": str(file), "made_at": iso(now), "why": why}, ensure_ascii=False)
+    """Note a backup before it is made; whether the note could be written (a full disk must not hinder a backup elsewhere)."""
+    line = json.dumps({"file": str(file), "made_at": iso(now), "why": why})
     try:
-        handle = os.open(registry(db), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        handle = os.open(registry(db), os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            # A line that a crash cut off must not swallow this one.
+            cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            os.write(handle, b"\n" * cut_off + line.encode() + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError:
         return False
-    try:
-        os.write(handle, f"{line}\n".encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)
     return True
 
 

@@ -145,7 +145,9 @@ def test_a_cut_off_line_in_the_list_hides_no_other(filled: Store, target: Path) 
     backup.backup(filled, target)
     with backup.registry(filled.path).open("a") as said:
         said.write('{"file": "/som')
-    assert backup.known_backups(filled.path) == [target]
+    second = target.with_name("second.db")
+    backup.backup(filled, second)
+    assert backup.known_backups(filled.path) == [target, second]
 
 
 def test_a_purged_fact_is_gone_from_a_backup(filled: Store, target: Path) -> None:

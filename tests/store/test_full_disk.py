@@ -1,0 +1,93 @@
+"""What happens when the disk takes no more: a limit on the size of files stands in for it, in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.exchange import import_file
+from hermes_memory_store.model import IMPORT, FactFilter
+from hermes_memory_store.store import Store
+from hermes_memory_store.upgrade import needs_upgrade
+from tests.store.portraits import dump
+
+MADE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
+
+PREPARE = """
+import resource, sys
+from pathlib import Path
+from hermes_memory_store import backup, errors, exchange, migrations, past, upgrade
+from hermes_memory_store.store import Store
+place, other = map(Path, sys.argv[1:3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), -1))
+try:
+    {}
+except errors.StoreError as error:
+    print(error.code)
+else:
+    print("done")
+"""
+
+
+def limited(code: str, place: Path, other: Path, bytes_each: int) -> str:
+    """The error code of a piece of Python that may write no file beyond that size."""
+    command = [sys.executable, "-c", PREPARE.format(code), str(place), str(other), str(bytes_each)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.facts.write_many("default", [(f"V[n{n}]: value {n}", "s") for n in range(2000)], actor=IMPORT)
+    store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return store
+
+
+@pytest.mark.parametrize("room", [0, 20_000, 300_000])
+def test_a_backup_that_finds_no_room_is_told_and_leaves_nothing(filled: Store, tmp_path: Path, room: int) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    target = folder / "backup.db"
+    assert limited("backup.backup(Store.open(place, read_only=True), other)", filled.path, target, room) == (
+        "store.disk_full"
+    )
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("room", [20_000, 90_000, 150_000, 200_000])
+def test_an_upgrade_that_finds_no_room_leaves_the_old_memory(tmp_path: Path, room: int) -> None:
+    old = tmp_path / "memory.db"
+    shutil.copy(MADE, old)
+    before = dump(old)
+    said = limited("upgrade.upgrade(place)", old, old, room)
+    if said == "done":
+        assert room == 200_000
+        return
+    assert said == "store.disk_full"
+    assert needs_upgrade(old)
+    assert dump(old) == before
+    assert not [file.name for file in tmp_path.iterdir() if file.name.endswith((".bak", ".partial"))]
+
+
+def test_an_import_that_finds_no_room_keeps_what_stood_and_can_be_finished(filled: Store, tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("".join(f"V[m{n}]: value {n}\n" for n in range(5000)))
+    said = limited("exchange.import_file(Store.open(place), other, theme='default')", filled.path, lines, 1_500_000)
+    assert said == "store.disk_full"
+    assert all(check.ok for check in examine(filled))
+    assert filled.facts.count(FactFilter()) >= 2000
+    with Store.open(filled.path, policies=filled.policies) as again:
+        report = import_file(again, lines, theme="default")
+        assert report.created + report.deduplicated == 5000
+        assert all(check.ok for check in examine(again))
+
+
+def test_a_past_that_finds_no_room_is_told(filled: Store, tmp_path: Path) -> None:
+    said = limited("past.store_at(Store.open(place, read_only=True), 1 << 50)", filled.path, tmp_path, 100_000)
+    assert said == "store.disk_full"
