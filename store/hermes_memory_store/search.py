@@ -136,7 +136,12 @@ class Search:
             within = self._within(wanted, scope_ids)
             found = self._found(look, within, limit, taken) if within.ranges else Found([], 0)
         self._reads.note(
-            "search", theme, found.facts, session=session, why=line, tokens=sum(f.tokens for f in found.facts)
+            "search",
+            theme,
+            found.facts,
+            session=session,
+            why=None if line is None else clean(line[:400]),
+            tokens=sum(f.tokens for f in found.facts),
         )
         return found
 
