@@ -81,10 +81,11 @@ class Db:
         return None if row is None else row[0]
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """One write transaction; nested uses join it. Committed on leaving, rolled back on any error.
 
-        :raises StoreLocked: when other processes held the lock for longer than `lock_timeout_s`
+        :param wait_s: how long to wait for other processes; `lock_timeout_s` unless said otherwise
+        :raises StoreLocked: when they held the lock for longer
         """
         with self.lock:
             if self.conn.in_transaction:
@@ -94,7 +95,7 @@ class Db:
                 raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
             with translating(self.path):
                 try:
-                    self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"))
+                    self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
                     self.notice_replacement()
                     yield self.conn
                     self._retrying(lambda: self.conn.execute("COMMIT"))
@@ -135,7 +136,7 @@ class Db:
         for forget in self._forget:
             forget()
 
-    def _retrying(self, step: Callable[[], T]) -> T:
+    def _retrying(self, step: Callable[[], T], wait_s: float | None = None) -> T:
         deadline: float | None = None
         while True:
             try:
@@ -144,8 +145,8 @@ class Db:
                 if primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                     raise
                 now = time.monotonic()
-                deadline = deadline or now + self.lock_timeout_s
-                if now > deadline:
+                deadline = deadline or now + (self.lock_timeout_s if wait_s is None else wait_s)
+                if now >= deadline:
                     raise
             time.sleep(random.uniform(0.0005, RETRY_S))
 

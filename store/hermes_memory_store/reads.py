@@ -17,8 +17,8 @@ from hermes_memory_store.db import Db
 from hermes_memory_store.model import Fact, Session
 from hermes_memory_store.names import Names
 
-ENOUGH = 64
-"""Notes that are written together."""
+ENOUGH = 128
+"""Notes that are written together: fewer than one search in a hundred pays for it."""
 
 KEPT = 10_000
 """Notes kept in memory while the store cannot be written; the oldest go first after that."""
@@ -71,28 +71,29 @@ class Reads:
             del self._notes[:-KEPT]
             enough = len(self._notes) % ENOUGH == 0
         if enough:
-            self.flush()
+            # Whoever reads must never wait for a writer: what cannot be written now is written with the next batch.
+            self.flush(wait_s=0.0)
 
-    def flush(self) -> bool:
-        """Write what was gathered; whether that was possible just now."""
+    def flush(self, *, wait_s: float | None = None) -> bool:
+        """Write what was gathered; whether that was possible within `wait_s` (as long as any write waits by default)."""
         with self._lock:
             notes, self._notes = self._notes, []
         if not notes:
             return True
         try:
-            self._write(notes)
+            self._write(notes, wait_s)
         except errors.FileError:
             with self._lock:
                 self._notes = (notes + self._notes)[-KEPT:]
             return False
         return True
 
-    def _write(self, notes: list[Note]) -> None:
+    def _write(self, notes: list[Note], wait_s: float | None) -> None:
         seen: dict[int, tuple[int, int]] = {}
         for note in notes:
             for key in note.fact_ids:
                 seen[key] = (seen.get(key, (0, 0))[0] + 1, note.at)
-        with self._db.writing() as conn:
+        with self._db.writing(wait_s=wait_s) as conn:
             conn.executemany(
                 "INSERT INTO reads SELECT id, ?2, ?3 FROM facts WHERE id = ?1"
                 " ON CONFLICT DO UPDATE SET times = times + excluded.times, last_at = max(last_at, excluded.last_at)",

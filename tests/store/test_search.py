@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.errors import ArgumentError, QueryError, StoreError, UnknownScope
 from hermes_memory_store.model import PERSON, Tier
+from hermes_memory_store.reads import ENOUGH
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
@@ -219,6 +221,19 @@ def test_searching_writes_nothing_and_works_while_another_process_writes(memory:
     assert memory.db.conn.total_changes == before
     other.execute("ROLLBACK")
     other.close()
+
+
+def test_many_searches_never_wait_for_a_writer(memory: Store, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    start = time.monotonic()
+    for _ in range(2 * ENOUGH):
+        assert targets(memory, "friday") == ["release"]
+    assert time.monotonic() - start < memory.db.lock_timeout_s / 2
+    other.execute("ROLLBACK")
+    other.close()
+    memory.reads.flush()
+    assert memory.facts.get(memory.search.find("default", "friday").facts[0].uid).reads == 2 * ENOUGH
 
 
 def test_what_was_found_is_noted_and_counted_later(memory: Store) -> None:
