@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import uuid
 
 from hermes_memory_store.model import Uid
 
@@ -43,7 +42,10 @@ def to_text(uid: bytes) -> Uid:
 
 def to_bytes(uid: str) -> bytes:
     """The 16 bytes of a full uid. :raises ValueError: when it is not one"""
-    return uuid.UUID(uid).bytes
+    digits = uid.replace("-", "")
+    if len(digits) != 32:
+        raise ValueError(f"not a uid: {uid[:40]!r}")
+    return bytes.fromhex(digits)
 
 
 def short(uid: str) -> str:
