@@ -1,0 +1,66 @@
+"""What a command costs before it does anything: time, memory, and what it imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.commands.conftest import COMMAND, Tell
+
+WALL_S = 0.250
+"""`status` as a process, at most."""
+
+RESIDENT_KIB = 45 * 1024
+
+HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx", "hermes_memory_bridge"}
+"""What no command may import: the screen, the protocol, and what only a new or an old store needs."""
+
+MEASURE = """
+import os, resource, sys, time
+started = time.perf_counter()
+if not (child := os.fork()):
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.execv(sys.argv[1], sys.argv[1:])
+assert os.waitpid(child, 0)[1] == 0
+print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["status", "facts", "search b", "write C[a]:c", "log", "scopes", "doctor", "export", "--help", "purge --dry-run"],
+)
+def test_a_command_imports_nothing_heavy(tell: Tell, db: Path, command: str) -> None:
+    tell("write", "C[a]: b")
+
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hermes_memory_tui", "--db", str(db), *command.split()],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    assert "hermes_memory_tui" in imported
+    assert not imported & HEAVY
+
+
+def measure(*args: str) -> tuple[float, int]:
+    """Seconds and KiB of a command, started by a process that is smaller than it: Linux counts the starter's memory, too."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", MEASURE, *COMMAND, *args], capture_output=True, text=True, check=True, timeout=60
+    )
+    seconds, kib = done.stdout.split()
+    return float(seconds), int(kib)
+
+
+def test_status_costs_little_time_and_memory(tell: Tell, db: Path) -> None:
+    for number in range(50):
+        tell("write", f"V[v.{number}]: size {number}", "--scope", "db")
+
+    measured = [measure("--db", str(db), "status") for _ in range(7)]
+
+    # The best of several: a machine that does other things at the same time is no fault of ours.
+    assert min(seconds for seconds, _ in measured) <= WALL_S
+    assert max(kib for _, kib in measured) <= RESIDENT_KIB
