@@ -33,6 +33,8 @@ COLUMNS, ROWS = 140, 40
 MODE_QUESTION, MODE_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 END_OF_FRAME = b"\x1b[?2026l"
 PATIENCE_S = 60.0
+LOADING_S = 8.0
+"""How long the rest of a million keys may take to load on a slow machine."""
 
 BYTECODE = str(Path(tempfile.gettempdir()) / "hermes-memory-benchmark-bytecode")
 
@@ -104,15 +106,11 @@ class Terminal:
         """Resident MiB."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
-    def settle(self, quiet_s: float = 0.8) -> None:
-        """Read until nothing was written for a while."""
-        quiet = time.perf_counter()
-        while time.perf_counter() - quiet < quiet_s:
-            data = self.read(0.05)
-            if data:
-                self.stream.feed(data.replace(MODE_QUESTION, b""))
-            if len(data) > 2000:
-                quiet = time.perf_counter()
+    def rest(self, seconds: float) -> None:
+        """Read along for a while: until everything is loaded that is loaded after the first frame."""
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            self.stream.feed(self.read(0.05).replace(MODE_QUESTION, b""))
 
     def key(self, key: bytes) -> float:
         """Seconds from the key to the end of the next frame."""
@@ -171,7 +169,7 @@ def key_latency(store: Path, keys: int) -> dict[str, object]:
     report: dict[str, object] = {}
     with Terminal([sys.executable, "-c", INSPECTOR, str(store)]) as terminal:
         terminal.until(facts_shown)
-        terminal.settle(3.0)
+        terminal.rest(LOADING_S)
         for name, key in (("down", b"j"), ("page_down", b"\x1b[6~")):
             times = []
             for _ in range(keys):
