@@ -62,20 +62,13 @@ class Word:
     """Single index terms that stand for it, each with how well it fits."""
     phrases: dict[tuple[str, ...], float] = field(default_factory=dict)
     """Several terms in a row that stand for it: more than two characters of a script without spaces."""
-    typed: str | None = None
-    """The beginning that longer words must have; None when nothing longer may match."""
+    opened: bool = False
+    """Whether longer words that begin with it are among the terms."""
 
     def expression(self) -> str:
         """The word in FTS5's language."""
         terms = [f'"{term}"' for term in self.terms]
         return "(" + " OR ".join(terms + [in_a_row(phrase) for phrase in self.phrases]) + ")"
-
-    def fit(self, term: str) -> float:
-        """How well a term of a fact fits this word, 0 when it does not. Phrases are for the caller."""
-        known = self.terms.get(term)
-        if known is not None:
-            return known
-        return BEGINNING if self.typed is not None and term.startswith(self.typed) else 0.0
 
 
 @dataclass(slots=True)
@@ -138,7 +131,7 @@ def open_up(word: Word, beginnings: Callable[[str], list[str]]) -> bool:
     if word.phrases and not word.terms:
         return False
     known = len(word.terms)
-    word.typed = word.text
+    word.opened = True
     for longer in completions(word.text):
         word.terms.setdefault(stem(longer), BEGINNING)
     for term in beginnings(word.text):

@@ -146,21 +146,16 @@ def rank_question(
 
 
 class Fits:
-    """Which asked words (by place) a term fits, and how well; worked out once per term."""
+    """Which asked words (by place) a term fits, and how well."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         self.known: dict[str, list[tuple[int, float]]] = {}
         for at, word in enumerate(words):
             for term, fit in word.terms.items():
                 self.known.setdefault(term, []).append((at, fit))
-        self._open = [(at, word) for at, word in enumerate(words) if word.typed is not None]
 
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
         """Every fit of a text's terms, in their order."""
-        if self._open:
-            for term in terms:
-                if term not in self.known:
-                    self.known[term] = [(at, fit) for at, word in self._open if (fit := word.fit(term))]
         known = self.known
         return [fit for term in terms if term in known for fit in known[term]]
 
@@ -199,7 +194,7 @@ def feedback(
     sure = sum(scores[one.id] for one in best)
     if sure <= 0:
         return {}
-    telling = {term for one in best for term in one.in_content if not fits.known.get(term) and term not in STOP_TERMS}
+    telling = {term for one in best for term in one.in_content if term not in fits.known and term not in STOP_TERMS}
     having: dict[str, dict[int, int]] = {term: {} for term in telling}
     for one in candidates:
         for term in one.in_content:

@@ -157,10 +157,10 @@ class Search:
         if look.question and look.words:
             ranked, complete = self._answers(look, within, exact, limit, taken)
             whole = whole and complete
-        elif look.words and whole and len(exact) < limit:
+        elif look.words and whole and len(exact) < (limit if len(look.words) == 1 else min(FEW, limit)):
             ranked, whole = self._opened(look, within, exact, limit)
         else:
-            ranked = rank_exact(exact, look)
+            ranked, whole = rank_exact(exact, look), whole and not look.words
         facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
         return Found(facts, len(ranked), not whole)
 
@@ -219,7 +219,7 @@ class Search:
         if cut and look.words:
             span = [(within.ranges[0][0], within.ranges[-1][1])]
             others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)
-            if look.words[0].typed is None:
+            if not look.words[0].opened:
                 others += self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)[0]
             found += self._candidates(list(set(others) - {one.id for one in found}), within)
         return found, not cut
