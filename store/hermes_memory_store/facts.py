@@ -89,8 +89,7 @@ class Facts:
                 self._tiers.refuse_overfull(before, len(str(said)))
                 written.append(write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said))
             kept = [one.row.uid for one in written]
-            relief = self._tiers.relieve_within(change, theme_id, before.level, keep=kept)
-            gauge = self._tiers.gauge_within(conn, theme_id)
+            relief, gauge = self._tiers.relieve_within(change, theme_id, before.level, keep=kept)
             if session is not None and not written[-1].closed:
                 self._sessions.wrote(conn, session, written[-1].row.scope_id)
             seqs = change.record()

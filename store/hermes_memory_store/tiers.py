@@ -57,7 +57,7 @@ class Tiers:
         """Do now what the present level asks for."""
         with self._db.writing() as conn:
             change = Mutation(conn, self._names, self._journal, RELIEF)
-            relief = self.relieve_within(change, self._names.theme(theme), PressureLevel.CALM)
+            relief, _ = self.relieve_within(change, self._names.theme(theme), PressureLevel.CALM)
             change.record()
             return relief
 
@@ -76,9 +76,14 @@ class Tiers:
 
     def relieve_within(
         self, change: Mutation, theme_id: int, before: PressureLevel, *, keep: Iterable[bytes] = ()
-    ) -> Relief:
-        """Relief as part of a running change, for every level crossed since `before`. `keep` are uids that stay hot."""
+    ) -> tuple[Relief, Gauge]:
+        """Relief as part of a running change, for every level crossed since `before`, and the gauge it leaves.
+
+        :param keep: uids that stay hot
+        """
         gauge = self.gauge_within(change.conn, theme_id)
+        if LEVELS.index(gauge.level) <= LEVELS.index(before) and gauge.pct < 95:
+            return Relief(), gauge
         spared = frozenset(keep)
         merged = cooled = archived = 0
         if crossed(PressureLevel.MERGE, before, gauge.level):
@@ -89,7 +94,8 @@ class Tiers:
         gauge = self.gauge_within(change.conn, theme_id)
         if gauge.pct >= 95:
             cooled += consolidate(change, theme_id, gauge, spared)
-        return Relief(merged, cooled, archived)
+            gauge = self.gauge_within(change.conn, theme_id)
+        return Relief(merged, cooled, archived), gauge
 
     def _gauge(self, theme: str, row: tuple[int, int, int, int]) -> Gauge:
         used, tokens, facts, pinned = row

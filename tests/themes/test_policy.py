@@ -61,7 +61,8 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         Policies.load(file)
 
 
-def test_a_changed_file_counts_from_then_on(tmp_path: Path) -> None:
+def test_a_changed_file_counts_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_memory_themes.policy.LOOK_AGAIN_S", 0.0)
     file = tmp_path / "t.toml"
     file.write_text("[defaults]\nhot_chars = 5000\n")
     policies = Policies.load(file)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from hermes_memory_themes.errors import PolicyError, ThemeError
 from hermes_memory_themes.identity import ThemeKind, classify, normalise_theme
 
 FILE_NAME = "memory-themes.toml"
+
+LOOK_AGAIN_S = 1.0
+"""A running program looks for a changed file this often at most: every write asks for the policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Policies:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stamp: tuple[int, int] | None = None
+        self._looked_at: float | None = None
         self._document: dict[str, Any] = {}
         self._known: dict[str, Policy] = {}
 
@@ -97,6 +102,10 @@ class Policies:
         return policy
 
     def _read(self) -> None:
+        now = time.monotonic()
+        if self._looked_at is not None and now - self._looked_at < LOOK_AGAIN_S:
+            return
+        self._looked_at = now
         try:
             status = self.path.stat()
             stamp: tuple[int, int] | None = (status.st_mtime_ns, status.st_size)
