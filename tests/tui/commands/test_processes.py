@@ -263,13 +263,21 @@ def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
     tell("write", "V[a]: one", "--scope", "s")
 
     code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"n\n")
-    assert code == 130
+    assert code == 1
+    assert "nothing was erased" in said
     assert "1 fact of scope 's' of theme 'default' would be erased for good: 1 hot" in said
     assert "V[a]: one" in said
     assert tell("facts")["total"] == 1
     code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"y\n")
     assert code == 0
     assert tell("facts", "tier:all")["total"] == 0
+
+
+def test_ctrl_c_at_the_question_erases_nothing(tell: Tell, db: Path) -> None:
+    tell("write", "V[a]: one", "--scope", "s")
+
+    assert on_a_terminal(db, "purge", "--scope", "s", answer=b"\x03")[0] == 130
+    assert tell("facts")["total"] == 1
 
 
 def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) -> None:
