@@ -33,7 +33,7 @@ OTHER_TIER = -0.15
 RECENCY = 0.1
 """What the newest candidate has above the oldest, in units of one word."""
 
-SATURATION, LENGTH = 1.0, 0.4
+SATURATION, LENGTH = 1.4, 0.5
 """BM25's k1 and b, for facts of a sentence."""
 
 COVERAGE = 0.05
@@ -43,7 +43,7 @@ NEAR = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
 
-FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.25
+FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
 """Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
 
 DATED = 1.0

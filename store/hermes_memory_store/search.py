@@ -183,7 +183,7 @@ class Search:
         ranked = rank_exact(exact, look)
         if not several or len(ranked) >= min(FEW, limit):
             return ranked, whole
-        scores = summed(postings)
+        scores = dict.fromkeys(self._phrased(look, within), 0.0) | summed(postings)
         best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
         some = self._candidates(best[: 2 * limit], within)
         return ranked + rank_some(some, look, scores), whole and len(best) <= 2 * limit
@@ -196,7 +196,8 @@ class Search:
         for at, word in enumerate(look.words):
             if not postings[at].keys and open_up(word, lambda start: self._beginnings(start, len(look.words))):
                 postings[at] = self._postings(look, word, within)
-        scores = lend(dict.fromkeys((one.id for one in exact), 0.0) | summed(postings))
+        whole = [*(one.id for one in exact), *self._phrased(look, within)]
+        scores = lend(dict.fromkeys(whole, 0.0) | summed(postings))
         best = sorted(scores, key=lambda key: (-scores[key], -key))
         taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
@@ -224,10 +225,19 @@ class Search:
             found += self._candidates(list(set(others) - {one.id for one in found}), within)
         return found, not cut
 
+    def _phrased(self, look: Asked, within: Within) -> list[int]:
+        """The newest facts that have every phrase asked for, whatever else they have."""
+        required = look.required([])
+        if required is None:
+            return []
+        facets = f" AND {within.narrow}" if within.narrow else ""
+        return self._hits(look.without_excluded(required + facets), within, NEWEST)[0]
+
     def _postings(self, look: Asked, word: Word, within: Within) -> Postings:
         """The newest facts that have one word, and how much it tells that a fact has it."""
         facets = f" AND {within.narrow}" if within.narrow else ""
-        keys, cut = self._hits(look.without_excluded(word.expression() + facets), within, POSTINGS)
+        expression = f"{look.required([word])}{facets}"
+        keys, cut = self._hits(look.without_excluded(expression), within, POSTINGS)
         total = max(1, sum(high - low for low, high in within.ranges))
         often = float(len(keys))
         if cut:

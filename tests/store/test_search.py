@@ -119,6 +119,11 @@ def test_a_plain_question_finds_the_fact(memory: Store) -> None:
     assert targets(memory, "When do the deployments of the payment service happen?")[0] == "release"
 
 
+def test_a_phrase_is_required_in_a_question_too(memory: Store) -> None:
+    assert targets(memory, 'what was decided about "refresh not" and OAuth and deployments?') == ["auth"]
+    assert targets(memory, 'what about "not refresh" in the OAuth deployments?') == []
+
+
 def test_stop_words_count_when_there_is_nothing_else(memory: Store) -> None:
     assert set(targets(memory, "the and")) <= {"auth", "cpp"}
     assert "auth" in targets(memory, "and")
