@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -12,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -241,6 +243,7 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
         stdin=its, stdout=its, stderr=its,
         env=os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"} | environment,
         start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(its, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
     )  # fmt: skip
     os.close(its)
     said = b""

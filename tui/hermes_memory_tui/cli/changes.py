@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from hermes_memory_store.clock import iso
-from hermes_memory_store.errors import NotFound
 from hermes_memory_store.model import Change
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.output import hanging
 
 UNTOLD = frozenset({"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"})
 """Columns that follow from the others, or repeat when it was."""
+
+REOPENED = ("closed_by", None)
+"""A scope that is open is closed by nobody; that need not be said."""
 
 REMEMBERED = 10_000
 """Names kept while a long log is printed."""
@@ -27,11 +28,11 @@ class ChangeLines:
         self._store = store
         self._names: dict[str, str] = {}
 
-    def line(self, change: Change) -> str:
+    def print(self, change: Change) -> None:
         """When, by whom, what was done, to what."""
         when = iso(change.at)[:19].replace("T", " ")
-        head = f"{change.seq:>6}  {when}  {printable(str(change.actor)):<14}  {change.op:<9}  "
-        return head + printable(self._said(change))
+        head = f"{change.seq:>6}  {when}  {printable(str(change.actor)):<12}  {change.op:<9}  "
+        hanging(head, printable(self._said(change)))
 
     def _said(self, change: Change) -> str:
         before, after = change.before or {}, change.after or {}
@@ -42,9 +43,13 @@ class ChangeLines:
             return f"{name}: {after['content']}{place}"
         if change.entity == "scope" and "label" in after and change.before is None:
             self._remember(change.uid, f"scope {after['label']}")
+            return f"scope {after['label']}"
         if change.before is None and change.after is None:
             return "(erased)"
-        told = [differs(name, before.get(name), after.get(name)) for name in {**before, **after} if name not in UNTOLD]
+        names = [name for name in {**before, **after} if name not in UNTOLD]
+        told = [
+            differs(name, before.get(name), after.get(name)) for name in names if (name, after.get(name)) != REOPENED
+        ]
         return "  ".join([self._name(change), *told])
 
     def _name(self, change: Change) -> str:
@@ -55,16 +60,16 @@ class ChangeLines:
         return name
 
     def _looked_up(self, change: Change) -> str:
-        if change.entity == "fact":
-            try:
-                fact = self._store.facts.get(change.uid)
-            except NotFound:
-                return f"fact {change.uid[:18]}"
-            return f"{fact.type.value}[{fact.target}]"
         if change.entity == "scope":
-            labels = (scope.label for scope in self._store.scopes.list(change.theme) if scope.uid == change.uid)
-            return f"scope {next(labels, change.uid[:18])}"
-        return f"{change.entity} {change.uid[:18]}"
+            label = next((one.label for one in self._store.scopes.list(change.theme) if one.uid == change.uid), None)
+            if label is not None:
+                return f"scope {label}"
+        # The first row says it even where an undo took the thing away again; it is empty when the thing was purged.
+        (first,) = self._store.journal.changes(uid=change.uid, limit=1)
+        said = first.after or {}
+        if "target" in said:
+            return f"{said.get('type', '')}[{said['target']}]"
+        return f"{change.entity} {said.get('label', change.uid[:18])}"
 
     def _remember(self, uid: str, name: str) -> None:
         if len(self._names) >= REMEMBERED:
@@ -76,7 +81,7 @@ def print_changes(store: Store, changes: Sequence[Change]) -> None:
     """Changes, one a line."""
     lines = ChangeLines(store)
     for change in changes:
-        click.echo(lines.line(change))
+        lines.print(change)
 
 
 def differs(name: str, before: Any, after: Any) -> str:

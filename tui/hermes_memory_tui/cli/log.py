@@ -76,7 +76,8 @@ class Printer:
 
     def _for_people(self, last: int) -> int:
         while changes := self._store.journal.changes(since=last, theme=self._theme, limit=AT_ONCE):
-            click.echo("\n".join(self._lines.line(change) for change in changes))
+            for change in changes:
+                self._lines.print(change)
             last = changes[-1].seq
         return last
 

@@ -96,7 +96,7 @@ def hanging(head: str, text: str) -> None:
         click.echo(head + text)
         return
     for number, line in enumerate(folded(text, width - indent)):
-        click.echo((head if number == 0 else " " * indent) + line)
+        click.echo(((head if number == 0 else " " * indent) + line).rstrip())
 
 
 def short_uids(uids: Sequence[str]) -> int:

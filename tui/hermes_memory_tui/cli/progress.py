@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import click
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
+
+SOON_S = 0.5
+"""Work that is done sooner needs no bar."""
 
 
 @contextmanager
@@ -18,10 +23,19 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+    started = time.monotonic()
+    with ExitStack() as shown:
+        bars: list[Any] = []
 
         def progress(done: int, total: int) -> None:
+            if not bars:
+                if time.monotonic() - started < SOON_S:
+                    return
+                bars.append(shown.enter_context(click.progressbar(length=1, label=label, file=sys.stderr)))
+            bar = bars[0]
             bar.length = max(total, done, 1)
             bar.update(done - bar.pos)
 
         yield progress
+        for bar in bars:
+            bar.update((bar.length or 1) - bar.pos)

@@ -70,7 +70,8 @@ def confirm(plan: PurgePlan) -> None:
         click.echo(f"  {printable(fact.notation)}", err=True)
     if plan.total > len(plan.samples):
         click.echo(f"  and {plan.total - len(plan.samples):,} more", err=True)
-    click.confirm("Erase them?", abort=True, err=True)
+    if not click.confirm("Erase them?", err=True):
+        raise ArgumentError("it was not confirmed; nothing was erased")
 
 
 def described(plan: PurgePlan, verb: str) -> str:

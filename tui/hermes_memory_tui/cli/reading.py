@@ -122,7 +122,7 @@ def fact_command(settings: Settings, uid: str) -> None:
             ("tier", fact.tier.value + (", pinned" if fact.pinned else "")),
             ("written", f"{iso(fact.created_at)} by {fact.actor}"),
             ("changed", iso(fact.updated_at)),
-            ("read", f"{fact.reads:,} times" + (f", last {iso(fact.read_at)}" if fact.read_at else "")),
+            ("read", counted(fact.reads, "time") + (f", last {iso(fact.read_at)}" if fact.read_at else "")),
             ("costs", counted(fact.tokens, "token")),
         ]
     )

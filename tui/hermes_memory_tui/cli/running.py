@@ -116,10 +116,17 @@ def system_error(error: OSError) -> dict[str, Any]:
 
 def sentence(error: click.UsageError) -> str:
     """What is wrong with the arguments, and how to say text that looks like an option."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(error.ctx.command, click.Group):
+        return f"Say which: {', '.join(error.ctx.command.list_commands(error.ctx))}."
     said = error.format_message()
-    if isinstance(error, click.NoSuchOption):
+    if isinstance(error, click.NoSuchOption) and error.ctx and takes_text(error.ctx.command):
         said += " Put -- before text that begins with a dash."
     return said
+
+
+def takes_text(command: click.Command) -> bool:
+    """Whether a command has arguments beside its options."""
+    return any(isinstance(parameter, click.Argument) for parameter in command.params)
 
 
 def offending(error: click.UsageError, args: list[str]) -> Any:
