@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import re
+import shutil
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -290,3 +293,32 @@ def test_an_export_is_for_its_owner_alone_and_does_not_replace_a_device(tell: Te
     assert stat.S_IMODE((home / "facts.txt").stat().st_mode) == 0o600
     tell("export", "/dev/null")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.fixture
+def seed_file(db: Path) -> Path:
+    """A memory of hermes-memory 0.3.0 where the store should be."""
+    shutil.copy(Path(__file__).parents[2] / "store" / "fixtures" / "hermes_memory_0_3_0.db", db)
+    return db
+
+
+def test_any_command_upgrades_a_file_of_hermes_memory(tell: Tell, ask: Ask, seed_file: Path) -> None:
+    answer = ask("facts")
+
+    assert answer.code == 0
+    assert "the old one is kept at" in answer.err
+    (kept,) = seed_file.parent.glob("*.bak")
+    with closing(sqlite3.connect(kept)) as old:
+        rows = old.execute("SELECT count(*) FROM facts").fetchone()[0]
+    assert rows > 0
+    assert tell("facts", "tier:all")["total"] == rows
+    assert tell("upgrade")["upgraded"] is False
+
+
+def test_upgrade_puts_a_file_into_a_theme(tell: Tell, seed_file: Path) -> None:
+    done = tell("upgrade", "--theme", "ops")
+
+    assert done["upgraded"] is True
+    assert done["facts"] > 0
+    assert Path(done["backup"]).exists()
+    assert [theme["name"] for theme in tell("themes")["themes"]] == ["ops"]

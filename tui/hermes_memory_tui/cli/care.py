@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import click
@@ -50,11 +51,13 @@ def backup_command(settings: Settings, file: Path, overwrite: bool, restore: boo
 @click.pass_context
 def doctor_command(ctx: click.Context, repair: bool) -> None:
     """Check the file, the index, the journal's chain and the gauges; exit code 1 when something is wrong."""
-    from hermes_memory_store.doctor import examine
+    from hermes_memory_store.doctor import CHECKS, examine
 
     settings = ctx.ensure_object(Settings)
-    with settings.store(writing=repair) as store:
-        checks = examine(store, repair=repair)
+    with settings.store(writing=repair) as store, progress_bar("examining") as progress:
+        begun = itertools.count()
+        each = (lambda _: progress(next(begun), len(CHECKS))) if progress else None
+        checks = examine(store, repair=repair, progress=each)
     ok = all(check.ok for check in checks)
     if settings.as_json:
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
@@ -74,7 +77,7 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
 def upgrade_command(settings: Settings) -> None:
     """Upgrade a hermes-memory 0.3.0 file in place, with a verified backup beside it.
 
-    Every command does so when it meets one; this one does nothing else.
+    Every command does so when it meets one; this one does nothing else, and its --theme says whose memory it becomes.
     """
     from hermes_memory_store.upgrade import needs_upgrade, upgrade
 
@@ -88,7 +91,7 @@ def upgrade_command(settings: Settings) -> None:
             click.echo(f"{path} needs no upgrade")
         return
     with progress_bar("upgrading") as progress:
-        report = upgrade(path, progress=progress)
+        report = upgrade(path, theme=settings.resolved_theme(), progress=progress)
     if settings.as_json:
         kept = report.backup and str(report.backup)
         document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes})

@@ -72,27 +72,27 @@ class Settings:
             return
         path = self.path()
         is_new = is_missing(path)
-        with opened(path, writing=writing, noting=noting) as store:
+        with self._opened(path, writing, noting) as store:
             if is_new and not self.as_json:
                 click.echo(f"there was no memory at {path}; this is a new one", err=True)
             yield store
 
+    def _opened(self, path: Path, writing: bool, noting: bool) -> Store:
+        try:
+            if writing or is_missing(path):
+                return Store.open(path)
+            if noting and not filesystem.is_frozen(path):
+                return Store.open(path, lock_timeout_s=READING_PATIENCE_S)
+            return opened_for_reading(path)
+        except StoreNeedsUpgrade:
+            from hermes_memory_store.upgrade import upgrade
+            from hermes_memory_tui.cli.progress import progress_bar
 
-def opened(path: Path, *, writing: bool, noting: bool) -> Store:
-    """Open a store, upgrading a hermes-memory 0.3.0 file on the way."""
-    try:
-        if writing or is_missing(path):
+            with progress_bar("upgrading") as progress:
+                report = upgrade(path, progress=progress)
+            if report.backup is not None and not self.as_json:
+                click.echo(f"upgraded a hermes-memory 0.3.0 file; the old one is kept at {report.backup}", err=True)
             return Store.open(path)
-        if noting and not filesystem.is_frozen(path):
-            return Store.open(path, lock_timeout_s=READING_PATIENCE_S)
-        return opened_for_reading(path)
-    except StoreNeedsUpgrade:
-        from hermes_memory_store.upgrade import upgrade
-
-        report = upgrade(path)
-        if report.backup is not None:
-            click.echo(f"upgraded a hermes-memory 0.3.0 file; the old one is kept at {report.backup}", err=True)
-        return Store.open(path)
 
 
 def opened_for_reading(path: Path) -> Store:
