@@ -72,6 +72,8 @@ class Listing:
     ranked: bool
     """Best first, because words were searched for."""
     wanted: FactFilter
+    seq: int = 0
+    """A journal row that everything in it is at least as new as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,9 @@ class Memory:
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store
         self._redo: list[int] = []
+        self._closed = False
+        self.files = 0
+        """How many files were opened: another one may come to stand at the same path."""
         self.on_close: Callable[[], None] | None = None
         """What is to be done when it is closed for good."""
         self._connect()
@@ -127,24 +132,29 @@ class Memory:
         return cls(lambda: Store.open(path, read_only=read_only))
 
     def _connect(self) -> None:
-        self._store = self._open_store()
-        self.path = self._store.path
-        self.read_only = self._store.db.read_only
-        self._screen = self._store.reader()
-        self._screen.db.lock_timeout_s = SCREEN_WAIT_S
-        self._listings = self._store.reader()
+        store = self._open_store()
+        screen, listings = store.reader(), store.reader()
+        screen.db.lock_timeout_s = SCREEN_WAIT_S
+        self._store, self._screen, self._listings = store, screen, listings
+        self.files += 1
+        self.path = store.path
+        self.read_only = store.db.read_only
         self._identity = identity(self.path)
-        self._version = self._screen.data_version()
+        self._version = screen.data_version()
 
     def close(self) -> None:
         """Close all connections, for good."""
-        self._disconnect()
+        self._closed = True
+        self.interrupt()
+        self._close(self._stores())
         if self.on_close is not None:
             self.on_close()
 
-    def _disconnect(self) -> None:
-        self.interrupt()
-        for store in (self._screen, self._listings, self._store):
+    def _stores(self) -> tuple[Store, Store, Store]:
+        return self._screen, self._listings, self._store
+
+    def _close(self, stores: Iterable[Store]) -> None:
+        for store in stores:
             store.close()
 
     # What is there
@@ -167,10 +177,15 @@ class Memory:
 
         :raises Interrupted: when `interrupt` was called meanwhile
         """
+        listings = self._listings
         try:
             return self._listing(view)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise Interrupted from error
+            raise
+        except sqlite3.ProgrammingError as error:
+            if self._closed or self._listings is not listings:
                 raise Interrupted from error
             raise
 
@@ -180,12 +195,13 @@ class Memory:
 
     def _listing(self, view: View) -> Listing:
         query = self.query(view)
+        seq = self._listings.journal.last_seq()
         if query.has_text:
             found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
             keys = array("q", (fact.id for fact in found.facts))
-            return Listing(view, keys, max(found.total, len(keys)), True, query.filter)
+            return Listing(view, keys, max(found.total, len(keys)), True, query.filter, seq)
         keys = self._listings.facts.ids(query.filter, sort=view.sort)
-        return Listing(view, keys, len(keys), False, query.filter)
+        return Listing(view, keys, len(keys), False, query.filter, seq)
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
         """Facts by key, for drawing rows."""
@@ -222,10 +238,6 @@ class Memory:
         """Journal rows after `since`, oldest first, at most one more than `MOST_CHANGES`."""
         return self._screen.journal.changes(since=since, limit=MOST_CHANGES + 1)
 
-    def last_seq(self) -> int:
-        """Sequence number of the newest journal row, as the listings see it."""
-        return self._listings.journal.last_seq()
-
     def changed(self) -> bool:
         """Whether anybody committed since the last call. Costs microseconds.
 
@@ -235,8 +247,11 @@ class Memory:
         if found is None:
             raise errors.StoreUnreadable(f"{self.path} is gone; what you see is what was read last", self.path)
         if found != self._identity:
-            self._disconnect()
+            # The old connections stay until the new ones are there: what cannot be opened must not end the app.
+            before = self._stores()
+            self.interrupt()
             self._connect()
+            self._close(before)
             return True
         version = self._screen.data_version()
         if version == self._version:

@@ -96,3 +96,26 @@ async def test_a_deleted_store_is_said_and_the_app_stays(tmp_path: Path) -> None
         kept.rename(path)
         await until(pilot, lambda: "can be read again" in said(pilot))
         assert "is gone" not in screen_text(pilot).splitlines()[0]
+
+
+async def test_a_file_that_is_no_store_any_more_is_said_and_the_app_stays(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        kept = path.rename(tmp_path / "elsewhere.db")
+        path.write_text("not a database, but long enough to be looked at as one" * 40)
+        await until(pilot, lambda: "not a readable" in screen_text(pilot).splitlines()[0])
+        await pilot.press("j", "k")
+        assert targets(pilot) == ["a"]
+        kept.rename(path)
+        await until(pilot, lambda: "can be read again" in said(pilot))
+
+
+async def test_another_store_in_its_place_is_shown(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1")
+    fill(tmp_path / "other.db", "V[b]: 2")
+    async with inspecting(tmp_path / "m.db") as pilot:
+        for part in ("m.db-wal", "m.db-shm"):
+            (tmp_path / part).unlink(missing_ok=True)
+        (tmp_path / "other.db").replace(tmp_path / "m.db")
+        await until(pilot, lambda: targets(pilot) == ["b"])

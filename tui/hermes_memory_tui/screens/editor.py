@@ -237,8 +237,7 @@ class NewFactEditor(Editor):
                 ("✓", "bold"),
                 (" done ", "$dim"),
                 ("~", "bold"),
-                (" obsolete    ", "$dim"),
-                "C[db.id]: UUID mandatory",
+                (" obsolete", "$dim"),
             ),
             id="editor-head",
         )

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, Sort, Uid
+from hermes_memory_store.model import Change, Fact, SessionStatus, Sort, Uid
 
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine
@@ -50,6 +50,8 @@ FOLLOWED = 64
 
 LONG = 100_000
 """From so many rows on, looking for a row costs a frame, and only few may be looked for at once."""
+
+CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
 REST = 4
 """A listing is not read again before this many times its own reading time has passed."""
@@ -155,14 +157,13 @@ class Listings(Panes):
     def _read_listing(self, view: View) -> None:
         started = time.monotonic()
         try:
-            seq = self.memory.last_seq()
             listing = self.memory.listing(view)
         except Interrupted:
             return
         except StoreError as error:
             self.app.call_from_thread(self._no_listing, view, error)
             return
-        self.app.call_from_thread(self._arrived, listing, seq, time.monotonic() - started)
+        self.app.call_from_thread(self._arrived, listing, time.monotonic() - started)
 
     def _no_listing(self, view: View, error: StoreError) -> None:
         if view != self._view:
@@ -172,7 +173,7 @@ class Listings(Panes):
         else:
             self.say_error(error)
 
-    def _arrived(self, listing: Listing, seq: int, took: float) -> None:
+    def _arrived(self, listing: Listing, took: float) -> None:
         self._read_again_at = time.monotonic() + REST * took
         if listing.view != self._view:
             return
@@ -181,8 +182,8 @@ class Listings(Panes):
         self._explain_emptiness()
         self.table.show(listing.keys, top=fresh)
         self._found()
-        if seq < self._seq:
-            self._follow_rows(self.memory.changes(seq), flash=False)
+        if listing.seq < self._seq:
+            self._follow_rows(self.memory.changes(listing.seq), flash=False)
         self._find_wanted()
         self.table.flash(self._flashes)
         self._flashes = {}
@@ -200,8 +201,11 @@ class Listings(Panes):
 
     def _poll(self) -> None:
         try:
+            file = self.memory.files
             changed = self.memory.changed()
-            if changed or self._trouble is not None:
+            if self.memory.files != file:
+                self._start_over()
+            elif changed or self._trouble is not None:
                 self.follow()
         except StoreError as error:
             self.say_trouble(error)
@@ -209,6 +213,13 @@ class Listings(Panes):
         self.say_trouble(None)
         if self._stale and time.monotonic() >= self._read_again_at and not self._reading():
             self.read_listing()
+
+    def _start_over(self) -> None:
+        """Another file stands in the place of the one that was shown: nothing known of that one holds."""
+        self._seq = 0
+        self.table.forget()
+        self.follow()
+        self.look_at(self._view)
 
     def _reading(self) -> bool:
         return self._worker is not None and not self._worker.is_finished
@@ -354,7 +365,7 @@ class Listings(Panes):
         now = self.memory.now()
         self.agents_pane.now = now
         self.agents_pane.sessions = self.overview.sessions
-        self.title_bar.agents = len(self.overview.sessions)
+        self.title_bar.agents = sum(session.status in CONNECTED for session in self.overview.sessions)
         self.title_bar.place = self.tree_pane.place.title
         newest = self.overview.newest
         if newest is not None:

@@ -36,11 +36,11 @@ class MainScreen(Listings):
         Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
         Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
-        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
+        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Take back your newest change that still holds"),
         Binding(
             "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
         ),
-        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Take back your newest change that still holds"),
+        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
         Binding(
             "U",
