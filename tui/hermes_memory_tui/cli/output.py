@@ -124,7 +124,7 @@ def gauge_line(gauge: Gauge, name_width: int = 0) -> str:
         cell = mark * width // 100
         if cell >= filled:
             bar[cell] = "|"
-    level = paint(gauge.level.value, fg=LEVEL_COLOURS[gauge.level])
+    level = paint(f"{gauge.level.value:<11}", fg=LEVEL_COLOURS[gauge.level])
     used = f"{gauge.used:,} of {gauge.budget:,} characters"
     return f"{gauge.theme:<{name_width}}  {''.join(bar)}  {gauge.pct:5.1f} %  {level}  {used}"
 
