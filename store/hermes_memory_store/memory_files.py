@@ -118,6 +118,14 @@ def join(entries: Iterable[str]) -> str:
     return DELIMITER.join(entries)
 
 
+def is_settled(entries: list[str]) -> bool:
+    """Whether entries come back as they are when they are written and read.
+
+    An entry that begins or ends with a line of nothing but § does not: the host itself would cut it in another place.
+    """
+    return parse(join(entries)) == entries
+
+
 def used(entries: Iterable[str]) -> int:
     """Characters the host counts against the limit: the entries and what stands between them."""
     return len(join(entries))

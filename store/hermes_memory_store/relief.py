@@ -96,14 +96,18 @@ def optimize(
     :param home: `$HERMES_HOME` of the profile whose files they are
     :param threshold_pct: in percent of the host's own limit; when below 45, it is also the target
     :param dry_run: write nothing at all, and report what would be done
-    :raises ImportFileError: when a file is not UTF-8; neither file was touched then
+    :raises ImportFileError: when a file is not UTF-8, or would be read differently once written; neither was touched then
     :raises StoreLocked: when the host, or another writer of the store, does not let go
     """
     if not (isinstance(threshold_pct, int | float) and math.isfinite(threshold_pct) and 0 <= threshold_pct <= 100):
         raise errors.ArgumentError(f"the threshold lies between 0 and 100 percent, not {threshold_pct}", threshold_pct)
     both = memory_files.files(home)
     for file in both:
-        memory_files.read(file.path)
+        if not memory_files.is_settled(memory_files.parse(memory_files.read(file.path))):
+            raise errors.ImportFileError(
+                f"{file.path} has an entry that begins or ends with a line of nothing but §; join or remove that line first",
+                file.path,
+            )
     memory, user = (relieve(store, theme, file, float(threshold_pct), dry_run) for file in both)
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
 

@@ -327,3 +327,15 @@ def test_a_second_run_finds_nothing_more_to_do(store: Store, profile: Profile) -
     assert (again.abbreviated, again.migrated, again.removed, again.diff) == (0, 0, 0, "")
     assert profile.print() == before
     assert store.journal.last_seq() == seq
+
+
+def test_a_file_that_would_be_read_differently_once_written_is_left_alone(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "memories" / "MEMORY.md"
+    file.parent.mkdir()
+    text = "V[a]: " + "x" * 1500 + "\n§ \n§\nD[b]: c"
+    file.write_text(text)
+
+    with pytest.raises(errors.ImportFileError, match="§"):
+        optimize(store, "default", home=tmp_path)
+    assert file.read_text() == text
+    assert store.journal.last_seq() == 0
