@@ -102,7 +102,7 @@ def measured(talk: Conversation) -> Iterator[tuple[Question, float, float]]:
                 by_key[scope, said.target] = text
             for question in talk.questions:
                 start = time.perf_counter()
-                found = store.search.find("default", question.text, limit=50)
+                found = store.search.find("default", question.text, limit=30)
                 millis = (time.perf_counter() - start) * 1000
                 yield question, covered(question, (by_key[str(f.scope), f.target] for f in found.facts)), millis
 
