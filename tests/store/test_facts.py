@@ -217,3 +217,18 @@ def test_bulk_writing_fills_the_hot_tier_without_pushing_anything_out(store: Sto
     assert store.facts.get(kept.uid).tier is Tier.HOT
     assert store.tiers.gauge(THEME).pct <= 85
     assert store.facts.count(FactFilter(theme=THEME, types=frozenset({FactType.VALUE}))) == 300
+
+
+def test_what_a_fact_replaced_is_found_without_reading_every_fact(store: Store) -> None:
+    store.facts.write("t", "D[cache]: redis")
+    newer = store.facts.write("t", "D[cache]: none").fact
+    plans: list[str] = []
+    real = store.db.conn
+    real.set_trace_callback(lambda sql: plans.append(sql) if "superseded_by IN" in sql else None)
+    store.facts.chain(newer.uid)
+    real.set_trace_callback(None)
+    assert plans
+    for sql in plans:
+        steps = " ".join(row[3] for row in real.execute(f"EXPLAIN QUERY PLAN {sql}"))
+        assert "facts_replaced" in steps
+        assert "SCAN facts" not in steps
