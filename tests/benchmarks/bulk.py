@@ -1,6 +1,6 @@
 """Bulk import against the floor: raw batched inserts of facts with their full-text rows, same text, same run.
 
-    python -m tests.benchmarks.bulk [--facts 100000] [--rounds 3]
+python -m tests.benchmarks.bulk [--facts 100000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from hermes_memory_store.bulk import BATCH
 from hermes_memory_store.model import IMPORT
 from hermes_memory_store.store import Store
-
 from tests.benchmarks.generate import vocabulary
 from tests.benchmarks.timing import table
 from tests.benchmarks.writes import RAW
@@ -42,7 +41,9 @@ def raw(path: Path, said: list[tuple[str, str]]) -> float:
         some = list(enumerate(said[first : first + BATCH], first + 1))
         conn.execute("BEGIN IMMEDIATE")
         conn.executemany("INSERT INTO facts VALUES (?, 'V', ?, ?, 1, 1)", ((n, *pair) for n, pair in some))
-        conn.executemany("INSERT INTO words (rowid, target, content) VALUES (?, ?, ?)", ((n, *pair) for n, pair in some))
+        conn.executemany(
+            "INSERT INTO words (rowid, target, content) VALUES (?, ?, ?)", ((n, *pair) for n, pair in some)
+        )
         conn.execute("COMMIT")
     taken = time.perf_counter() - start
     conn.close()
@@ -54,7 +55,9 @@ def ours(path: Path, said: list[tuple[str, str]]) -> float:
     with Store.open(path) as store:
         start = time.perf_counter()
         result = store.facts.write_many(
-            "default", [(f"V[{target}]: {content}", f"s{n % 200}") for n, (target, content) in enumerate(said)], actor=IMPORT
+            "default",
+            [(f"V[{target}]: {content}", f"s{n % 200}") for n, (target, content) in enumerate(said)],
+            actor=IMPORT,
         )
         taken = time.perf_counter() - start
         assert result.created == len(said)
