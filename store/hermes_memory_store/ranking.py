@@ -74,6 +74,10 @@ class Candidate:
         """Take its text apart."""
         self.in_target, self.in_content = terms_of(self.target), terms_of(self.content)
 
+    def has(self, word: Word) -> bool:
+        """Whether a term of it, once it was read, stands for the word."""
+        return any(term in word.terms for term in (*self.in_target, *self.in_content))
+
 
 @lru_cache(maxsize=4096)
 def terms_of(text: str) -> tuple[str, ...]:

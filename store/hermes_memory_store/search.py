@@ -8,7 +8,7 @@ ranked (see `ranking.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -153,35 +153,56 @@ class Search:
     def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
         if not look.words and not look.phrases and not look.excluded:
             return Found([], 0)
-        exact, whole = self._newest(look, within, max(NEWEST, limit))
+        postings = [self._postings(look, word, within) for word in look.words] if len(look.words) > 1 else []
+        exact, whole = self._with_all(look, within, postings, limit)
         if look.question and look.words:
-            ranked, complete = self._answers(look, within, exact, limit, taken)
+            ranked, complete = self._answers(look, within, postings, exact, limit, taken)
             whole = whole and complete
-        elif look.words and whole and len(exact) < (limit if len(look.words) == 1 else min(FEW, limit)):
-            ranked, whole = self._opened(look, within, exact, limit)
+        elif look.words and whole and len(exact) < (min(FEW, limit) if postings else limit):
+            ranked, whole = self._opened(look, within, postings, exact, limit)
         else:
             ranked, whole = rank_exact(exact, look), whole and not look.words
         facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
         return Found(facts, len(ranked), not whole)
 
-    def _opened(self, look: Asked, within: Within, exact: list[Candidate], limit: int) -> tuple[list[Candidate], bool]:
+    def _with_all(
+        self, look: Asked, within: Within, postings: list[Postings], limit: int
+    ) -> tuple[list[Candidate], bool]:
+        """Facts that have every word and phrase, and whether these are all."""
+        wanted = max(NEWEST, limit)
+        rare = [set(one.keys) for one in postings if not one.cut]
+        common = [word for word, one in zip(look.words, postings, strict=False) if one.cut]
+        keys = sorted(set.intersection(*rare), reverse=True) if rare else []
+        # FTS5 walks the list of a common word to intersect it; a few facts are quicker read than that.
+        if not rare or (common and len(keys) > NEWEST) or any(word.phrases for word in common):
+            return self._newest(look, within, wanted)
+        found = self._candidates(keys[: 2 * wanted], within)
+        for one in found if common else ():
+            one.read()
+        having = [one for one in found if all(one.has(word) for word in common)]
+        return having, len(keys) <= 2 * wanted
+
+    def _opened(
+        self, look: Asked, within: Within, postings: list[Postings], exact: list[Candidate], limit: int
+    ) -> tuple[list[Candidate], bool]:
         """Facts with every word or longer ones, then, when they are few, those with some; whether these are all."""
-        several = len(look.words) > 1
-        postings = [self._postings(look, word, within) for word in look.words] if several else []
         whole = True
         gained = False
         for at, word in enumerate(look.words):
             # A common word needs no longer ones, and their hits would have to be walked.
-            if not several or not postings[at].cut:
-                gained |= open_up(word, lambda start: self._beginnings(start, len(look.words)))
+            if (not postings or not postings[at].cut) and open_up(word, self._beginnings_among(look)):
+                gained = True
+                if postings:
+                    postings[at] = self._postings(look, word, within)
         if gained:
             known = {one.id for one in exact}
-            opened, whole = self._newest(look, within, max(NEWEST, limit))
+            opened, whole = self._with_all(look, within, postings, limit)
             for one in opened:
                 one.fit = EXACT if one.id in known else BEGINNING
-            exact = [*(one for one in exact if one.id not in {one.id for one in opened}), *opened]
+            seen = {one.id for one in opened}
+            exact = [*(one for one in exact if one.id not in seen), *opened]
         ranked = rank_exact(exact, look)
-        if not several or len(ranked) >= min(FEW, limit):
+        if not postings or len(ranked) >= min(FEW, limit):
             return ranked, whole
         scores = dict.fromkeys(self._phrased(look, within), 0.0) | summed(postings)
         best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
@@ -189,12 +210,18 @@ class Search:
         return ranked + rank_some(some, look, scores), whole and len(best) <= 2 * limit
 
     def _answers(
-        self, look: Asked, within: Within, exact: list[Candidate], limit: int, taken: Query
+        self,
+        look: Asked,
+        within: Within,
+        postings: list[Postings],
+        exact: list[Candidate],
+        limit: int,
+        taken: Query,
     ) -> tuple[list[Candidate], bool]:
         """Facts that share words with a question; whether these are all there are."""
-        postings = [self._postings(look, word, within) for word in look.words]
+        postings = postings or [self._postings(look, look.words[0], within)]
         for at, word in enumerate(look.words):
-            if not postings[at].keys and open_up(word, lambda start: self._beginnings(start, len(look.words))):
+            if not postings[at].keys and open_up(word, self._beginnings_among(look)):
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._phrased(look, within)]
         scores = lend(dict.fromkeys(whole, 0.0) | summed(postings))
@@ -268,9 +295,12 @@ class Search:
             cut = cut or len(rows) == share
         return keys, cut
 
-    def _beginnings(self, start: str, among: int) -> list[str]:
-        """Index terms that begin with these characters, in alphabetical order, as many as one of `among` words may."""
-        enough = LONGER // among
+    def _beginnings_among(self, look: Asked) -> Callable[[str], list[str]]:
+        """`_beginnings`, each word of the query with its share."""
+        return lambda start: self._beginnings(start, LONGER // len(look.words) or 1)
+
+    def _beginnings(self, start: str, enough: int) -> list[str]:
+        """Index terms that begin with these characters, the first `enough` in alphabetical order."""
         sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT ?"
         end = start + "\U0010ffff"
         # One row for each place a term stands at: a few rows say it all for a rare one, then jump from term to term.
