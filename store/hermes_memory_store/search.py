@@ -43,6 +43,9 @@ POSTINGS = 300
 RANKED = 80
 """Facts of a question that are read and ranked."""
 
+COMMON = 0.05
+"""A word that more than this part of all facts has is looked for in the text of what has the others."""
+
 LONGER = 16
 """Longer words that the beginnings in one query stand for, all together."""
 
@@ -90,6 +93,8 @@ class Postings:
     keys: list[int]
     cut: bool
     """Whether there are more than these."""
+    share: float
+    """About which part of all facts has it."""
     rarity: float
 
 
@@ -170,11 +175,20 @@ class Search:
     ) -> tuple[list[Candidate], bool]:
         """Facts that have every word and phrase, and whether these are all."""
         wanted = max(NEWEST, limit)
-        rare = [set(one.keys) for one in postings if not one.cut]
-        common = [word for word, one in zip(look.words, postings, strict=False) if one.cut]
-        keys = sorted(set.intersection(*rare), reverse=True) if rare else []
-        # FTS5 walks the list of a common word to intersect it; a few facts are quicker read than that.
-        if not rare or (common and len(keys) > NEWEST) or any(word.phrases for word in common):
+        common = [word for word, one in zip(look.words, postings, strict=False) if one.share > COMMON]
+        others = [(word, one) for word, one in zip(look.words, postings, strict=False) if one.share <= COMMON]
+        if not others or any(word.phrases for word in common):
+            return self._newest(look, within, wanted)
+        if not any(one.cut for _, one in others):
+            keys, cut = sorted(set.intersection(*(set(one.keys) for _, one in others)), reverse=True), False
+        elif common and len(others) > 1:
+            facets = f" AND {within.narrow}" if within.narrow else ""
+            required = look.required([word for word, _ in others])
+            keys, cut = self._hits(look.without_excluded(f"{required}{facets}"), within, NEWEST)
+        else:
+            return self._newest(look, within, wanted)
+        # FTS5 would walk the list of a common word to intersect it; a few facts are quicker read than that.
+        if cut or (common and len(keys) > NEWEST):
             return self._newest(look, within, wanted)
         found = self._candidates(keys[: 2 * wanted], within)
         for one in found if common else ():
@@ -269,7 +283,7 @@ class Search:
         often = float(len(keys))
         if cut:
             often = max(often, often * total / max(1, self._walked(keys, within)))
-        return Postings(keys, cut, rarity_of(often, total))
+        return Postings(keys, cut, often / total, rarity_of(often, total))
 
     def _walked(self, hits: Sequence[int], within: Within) -> int:
         """How many ids were passed to gather these hits, newest first in each range."""
