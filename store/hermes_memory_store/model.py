@@ -346,6 +346,8 @@ class Page:
     facts: list[Fact]
     next: Cursor | None
     total: int
+    more: bool = False
+    """Whether there are more than `total`: what the tallies cannot count is counted up to a bound."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,16 @@ from hermes_memory_store.db import Db
 from hermes_memory_store.model import Cursor, Fact, FactFilter, FactType, Page, Sort, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.schema import THEME_SHIFT
 
 MAX_LIMIT = 1_000
 """Facts one page holds at most."""
 
 FEW = 1_000
 """Up to so many facts it is cheaper to fetch and sort them all than to walk an order looking for them."""
+
+COUNTED = 1_000
+"""How far the facts of a filter are counted that the tallies cannot answer: a page must not cost a scan of the store."""
 
 RANGES_AT_ONCE = 100
 """Ranges merged in one statement; SQLite allows 500."""
@@ -58,6 +62,8 @@ class Selection:
     few: str | None
     """An index condition that alone leaves at most `FEW` facts, when there is one."""
     few_args: list[Any]
+    counted_by: str = "WHERE 1"
+    """The index by which facts are counted that the tallies cannot count."""
 
     @property
     def tallied(self) -> int:
@@ -79,14 +85,15 @@ def page(
         raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
     with db.snapshot():
         selection = select(db, names, wanted)
-        total = count_selected(db, selection)
+        total = count_selected(db, selection, most=COUNTED)
         if sort is Sort.TYPE:
             keys = by_type(db, selection, descending, after, limit)
         else:
             keys = [(row[0], row[1]) for row in sorted_keys(db, selection, sort, descending, after, limit)]
         facts = fetched(db, names, [key for _, key in keys])
     more = len(keys) == limit
-    return Page(facts, Cursor(keys[-1]) if more and keys else None, total)
+    uncounted = bool(selection.conditions) and total > COUNTED
+    return Page(facts, Cursor(keys[-1]) if more and keys else None, COUNTED if uncounted else total, uncounted)
 
 
 def ids(db: Db, names: Names, wanted: FactFilter, *, sort: Sort, descending: bool) -> array[int]:
@@ -114,17 +121,28 @@ def select(db: Db, names: Names, wanted: FactFilter) -> Selection:
         return Selection([], None, ["0"], [], None, [])
     scope_ids = names.scope_ids(wanted)
     tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
-    sql = "SELECT theme_id, scope_id, tier, type, facts FROM tallies WHERE facts > 0"
-    rows = db.rows(sql + (" AND theme_id = ?" if theme_id is not None else ""), () if theme_id is None else (theme_id,))
-    tallies = [
-        row
-        for row in rows
-        if row[2] in tiers
-        and (not wanted.types or row[3] in wanted.types)
-        and (scope_ids is None or row[1] in scope_ids)
-    ]
-    selection = Selection(tallies, scope_ids, *conditions(names, wanted), None, [])
+    tallies = db.rows(*tallied(theme_id, scope_ids, tiers, wanted))
+    selection = Selection(tallies, scope_ids, *conditions(names, wanted), None, [], counting(names, wanted, theme_id))
     return with_few(db, names, wanted, selection, theme_id)
+
+
+def tallied(
+    theme_id: int | None, scope_ids: list[int] | None, tiers: frozenset[Tier], wanted: FactFilter
+) -> tuple[str, list[Any]]:
+    """The statement that says which ranges hold facts, and how many: by scope where scopes are named, else by theme."""
+    scope = "0" if scope_ids is None else "scope_id"
+    where, args = ["facts > 0"], []  # type: tuple[list[str], list[Any]]
+    if theme_id is not None:
+        where.append("theme_id = ?")
+        args.append(theme_id)
+    if scope_ids is not None:
+        where.append(f"scope_id IN ({', '.join(map(str, scope_ids))})")
+    for column, values in (("tier", tiers), ("type", wanted.types)):
+        if values:
+            where.append(f"{column} IN ({', '.join('?' * len(values))})")
+            args += sorted(value.value for value in values)
+    source = f"SELECT theme_id, {scope} AS owner, tier, type, sum(facts) FROM tallies WHERE {' AND '.join(where)}"
+    return f"{source} GROUP BY 1, 2, 3, 4", args
 
 
 def conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
@@ -135,8 +153,9 @@ def conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
         where.append("(target = ? OR (target > ? AND target < ?))")
         args += target_bounds(wanted.target)
     if wanted.before is not None:
-        where.append("updated_at < ?")
-        args.append(wanted.before)
+        # What was last changed before then was made before then, too: that bounds the order of creation.
+        where += ["updated_at < ?", "created_at < ?"]
+        args += [wanted.before, wanted.before]
     if wanted.after is not None:
         where.append("updated_at >= ?")
         args.append(wanted.after)
@@ -159,8 +178,7 @@ def with_few(db: Db, names: Names, wanted: FactFilter, selection: Selection, the
     if wanted.pinned:
         candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
     if wanted.by is not None:
-        actors = ", ".join(map(str, names.actors_called(wanted.by)))
-        candidates.append((f"INDEXED BY facts_of_actor WHERE actor_id IN ({actors})", []))
+        candidates.append((counting(names, wanted, theme_id), []))
     if wanted.target is not None and theme_id is not None:
         tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
         types = ", ".join(sorted({f"'{row[3]}'" for row in selection.tallies})) or "''"
@@ -173,7 +191,10 @@ def with_few(db: Db, names: Names, wanted: FactFilter, selection: Selection, the
         exact, below = candidates[-2:]
         del candidates[-2:]
         if is_few(db, *exact) and is_few(db, *below):
-            source = f"WHERE id IN (SELECT id FROM facts {exact[0]} UNION ALL SELECT id FROM facts {below[0]})"
+            # NOT INDEXED leaves the key: the planner would rather walk the theme.
+            source = (
+                f"NOT INDEXED WHERE id IN (SELECT id FROM facts {exact[0]} UNION ALL SELECT id FROM facts {below[0]})"
+            )
             return replace(selection, few=source, few_args=exact[1] + below[1])
     for source, args in candidates:
         if is_few(db, source, args):
@@ -184,21 +205,33 @@ def with_few(db: Db, names: Names, wanted: FactFilter, selection: Selection, the
     return selection
 
 
+def counting(names: Names, wanted: FactFilter, theme_id: int | None) -> str:
+    """The facts of the actors a filter names, within its theme: a fact's key begins with its theme's."""
+    if wanted.by is None:
+        return "WHERE 1"
+    actors = ", ".join(map(str, names.actors_called(wanted.by)))
+    source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({actors})"
+    if theme_id is None:
+        return source
+    return f"{source} AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
+
+
 def is_few(db: Db, source: str, args: Sequence[Any]) -> bool:
     """Whether that index condition leaves at most `FEW` facts."""
     sql = f"SELECT count(*) FROM (SELECT 1 FROM facts {source} LIMIT {FEW + 1})"
     return bool(db.value(sql, args) <= FEW)
 
 
-def count_selected(db: Db, selection: Selection) -> int:
-    """How many facts: from the tallies alone when the ranges say it all."""
+def count_selected(db: Db, selection: Selection, *, most: int | None = None) -> int:
+    """How many facts: from the tallies alone when the ranges say it all, else counted, up to `most` + 1."""
     if not selection.conditions:
         return selection.tallied
-    if selection.few:
-        where = " AND ".join([selection.few, *owners(selection), *selection.conditions])
-        return int(db.value(f"SELECT count(*) FROM facts {where}", (*selection.few_args, *selection.args)))
-    where = " AND ".join(["1", *owners(selection), *selection.conditions])
-    return int(db.value(f"SELECT count(*) FROM facts WHERE {where}", selection.args))
+    source = selection.few or selection.counted_by
+    where = " AND ".join([source, *owners(selection), *selection.conditions])
+    bound = "" if most is None else f" LIMIT {most + 1}"
+    return int(
+        db.value(f"SELECT count(*) FROM (SELECT 1 FROM facts {where}{bound})", (*selection.few_args, *selection.args))
+    )
 
 
 def owners(selection: Selection) -> list[str]:

@@ -77,7 +77,7 @@ def facts_command(
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
             page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
-            facts, total = page.facts, page.total
+            facts, total, more = page.facts, page.total, page.more
     show(settings, facts, total, more=more, with_theme=all_themes)
 
 
