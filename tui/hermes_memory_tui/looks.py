@@ -5,8 +5,13 @@ Every colour the app uses is one of these variables, so Textual's own schemes an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 from textual.theme import Theme as Look
+
+from hermes_memory_store.errors import ArgumentError
 
 DEFAULT_LOOK = "hermes"
 
@@ -80,6 +85,18 @@ HIGH_CONTRAST = Look(
 )
 
 LOOKS = (HERMES, HIGH_CONTRAST)
+
+VARIABLE = "HERMES_MEMORY_LOOK"
+"""Environment variable that names the look to begin with: one of ours or one of Textual's."""
+
+
+def chosen(environ: Mapping[str, str]) -> str:
+    """The look to begin with. :raises ArgumentError: when there is none of that name, with the names there are"""
+    name = environ.get(VARIABLE) or DEFAULT_LOOK
+    names = [*(look.name for look in LOOKS), *BUILTIN_THEMES]
+    if name not in names:
+        raise ArgumentError(f"{VARIABLE}: there is no look {name!r}; choose one of {', '.join(names)}", name)
+    return name
 
 
 def variable_defaults(generated: dict[str, str]) -> dict[str, str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from hermes_memory_tui import shown
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_tui import looks, shown
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, until
 
 
@@ -84,3 +85,10 @@ def test_ages(seconds: int, says: str) -> None:
 def test_short_counts(number: int, says: str) -> None:
     assert shown.short(number) == says
     assert len(says) <= 4
+
+
+def test_the_look_to_begin_with_is_named_by_the_environment() -> None:
+    assert looks.chosen({}) == "hermes"
+    assert looks.chosen({"HERMES_MEMORY_LOOK": "nord"}) == "nord"
+    with pytest.raises(ArgumentError, match="no look 'nrod'"):
+        looks.chosen({"HERMES_MEMORY_LOOK": "nrod"})
