@@ -28,7 +28,7 @@ class Panes(Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
 
     def __init__(self, memory: Memory, overview: Overview) -> None:

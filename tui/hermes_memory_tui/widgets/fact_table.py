@@ -29,7 +29,7 @@ KEPT = 4_096
 FLASH_S = 1.2
 """How long a changed row shows its mark."""
 
-WORDS_FROM = 84
+WORDS_FROM = 104
 """Cells from which types are written as words, not as symbols."""
 
 SCOPES_FROM = 76
