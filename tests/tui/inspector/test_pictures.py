@@ -57,11 +57,11 @@ async def test_the_screen_looks_as_it_did(name: str, path: Path) -> None:
 
 
 async def at_rest(pilot: Pilot[int]) -> None:
-    """Wait until two looks at the screen show the same, workers and pauses included."""
+    """Wait until two looks at the screen are alike, workers and pauses included."""
     before = ""
-    while before != (before := screen_text(pilot)):
+    while before != (before := drawn(pilot)):
         await pilot.app.workers.wait_for_complete()
-        await pilot.pause(0.15)
+        await pilot.pause(0.2)
 
 
 def drawn(pilot: Pilot[int]) -> str:
