@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from hermes_memory_store.schema import FACET
-from hermes_memory_store.words import indexed
+from hermes_memory_store.words import indexed_text
 
 INDEX = "INSERT INTO facts_text (rowid, target, content, facets) VALUES (?, ?, ?, ?)"
 
@@ -26,7 +26,7 @@ def index(
     Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 writes out what it has gathered
     at every savepoint, which made a bulk insert half as fast again.
     """
-    terms = (fact_id, " ".join(indexed(target)), " ".join(indexed(content)), facet_terms(scope_id, tier, kind))
+    terms = (fact_id, indexed_text(target), indexed_text(content), facet_terms(scope_id, tier, kind))
     conn.execute(INDEX, terms)
 
 
@@ -35,7 +35,7 @@ def index_many(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, in
     conn.executemany(
         INDEX,
         (
-            (key, " ".join(indexed(target)), " ".join(indexed(content)), facet_terms(scope_id, tier, kind))
+            (key, indexed_text(target), indexed_text(content), facet_terms(scope_id, tier, kind))
             for key, target, content, scope_id, tier, kind in facts
         ),
     )
@@ -43,13 +43,13 @@ def index_many(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, in
 
 def reindex(conn: sqlite3.Connection, fact_id: int, target: str, before: str, after: str) -> None:
     """A fact's content was edited."""
-    conn.execute(UNINDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(before))))
-    conn.execute(INDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(after)), ""))
+    conn.execute(UNINDEX, (fact_id, indexed_text(target), indexed_text(before)))
+    conn.execute(INDEX, (fact_id, indexed_text(target), indexed_text(after), ""))
 
 
 def unindex(conn: sqlite3.Connection, fact_id: int, target: str, content: str) -> None:
     """Take a fact's words out of the index. Target and content must be the ones that were indexed."""
-    conn.execute(UNINDEX, (fact_id, " ".join(indexed(target)), " ".join(indexed(content))))
+    conn.execute(UNINDEX, (fact_id, indexed_text(target), indexed_text(content)))
     # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
     # deleted than inserted for corrupt.
     conn.execute(INDEX, (fact_id, "", "", ""))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from hermes_memory_store.stems import stem
 
@@ -78,6 +78,16 @@ def indexed(text: str) -> list[str]:
         else:
             terms.append(stem(run[:MAX_WORD]))
     return terms
+
+
+def indexed_text(text: str) -> str:
+    """`indexed` as the text the index is given. Texts share most of their words, so each word is worked out once."""
+    return " ".join(filter(None, map(_indexed_word, text.split())))
+
+
+@lru_cache(maxsize=1 << 16)
+def _indexed_word(word: str) -> str:
+    return " ".join(indexed(word))
 
 
 def pairs(run: str) -> list[str]:

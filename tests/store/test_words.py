@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_memory_store.stems import completions, stem
-from hermes_memory_store.words import MAX_WORD, fold, indexed
+from hermes_memory_store.words import MAX_WORD, fold, indexed, indexed_text
 
 
 @pytest.mark.parametrize(
@@ -66,3 +68,8 @@ def test_long_words_count_by_their_beginning() -> None:
 
 def test_nothing_unprintable_becomes_a_word() -> None:
     assert indexed("a\x00b\ud800\ue000c") == ["a", "b", "c"]
+
+
+@given(st.text())
+def test_the_text_of_the_index_holds_exactly_the_terms(text: str) -> None:
+    assert indexed_text(text).split(" ") == (indexed(text) or [""])
