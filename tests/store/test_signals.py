@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_memory_store.signals import closes, mentions
-from tests.store.closing_signals import CLOSING, TRAPS, sentences
+from tests.store.closing_signals import CLOSING, MORE_CLOSING, MORE_TRAPS, TRAPS, sentences
 
-EXPECTED = [(*pair, True) for pair in sentences(CLOSING)] + [(*pair, False) for pair in sentences(TRAPS)]
+EXPECTED = [
+    (*pair, expected)
+    for table, expected in ((CLOSING, True), (MORE_CLOSING, True), (TRAPS, False), (MORE_TRAPS, False))
+    for pair in sentences(table)
+]
 
 
 def right(language: str | None = None) -> float:
@@ -16,7 +24,7 @@ def right(language: str | None = None) -> float:
 
 
 def test_the_table_is_large_and_half_of_it_are_traps() -> None:
-    assert len(EXPECTED) >= 240
+    assert len(EXPECTED) >= 600
     assert 0.45 <= sum(not expected for *_, expected in EXPECTED) / len(EXPECTED) <= 0.55
 
 
@@ -36,6 +44,29 @@ def test_noise_closes_nothing(message: str) -> None:
 
 def test_a_closing_sentence_counts_among_others() -> None:
     assert closes("I looked at the login page again. It's merged now. What about the billing?")
+
+
+def test_letters_and_their_accents_count_however_they_were_typed() -> None:
+    assert closes(unicodedata.normalize("NFD", "le problème est réglé"))
+    assert closes("WIR KÖNNEN DAS SCHLIESSEN")
+    assert closes("wir können das schließen")
+    assert mentions(unicodedata.normalize("NFD", "la sécurité avance"), "sécurité")
+
+
+def test_what_went_without_problems_is_done() -> None:
+    assert closes("the migration is finished without any errors")
+    assert not closes("the migration is not finished without errors")
+
+
+@given(st.text(), st.text())
+def test_any_text_is_judged(message: str, label: str) -> None:
+    assert closes(message) in (True, False)
+    assert mentions(message, label) in (True, False)
+
+
+def test_a_scope_named_behind_a_very_long_log_is_not_looked_for() -> None:
+    assert mentions("x " * 5_000 + "auth", "auth")
+    assert not mentions("x " * 5_000_000 + "auth", "auth")
 
 
 @pytest.mark.parametrize(
