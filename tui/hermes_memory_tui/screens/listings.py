@@ -32,6 +32,7 @@ from hermes_memory_tui.memory import (
     View,
     lets_through,
 )
+from hermes_memory_tui.screens import rows
 from hermes_memory_tui.screens.panes import Panes
 from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
@@ -47,9 +48,6 @@ AGES_S = 5.0
 
 FOLLOWED = 64
 """Facts changed at once that are followed row by row; with more, the listing is read anew."""
-
-LONG = 100_000
-"""From so many rows on, looking for a row costs a frame, and only few may be looked for at once."""
 
 CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
@@ -268,33 +266,14 @@ class Listings(Panes):
 
     def _move_rows(self, facts: list[Fact], fits: set[int], created: Mapping[Uid, bool]) -> bool:
         """Put changed rows where they belong now; False when that takes reading the listing anew."""
-        keys = self._listing.keys
-        old = [fact for fact in facts if not created[fact.uid]]
-        if self._listing.view.sort is not Sort.UPDATED or (len(keys) > LONG and len(old) > 4):
-            return False
         top = self.table.fact_at(0)
-        newest = top.updated_at if top is not None else 0
-        moved = array("q", keys)
-        complete = len(keys) == self._listing.total
-        total = self._listing.total
-        for fact in sorted(facts, key=lambda fact: (fact.updated_at, fact.id)):
-            row = index_of(moved, fact.id) if not created[fact.uid] or fact.id in moved[:FIRST_PAGE] else None
-            if row is None and not complete and not created[fact.uid]:
-                return False
-            if fact.id in fits and row is not None and fact.updated_at < newest:
-                continue
-            if row is not None:
-                del moved[row]
-                total -= 1
-            if fact.id in fits:
-                if fact.updated_at < newest:
-                    return False
-                moved.insert(0, fact.id)
-                newest = fact.updated_at
-                total += 1
-        self._listing = Listing(self._listing.view, moved, total, False, self._listing.wanted)
+        new = {fact.id for fact in facts if created[fact.uid]}
+        moved = rows.moved(self._listing, facts, fits, new, newest=top.updated_at if top is not None else 0)
+        if moved is None:
+            return False
+        self._listing = moved
         self._explain_emptiness()
-        self.table.show(moved, facts)
+        self.table.show(moved.keys, facts)
         self._found()
         return True
 
@@ -311,7 +290,7 @@ class Listings(Panes):
         except UnknownFact:
             self._wanted_uid = None
             return
-        row = index_of(self.table.keys, fact.id)
+        row = rows.index_of(self.table.keys, fact.id)
         if row is not None:
             self.table.cursor = row
         if row is not None or not lets_through(self._listing.wanted, fact):
@@ -431,14 +410,6 @@ class Listings(Panes):
         elif error is None and known is not None:
             self.notify("The store can be read again.", timeout=3)
             self.table.forget()
-
-
-def index_of(keys: array[int], key: int) -> int | None:
-    """The row of a key, None when it is in none."""
-    try:
-        return keys.index(key)
-    except ValueError:
-        return None
 
 
 def home_relative(path: str) -> str:

@@ -1,0 +1,55 @@
+"""Moving changed facts in a listing gives what reading it anew would give, or says that it cannot."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from hermes_memory_store.model import PERSON, Fact, FactFilter, FactType, Millis, Sort, Tier, Uid
+from hermes_memory_tui.memory import Listing, View
+from hermes_memory_tui.screens.rows import moved
+
+LISTING = Listing(View(), array("q", [5, 4, 3, 2, 1]), 5, False, FactFilter())
+"""Five facts, each changed at the time of its key."""
+
+
+def fact(key: int, at: int) -> Fact:
+    """A fact that changed at a moment."""
+    name = Uid(f"{key:032x}")
+    return Fact(key, name, "t", None, FactType.VALUE, "x", "y", Tier.HOT, False, 1, 1, PERSON, Millis(0), Millis(at))
+
+
+@pytest.mark.parametrize(
+    ("facts", "fits", "new", "keys"),
+    [
+        ([fact(6, 6)], {6}, {6}, [6, 5, 4, 3, 2, 1]),
+        ([fact(2, 7)], {2}, set(), [2, 5, 4, 3, 1]),
+        ([fact(2, 7)], set(), set(), [5, 4, 3, 1]),
+        ([fact(3, 3)], {3}, set(), [5, 4, 3, 2, 1]),
+        ([fact(9, 9)], set(), {9}, [5, 4, 3, 2, 1]),
+        ([fact(7, 7), fact(6, 6), fact(1, 8)], {1, 6, 7}, {6, 7}, [1, 7, 6, 5, 4, 3, 2]),
+    ],
+)
+def test_changed_facts_come_to_stand_where_they_belong(
+    facts: list[Fact], fits: set[int], new: set[int], keys: list[int]
+) -> None:
+    after = moved(LISTING, facts, fits, new, newest=5)
+    assert after is not None
+    assert list(after.keys) == keys
+    assert after.total == len(keys)
+
+
+def test_a_fact_that_comes_back_with_an_old_time_takes_reading_anew() -> None:
+    assert moved(LISTING, [fact(9, 3)], {9}, set(), newest=5) is None
+
+
+def test_another_order_takes_reading_anew() -> None:
+    by_target = replace(LISTING, view=View(sort=Sort.TARGET))
+    assert moved(by_target, [fact(6, 6)], {6}, {6}, newest=5) is None
+
+
+def test_a_fact_that_may_stand_further_down_takes_reading_anew() -> None:
+    first_page = replace(LISTING, total=900)
+    assert moved(first_page, [fact(77, 7)], {77}, set(), newest=5) is None
