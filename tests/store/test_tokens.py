@@ -1,7 +1,8 @@
 """The token estimate, against what cl100k really counts.
 
 `token_corpus.json` holds (text, tokens): notation in four languages, code, paths, hosts, CJK, numbers; counted once with the
-cl100k_base encoding of the npm package gpt-tokenizer.
+cl100k_base encoding of the npm package gpt-tokenizer. `token_kinds.json` holds, counted alike, what an estimate that knows
+words alone gets wrong.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store.tokens import estimate
 
 CORPUS: list[tuple[str, int]] = json.loads((Path(__file__).parent / "token_corpus.json").read_text())
+KINDS: dict[str, list[tuple[str, int]]] = json.loads((Path(__file__).parent / "token_kinds.json").read_text())
 
 
 def test_the_corpus_is_never_estimated_below_its_real_count_by_more_than_3_percent() -> None:
@@ -37,3 +41,8 @@ def test_any_budget_of_facts_is_held_in_real_tokens() -> None:
             spent = real_spent = 0
         spent += estimate(text)
         real_spent += real
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_no_kind_of_text_is_estimated_below_its_real_count_by_more_than_3_percent(kind: str) -> None:
+    assert sum(estimate(text) for text, _ in KINDS[kind]) >= 0.97 * sum(real for _, real in KINDS[kind])
