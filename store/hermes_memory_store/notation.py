@@ -41,7 +41,10 @@ def parse(line: str, *, limit: int = LIMIT) -> Notation:
 
 
 def split(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
-    """A notation as one or more whose contents fit: `V[notes]` becomes `V[notes.1]`, `V[notes.2]` … Nothing is lost."""
+    """A notation as one or more whose contents fit: `V[notes]` becomes `V[notes.1]`, `V[notes.2]` … Nothing is lost.
+
+    :raises NotationError: as `parse`, and when the target leaves no room for the numbers
+    """
     said = _parsed(str(line))
     if len(said.content) <= limit:
         return [said]
@@ -52,6 +55,12 @@ def split(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
                 parts.append(piece)
             else:
                 parts[-1] = f"{parts[-1]} {piece}" if parts[-1] else piece
+    room = MAX_TARGET - len(f".{len(parts)}")
+    if len(said.target) > room:
+        raise errors.NotationError(
+            f"the target has {len(said.target)} characters; in {len(parts)} numbered parts it may have {room}",
+            said.target,
+        )
     return [Notation(said.type, f"{said.target}.{number}", part) for number, part in enumerate(parts, 1)]
 
 

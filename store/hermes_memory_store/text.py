@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from hermes_memory_store import errors
@@ -9,15 +10,19 @@ from hermes_memory_store import errors
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that reorder what a person sees (Unicode TR9; the 'Trojan Source' characters)."""
 
-INVISIBLE = frozenset("\u00ad\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\ufff9\ufffa\ufffb") | frozenset(
-    map(chr, range(0xE0000, 0xE0080))
-)
+INVISIBLE = frozenset(
+    "\u00ad\u115f\u1160\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u2065\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufeff\uffa0\ufff9\ufffa\ufffb"
+) | frozenset(map(chr, range(0xE0000, 0xE0080)))
 """Characters without a shape, among them the tags that can hide whole sentences. Joiners stay: scripts and emoji need them."""
 
 BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 """White space that ends lines or columns: folded into one space, never refused."""
 
-UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Cn", "Co"})
+SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
+"""One variation selector chooses a shape; several in a row choose nothing and can spell a hidden message."""
+
+UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co"})
+"""Unassigned ones (Cn) are not among them: they are next year's emoji, and differ between versions of Python."""
 
 
 def check(text: str, what: str) -> str:
@@ -33,6 +38,12 @@ def check(text: str, what: str) -> str:
             raise errors.UnsafeText(
                 f"{what} holds {described(character)} at character {place + 1}; remove it and write again", text
             )
+    hidden = SELECTORS.search(text)
+    if hidden:
+        raise errors.UnsafeText(
+            f"{what} holds variation selectors in a row at character {hidden.start() + 1}; remove them and write again",
+            text,
+        )
     return unicodedata.normalize("NFC", text)
 
 
@@ -43,8 +54,15 @@ def is_unsafe(character: str) -> bool:
     return (
         character in BIDI
         or character in INVISIBLE
+        or is_noncharacter(character)
         or (not character.isprintable() and unicodedata.category(character) in UNSAFE_CATEGORIES)
     )
+
+
+def is_noncharacter(character: str) -> bool:
+    """Whether Unicode promises that a code will never be a character."""
+    code = ord(character)
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF or 0xFFF0 <= code <= 0xFFF8
 
 
 def described(character: str) -> str:
@@ -57,6 +75,12 @@ def printable(text: str) -> str:
     """Any text as a terminal may show it: unsafe characters and line ends as visible escapes."""
     if text.isprintable() and text.isascii():
         return text
+    text = SELECTORS.sub(lambda found: "".join(map(escaped, found[0])), text)
     return "".join(
-        f"\\u{{{ord(character):x}}}" if is_unsafe(character) or character in BREAKS else character for character in text
+        escaped(character) if is_unsafe(character) or character in BREAKS else character for character in text
     )
+
+
+def escaped(character: str) -> str:
+    """A character by its code, as a program would write it."""
+    return f"\\u{{{ord(character):x}}}"

@@ -39,6 +39,7 @@ def test_what_is_no_notation_is_refused(line: str) -> None:
     [
         ("\x00", "U+0000"), ("\x1b", "U+001B"), ("\u202e", "RIGHT-TO-LEFT OVERRIDE"), ("\u2066", "LEFT-TO-RIGHT ISOLATE"),
         ("\ud800", "surrogate"), ("\u200b", "ZERO WIDTH SPACE"), ("\U000e0041", "TAG LATIN"), ("\x7f", "U+007F"),
+        ("\u3164", "HANGUL FILLER"), ("\uffff", "U+FFFF"), ("\ue000", "U+E000"),
     ],
 )  # fmt: skip
 def test_hidden_characters_are_refused_by_name(character: str, name: str) -> None:
@@ -71,6 +72,28 @@ def test_splitting_loses_nothing(content: str, limit: int) -> None:
     parts = notation.split(whole, limit)
     assert all(len(part.content) <= limit for part in parts)
     assert "".join(part.content for part in parts).replace(" ", "") == whole.content.replace(" ", "")
+
+
+@given(st.integers(100, 128), st.integers(10, 300))
+def test_every_part_of_a_split_can_be_read_again(length: int, words: int) -> None:
+    try:
+        parts = notation.split(f"V[{'t' * length}]: {'word ' * words}", 40)
+    except errors.NotationError as error:
+        assert "numbered parts" in error.message
+    else:
+        assert [notation.parse(str(part)) for part in parts] == parts
+
+
+@pytest.mark.parametrize("newer", ["\U0001fae8", "\U0001fae9", "\U0001f6dc"])
+def test_emoji_newer_than_this_python_are_kept(newer: str) -> None:
+    assert notation.parse(f"D[x]: {newer} shaking").content == f"{newer} shaking"
+
+
+def test_one_variation_selector_is_kept_and_a_row_of_them_is_refused() -> None:
+    assert notation.parse("D[x]: \u26a0\ufe0f mind \u845b\U000e0100").content.endswith("\U000e0100")
+    with pytest.raises(errors.UnsafeText, match="variation selectors"):
+        notation.parse("D[x]: \U0001f600\U000e0138\U000e0145\U000e015c")
+    assert "\U000e0138" not in text.printable("\U0001f600\U000e0138\U000e0145")
 
 
 @given(st.text())
