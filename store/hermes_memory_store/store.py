@@ -183,6 +183,10 @@ def create(path: Path) -> None:
 def check(db: Db) -> None:
     """:raises FileError: when the file is not a store this program can use as it is"""
     application, version = version_of(db)
+    if application != APPLICATION_ID and not db.read_only:
+        # It may be in the making: whoever creates a store holds this lock until it is whole.
+        with filesystem.file_lock(db.path):
+            application, version = version_of(db)
     if application == APPLICATION_ID and version == STORE_VERSION:
         return
     if application == APPLICATION_ID and version > STORE_VERSION:
@@ -196,20 +200,29 @@ def check(db: Db) -> None:
         raise errors.StoreNeedsUpgrade(
             f"{db.path} is a memory of hermes-memory 0.3.0; upgrade it with a backup beside it, or open a copy", db.path
         )
-    if "_sqlite_migrations" in tables and application in (0, APPLICATION_ID) and not db.read_only:
-        create_again(db)
+    if is_unfinished(tables, application) and not db.read_only:
+        finish_creation(db)
         return
     raise errors.StoreUnreadable(
         f"{db.path} is an SQLite database of another program; choose another file with --db", db.path
     )
 
 
-def create_again(db: Db) -> None:
-    """Finish a creation that was cut off between the tables and the version number."""
+def is_unfinished(tables: set[str], application: int) -> bool:
+    """Whether these are the tables of a creation that was cut off before the version number was written."""
+    if application not in (0, APPLICATION_ID):
+        return False
+    return not tables or "_sqlite_migrations" in tables
+
+
+def finish_creation(db: Db) -> None:
+    """Finish a creation that was cut off, unless somebody else just did."""
     from hermes_memory_store.migrations import migrate
 
     with filesystem.file_lock(db.path), db.lock, translating(db.path):
-        migrate(db.conn)
+        if version_of(db) != (APPLICATION_ID, STORE_VERSION):
+            db.conn.execute("PRAGMA journal_mode = WAL")
+            migrate(db.conn)
 
 
 def version_of(db: Db) -> tuple[int, int]:

@@ -1,0 +1,90 @@
+"""Opening and creating a store, also by many processes in the same instant."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import stat
+import threading
+import time
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store import errors
+from hermes_memory_store.filesystem import create_private, file_lock, refuse_network
+from hermes_memory_store.migrations import migrate
+from hermes_memory_store.model import FactFilter
+from hermes_memory_store.store import Store
+
+
+def open_and_write(path: Path, name: int, together: Barrier) -> None:
+    together.wait()
+    # Spread over the time that a creation takes, so that some arrive in the middle of it.
+    time.sleep(name * 0.006)
+    with Store.open(path) as store:
+        store.facts.write("default", f"V[writer.{name}]: was here")
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_many_processes_may_create_one_store_at_once(tmp_path: Path, attempt: int) -> None:
+    path = tmp_path / f"memory{attempt}.db"
+    context = multiprocessing.get_context("fork")
+    together = context.Barrier(8)
+    writers = [context.Process(target=open_and_write, args=(path, n, together)) for n in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    assert [writer.exitcode for writer in writers] == [0] * 8
+    with Store.open(path, read_only=True) as store:
+        assert store.facts.count(FactFilter()) == 8
+
+
+def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "deep" / "memory.db") as store:
+        store.facts.write("default", "V[a]: b")
+        for file in (tmp_path / "deep").iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_reading_only_needs_a_store_that_exists(tmp_path: Path) -> None:
+    with pytest.raises(errors.StoreUnreadable, match="no memory at"):
+        Store.open(tmp_path / "none.db", read_only=True)
+
+
+def test_opening_a_current_store_changes_no_schema(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    Store.open(path).close()
+    with Store.open(path) as store:
+        before = store.db.value("PRAGMA schema_version")
+    with Store.open(path) as store:
+        assert store.db.value("PRAGMA schema_version") == before
+
+
+def test_a_network_file_system_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_memory_store.filesystem.filesystem_type", lambda _: "nfs4")
+    with pytest.raises(errors.NetworkFileSystem, match="nfs4"):
+        refuse_network(tmp_path / "memory.db")
+    Store.open(tmp_path / "memory.db", force=True).close()
+
+
+def test_a_store_in_the_making_is_waited_for(tmp_path: Path) -> None:
+    """Between the first byte of the file and its version number it looks like the database of another program."""
+    path = tmp_path / "memory.db"
+    create_private(path)
+    opened: list[Store] = []
+    with file_lock(path):
+        made = sqlite3.connect(path, isolation_level=None)
+        made.execute("PRAGMA journal_mode = WAL")
+        opener = threading.Thread(target=lambda: opened.append(Store.open(path)))
+        opener.start()
+        opener.join(0.3)
+        assert opener.is_alive()
+        migrate(made)
+        made.close()
+    opener.join(10)
+    assert [store.journal.last_seq() for store in opened] == [0]
+    opened[0].close()
