@@ -23,10 +23,10 @@ T = TypeVar("T")
 LOCK_TIMEOUT_S = 10.0
 """How long a write waits for other processes before it gives up with `StoreLocked`."""
 
-BUSY_MS = 8
+BUSY_MS = 30
 """SQLite's own waiting, kept short: its handler is not fair, ours retries with jitter."""
 
-RETRY_S = 0.004
+RETRY_S = 0.008
 """Upper bound of one jittered pause between two tries for the lock."""
 
 CACHE_KIB = 8_000
