@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from hermes_memory_themes import ThemeError, ThemeKind, classify, normalise_theme, resolve_theme
 
+NAMES = st.text(max_size=300) | st.text(alphabet="aB1234567890 -_.:+()é", max_size=80)
+"""Anything, and often what looks like numbers with separators between."""
 
-@given(st.text(max_size=300))
+
+@given(NAMES)
 def test_a_name_is_refused_or_becomes_a_theme_that_stays_as_it_is(name: str) -> None:
     try:
         theme = normalise_theme(name)
@@ -29,7 +32,10 @@ def test_a_name_is_refused_or_becomes_a_theme_that_stays_as_it_is(name: str) -> 
         ("Équipe Données", "equipe-donnees"),
         ("agent:main:telegram:dm:491701234567", "telegram-dm"),
         ("agent:main:slack:channel:C024BE91L:1699999999.123", "slack-channel"),
-        ("user +49 170 1234567", "user-49-170"),
+        ("agent:main:telegram:forum:-1001234:5", "telegram-forum"),
+        ("agent:main:matrix:room:!abc:example.org", "matrix-room"),
+        ("agent:main:signal:dm:one\ntwo", "signal-dm"),
+        ("release 2026", "release-2026"),
         ("a--b__c", "a-b-c"),
     ],
 )
@@ -43,8 +49,14 @@ def test_what_cannot_be_a_theme_is_refused_with_the_reason(name: str) -> None:
         normalise_theme(name)
 
 
-def test_no_phone_number_becomes_part_of_a_theme() -> None:
-    assert "491701234567" not in normalise_theme("whatsapp-491701234567-sales")
+@pytest.mark.parametrize(
+    "number",
+    ["491701234567", "+49 170 1234567", "(555) 123-4567", "0170.12.34.56", "4 9 1 7 0 1 2 3", "555 -- 123 / 45_67"],
+)
+def test_no_phone_number_nor_a_part_of_one_becomes_part_of_a_theme(number: str) -> None:
+    assert normalise_theme(f"sales {number} north") == "sales-north"
+    with pytest.raises(ThemeError, match="numbers"):
+        normalise_theme(number)
 
 
 @pytest.mark.parametrize(

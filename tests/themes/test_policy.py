@@ -43,6 +43,10 @@ def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_pa
         ("[kinds.workers]\nsync = true\n", 1, "did you mean 'worker'"),
         ("[themes]\nmarketing = 3\n", 2, "must be a table"),
         ("[defaults]\nhot_chars = = 3\n", 2, "line 2"),
+        ("[defaults]\nsync = true\n[themes", 3, "end of"),
+        ("\nkinds = 3\n", 2, "'kinds' must be a table"),
+        ("\n\n[[themes.marketing]]\nsync = true\n", 3, "must be a table"),
+        ("\n[themes]\nmarketing = {hot_charz = 3}\n", 3, "did you mean 'hot_chars'"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
@@ -72,6 +76,26 @@ def test_a_changed_file_counts_from_then_on(tmp_path: Path, monkeypatch: pytest.
     os.utime(file, ns=(1, 1))
 
     assert policies.for_theme("a").hot_chars == 6000
+
+
+def test_a_file_that_became_wrong_is_refused_until_it_is_right_again(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    policies = Policies.load(file)
+    file.write_text("[defaults]\nhot_chars = 5\n")
+    policies.look_again()
+    for _ in range(2):
+        with pytest.raises(ThemeError, match="line 2"):
+            policies.for_theme("a")
+
+    file.write_text("[defaults]\nhot_chars = 6000\n")
+
+    assert policies.for_theme("a").hot_chars == 6000
+
+
+def test_a_path_that_cannot_be_looked_at_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / ("n" * 300)
+    with pytest.raises(ThemeError, match="cannot be read"):
+        Policies.load(file)
 
 
 def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> None:

@@ -22,11 +22,15 @@ MAX_THEME = 64
 MAX_KEY = 256
 """Characters of a session key, as hermes-agent's gateway limits `X-Hermes-Session-Key`."""
 
-GATEWAY_KEY = re.compile(r"agent:([^:]+):([^:]+):(dm|group|channel|thread)\b.*", re.IGNORECASE)
-"""`agent:main:<platform>:dm:<chat id>[:…]`, the form hermes-agent's gateway builds."""
+GATEWAY_KEY = re.compile(r"agent:[^:]+:([^:]+):([a-z_]+)(?::.*)?", re.IGNORECASE | re.DOTALL)
+"""`agent:main:<platform>:<dm, group, …>:<chat id>[:…]`, the form hermes-agent's gateway builds."""
 
-LONG_NUMBER = re.compile(r"\+?\d[\d-]{5,}\d")
-"""An id or a phone number: seven digits or more."""
+LONG_NUMBER = re.compile(r"\d(?:-?\d){6,}")
+"""An id or a phone number: seven digits or more, however they were grouped."""
+
+
+CHATS = ("-dm", "-group", "-channel", "-thread", "-forum", "-room")
+"""How themes end that come from a gateway's chats."""
 
 
 class ThemeKind(StrEnum):
@@ -72,14 +76,15 @@ def normalise_theme(name: str) -> str:
             f"a theme's name has at most {MAX_KEY} characters before it is shortened, this has {len(name)}", name
         )
     gateway = GATEWAY_KEY.fullmatch(name.strip())
-    plain = f"{gateway[2]}-{gateway[3]}" if gateway else name
+    plain = f"{gateway[1]}-{gateway[2]}" if gateway else name
     letters = unicodedata.normalize("NFKD", plain).casefold()
     ascii_only = "".join(c for c in letters if not unicodedata.combining(c))
-    bare = LONG_NUMBER.sub("-", ascii_only)
-    theme = re.sub(r"[^a-z0-9]+", "-", bare).strip("-")
+    dashed = re.sub(r"[^a-z0-9]+", "-", ascii_only)
+    # after the separators became dashes: a number written in groups is one number
+    theme = re.sub(r"-+", "-", LONG_NUMBER.sub("-", dashed)).strip("-")
     if not theme:
         raise ThemeError(
-            f"{name[:60]!r} cannot be a theme: nothing is left of it but letters a-z, digits and dashes; "
+            f"{name[:60]!r} cannot be a theme: it holds no letters a-z and no digits, leaving out ids and phone numbers; "
             "choose a name such as marketing or intraday-sre",
             name,
         )
@@ -98,7 +103,7 @@ def classify(theme: str) -> ThemeKind:
     head, _, tail = theme.partition("-")
     if head in {"bench", "benchmark", "test"}:
         return ThemeKind.BENCH
-    if head in {"user", "usr"} or theme.endswith(("-dm", "-group", "-channel", "-thread")):
+    if head in {"user", "usr"} or theme.endswith(CHATS):
         return ThemeKind.USER
     if tail and (head in {"intraday", "worker", "minion", "job", "cron"} or tail.isdigit()):
         return ThemeKind.WORKER

@@ -101,21 +101,31 @@ class Policies:
             self._known[theme] = policy
         return policy
 
+    def look_again(self) -> None:
+        """Looks at the file at the next question, however short a time ago it was looked at."""
+        self._looked_at = None
+
     def _read(self) -> None:
         now = time.monotonic()
         if self._looked_at is not None and now - self._looked_at < LOOK_AGAIN_S:
             return
-        self._looked_at = now
-        try:
-            status = self.path.stat()
-            stamp: tuple[int, int] | None = (status.st_mtime_ns, status.st_size)
-        except (FileNotFoundError, NotADirectoryError):
-            stamp = None
-        if stamp == self._stamp:
-            return
-        self._document = {} if stamp is None else document_of(self.path)
-        self._known.clear()
-        self._stamp = stamp
+        stamp = stamp_of(self.path)
+        if stamp != self._stamp:
+            self._document = {} if stamp is None else document_of(self.path)
+            self._known.clear()
+            self._stamp = stamp
+        self._looked_at = now  # last: a file that is wrong stays refused, until it is right
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """By which a changed file is known; None when there is no file. :raises PolicyError: it cannot be looked at"""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
+    return status.st_mtime_ns, status.st_size
 
 
 def document_of(path: Path) -> dict[str, Any]:
@@ -128,14 +138,17 @@ def document_of(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise PolicyError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})", path) from error
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{path}: {error}", path) from error
+        said = str(error).replace("at end of document", f"at the end of line {text.rstrip().count(chr(10)) + 1}")
+        raise PolicyError(f"{path}: {said}", path) from error
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
     lines = Lines(path, text)
     known = ("defaults", "kinds", "themes")
     for name, table in document.items():
-        if name not in known or not isinstance(table, dict):
+        if name not in known:
             raise lines.error((), name, f"unknown table {name!r}{meant(name, known)}; known: {', '.join(known)}")
+        if not isinstance(table, dict):
+            raise lines.error((), name, f"{name!r} must be a table, not {table!r}")
     check_table(lines, ("defaults",), document.get("defaults", {}))
     for section in ("kinds", "themes"):
         for name, table in document.get(section, {}).items():
@@ -201,9 +214,17 @@ class Lines:
     def number(self, place: tuple[str, ...], key: str | None) -> int:
         """Number of the line, the first one of the file when it cannot be told."""
         wanted = tuple(place) if key is None else (*place, key)
+        while wanted:
+            number = self._written(wanted)
+            if number:
+                return number
+            wanted = wanted[:-1]  # inside a table written on one line
+        return 1
+
+    def _written(self, wanted: tuple[str, ...]) -> int:
         table: tuple[str, ...] = ()
         for number, line in enumerate(self.text.splitlines(), 1):
-            header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
+            header = re.match(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]", line)
             if header:
                 table = parts(header[1])
                 if table == wanted:
@@ -212,7 +233,7 @@ class Lines:
             setting = re.match(r"\s*([^=#]+?)\s*=", line)
             if setting and (*table, *parts(setting[1])) == wanted:
                 return number
-        return 1
+        return 0
 
 
 def parts(dotted: str) -> tuple[str, ...]:
