@@ -7,7 +7,8 @@ StoreError                      code of its own on every leaf, a sentence a pers
 │   ├── UnsafeText              text.unsafe
 │   ├── QueryError              query.invalid
 │   ├── ArgumentError           argument.invalid
-│   └── ImportFileError         import.invalid
+│   ├── ImportFileError         import.invalid
+│   └── PolicyInvalid           policy.invalid: memory-themes.toml, with the line
 ├── NotFound                    a name that stands for nothing, with the nearest names that do
 │   ├── UnknownTheme            theme.unknown
 │   ├── UnknownScope            scope.unknown
@@ -83,6 +84,10 @@ class ArgumentError(InputError):
 
 class ImportFileError(InputError):
     code = "import.invalid"
+
+
+class PolicyInvalid(InputError):
+    code = "policy.invalid"
 
 
 class NotFound(StoreError):

@@ -21,6 +21,7 @@ from hermes_memory_store.injection import Injections
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import Theme, Tier
 from hermes_memory_store.names import Names
+from hermes_memory_store.policies import StorePolicies
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.scopes import Scopes
@@ -91,7 +92,9 @@ class Store:
         :param force: open it on a network file system all the same
         :param lock_timeout_s: how long a write waits for other processes
         :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreTooNew, StoreUnreadable, …
+        :raises PolicyInvalid: memory-themes.toml says something that cannot be
         """
+        policies = policies if policies is not None else StorePolicies.load()
         place = Path(path).expanduser() if path is not None else filesystem.default_path()
         if place.is_dir():
             raise errors.StoreUnreadable(f"{place} is a folder; name the file of a memory in it", place)
@@ -108,7 +111,7 @@ class Store:
         except BaseException:
             db.close()
             raise
-        return cls(db, clock, policies if policies is not None else Policies.load())
+        return cls(db, clock, policies)
 
     def reader(self) -> Self:
         """A second connection that only reads, for another thread."""
