@@ -10,7 +10,7 @@ import sqlite3
 
 from sqlite_utils import Database, Migrations
 
-from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, STORE_VERSION
+from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, SECOND_SCHEMA, STORE_VERSION
 
 migrations = Migrations("hermes-memory")
 
@@ -19,6 +19,13 @@ migrations = Migrations("hermes-memory")
 def m001_memory(db: Database) -> None:
     """Themes, scopes, facts, sessions, the journal, and the triggers that keep gauges and tallies."""
     for statement in FIRST_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m002_bridge(db: Database) -> None:
+    """Tokens, answers to calls that may come twice, and captured turns."""
+    for statement in SECOND_SCHEMA:
         db.execute(statement)
 
 

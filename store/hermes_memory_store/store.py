@@ -107,7 +107,7 @@ class Store:
             create(place)
         db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
         try:
-            check(db)
+            check(db, clock)
         except BaseException:
             db.close()
             raise
@@ -183,7 +183,7 @@ def create(path: Path) -> None:
             db.close()
 
 
-def check(db: Db) -> None:
+def check(db: Db, clock: Clock) -> None:
     """:raises FileError: when the file is not a store this program can use as it is"""
     application, version = version_of(db)
     if application != APPLICATION_ID and not db.read_only:
@@ -198,6 +198,9 @@ def check(db: Db) -> None:
             "nothing was touched, please upgrade hermes-memory-tui",
             db.path,
         )
+    if application == APPLICATION_ID and version > 0:
+        bring_up(db, version, clock)
+        return
     tables = {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if {"facts", "scopes", "facts_fts"} <= tables:
         raise errors.StoreNeedsUpgrade(
@@ -209,6 +212,26 @@ def check(db: Db) -> None:
     raise errors.StoreUnreadable(
         f"{db.path} is an SQLite database of another program; choose another file with --db", db.path
     )
+
+
+def bring_up(db: Db, version: int, clock: Clock) -> None:
+    """Migrate a store of an older version, behind a verified backup beside it.
+
+    :raises StoreNeedsUpgrade: when it is open for reading only
+    """
+    if db.read_only:
+        raise errors.StoreNeedsUpgrade(
+            f"{db.path} was written by an older version (store {version}); open it once for writing to bring it up to date",
+            db.path,
+        )
+    from hermes_memory_store.backup import beside, copy_of
+    from hermes_memory_store.migrations import migrate
+
+    with filesystem.file_lock(db.path), db.lock, translating(db.path):
+        if version_of(db) != (APPLICATION_ID, STORE_VERSION):
+            now = clock()
+            copy_of(db.path, beside(db.path, f"version-{version}", now), why="upgrade", now=now)
+            migrate(db.conn)
 
 
 def is_unfinished(tables: set[str], application: int) -> bool:

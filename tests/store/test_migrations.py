@@ -1,0 +1,65 @@
+"""Stores of older versions are brought up to date behind a backup, with everything in them."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.errors import StoreNeedsUpgrade
+from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.store import Store
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A store as version 1 wrote it, with a fact."""
+    path = tmp_path / "memory.db"
+    with Store.open(path) as store:
+        store.facts.write("default", "D[cache]: redis", scope="speed")
+    conn = sqlite3.connect(path)
+    for name in ("turns_text", "turns", "calls", "credentials"):
+        conn.execute(f"DROP TABLE {name}")
+    conn.execute("DELETE FROM _sqlite_migrations WHERE name = 'm002_bridge'")
+    conn.execute("PRAGMA user_version = 1")
+    conn.commit()
+    conn.close()
+    return path
+
+
+def version(path: Path) -> int:
+    conn = sqlite3.connect(path)
+    found: int = conn.execute("PRAGMA user_version").fetchone()[0]
+    conn.close()
+    return found
+
+
+def test_an_older_store_is_brought_up_to_date_with_what_it_holds(old: Path) -> None:
+    with Store.open(old) as store:
+        assert [fact.notation for fact in store.search.find("default", "redis").facts] == ["D[cache]: redis"]
+        assert store.journal.verify().ok
+    assert version(old) == STORE_VERSION
+
+
+def test_a_verified_backup_of_the_older_store_stands_beside_it(old: Path) -> None:
+    Store.open(old).close()
+    (kept,) = old.parent.glob("memory.db.version-1.*.bak")
+    assert version(kept) == 1
+
+
+def test_an_older_store_is_not_migrated_by_who_only_reads(old: Path) -> None:
+    with pytest.raises(StoreNeedsUpgrade, match="older version"):
+        Store.open(old, read_only=True)
+    assert version(old) == 1
+    assert not list(old.parent.glob("*.bak"))
+
+
+def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    Store.open(path).close()
+    conn = sqlite3.connect(path)
+    assert conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
+    conn.close()
+    assert {"facts", "credentials", "calls", "turns", "turns_text"} <= names
