@@ -96,6 +96,30 @@ class Actor:
         return f"{self.kind}:{self.name}" if self.name else self.kind
 
 
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a connection of an agent may do with its theme's memory."""
+
+    read: bool = True
+    write: bool = True
+    purge: bool = True
+    other_themes: bool = False
+    """Read the memory of other themes as well; writing them is never possible."""
+
+    @classmethod
+    def parse(cls, words: str) -> Rights:
+        """`read,write` as rights: any of read, write, purge, other-themes. :raises ValueError: names the word"""
+        given = [word.strip().lower().replace("_", "-") for word in words.split(",") if word.strip()]
+        for word in given:
+            if word not in ("read", "write", "purge", "other-themes"):
+                raise ValueError(f"{word!r} is no right; choose from read, write, purge, other-themes")
+        return cls("read" in given, "write" in given, "purge" in given, "other-themes" in given)
+
+    def __str__(self) -> str:
+        named = (("read", self.read), ("write", self.write), ("purge", self.purge), ("other-themes", self.other_themes))
+        return ",".join(name for name, held in named if held)
+
+
 PERSON = Actor("person")
 RELIEF = Actor("relief")
 IMPORT = Actor("import")
