@@ -20,6 +20,14 @@ class Answer:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+class ConsentNeeded(Exception):
+    """A person must agree before this is done. The message says exactly what would happen."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
 def refusal(error: StoreError, text: str | None = None) -> Answer:
     """The answer to what cannot be done: the sentence, and its code as data."""
     return Answer(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})

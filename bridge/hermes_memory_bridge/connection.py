@@ -1,81 +1,153 @@
-"""One agent's connection: whose memory it speaks for, and the session it is."""
+"""One agent's connection: whose memory it speaks for, what it may do, and the sessions it holds."""
 
 from __future__ import annotations
 
-import os
+import copy
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hermes_memory_bridge.arguments import Arguments, text_or_none
-from hermes_memory_store.errors import StoreNeedsUpgrade
-from hermes_memory_store.filesystem import default_path
-from hermes_memory_store.model import Session
-from hermes_memory_store.sessions import HEARTBEAT_MS
+from hermes_memory_store import uids
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.model import OrphanPolicy, Rights, Session
+from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
 
-DAY_MS = 86_400_000
+if TYPE_CHECKING:
+    from hermes_memory_bridge.trust import Trust
+
+Later = Callable[[Callable[[Store], Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """How often a session is heard of, and after which silence it counts as dead."""
+
+    heartbeat_ms: int = HEARTBEAT_MS
+    lease_ms: int = LEASE_MS
+    on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE
 
 
 class Connection:
-    """The store, the theme of this connection, and its sessions.
+    """The store, the theme and the rights of one connection, and its sessions.
 
-    The connection's own session opens with the first tool call, so that a host that only lists tools leaves no trace.
+    Its own session opens with the first tool call, so that a host that only lists tools leaves no trace.
     """
 
-    def __init__(self, store: Store, theme: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        theme: str,
+        *,
+        rights: Rights = Rights(),
+        trust: Trust | None = None,
+        later: Later | None = None,
+        resume: str | None = None,
+        pid: int | None = None,
+        home: Path | None = None,
+        lease: Lease = Lease(),
+        tools: str = "core",
+        holds: bool = True,
+    ) -> None:
+        """:param later: runs a job on the store some time soon; at once on this one unless given
+        :param resume: name of the session to go on with
+        :param pid: process at the other end, where it is on this machine
+        :param home: where the host keeps its MEMORY.md and USER.md; `$HERMES_HOME` unless given
+        :param tools: which tools it is shown: `core`, `all`, or names
+        :param holds: whether being connected renews its leases; without a connection only calls do
+        """
         self.store = store
         self.theme = theme
+        self.rights = rights
+        self.trust = trust
+        self.lease = lease
+        self.tools = tools
+        self.holds = holds
+        self.home = home
+        self.pid = pid
         self.client: str | None = None
         """Name and version of the program that connected, once it has said so."""
+        self.name = resume or str(uids.to_text(uids.new_uid(system_clock())))
+        """Name of the connection's own session, by which it can be resumed."""
+        self._later = later
         self._lock = threading.Lock()
-        self._own: Session | None = None
-        self._named: dict[str, Session] = {}
+        self._known: dict[str, Session] = {}
 
     @classmethod
     def open(cls, db: str | Path | None, theme: str) -> Self:
-        """Open the store for one theme. A hermes-memory 0.3.0 file is upgraded, with a verified backup beside it."""
-        path = Path(db).expanduser() if db is not None else default_path()
-        try:
-            store = Store.open(path)
-        except StoreNeedsUpgrade:
-            from hermes_memory_store.upgrade import upgrade
+        """A connection with a store of its own, for use inside one process."""
+        from hermes_memory_bridge.hub import opened
+        from hermes_memory_store.filesystem import default_path
 
-            upgrade(path)
-            store = Store.open(path)
-        retention_ms = store.policies.for_theme(theme).retention_days * DAY_MS
-        store.purge.erase_held(theme, retention_ms)
-        return cls(store, theme)
+        return cls(opened(Path(db).expanduser() if db is not None else default_path()), theme)
+
+    def using(self, store: Store) -> Self:
+        """The same connection on another handle of the store: a reader, or the one that writes."""
+        view = copy.copy(self)
+        view.store = store
+        return view
+
+    def later(self, job: Callable[[Store], Any]) -> None:
+        """Run a job that writes some time soon, and wait for nothing: what a tool that only reads may leave behind."""
+        if self._later is not None:
+            self._later(job)
+        else:
+            job(self.store)
 
     def session(self, arguments: Arguments | None = None) -> Session:
         """The session a call belongs to: the one its `session_id` names, else the connection's own."""
-        name = text_or_none(arguments, "session_id") if arguments else None
+        name = self.session_name(arguments)
         with self._lock:
-            if name is not None:
-                if name not in self._named:
-                    self._named[name] = self.store.sessions.open(self.theme, name, client=self.client, pid=os.getpid())
-                return self._named[name]
-            if self._own is None:
-                self._own = self.store.sessions.open(self.theme, client=self.client, pid=os.getpid())
-            return self._own
+            known = self._known.get(name)
+        if known is None:
+            known = self.open_session(name)
+            self.remember(known)
+        return known
 
-    @property
-    def heartbeat_s(self) -> float:
-        """Seconds between two heartbeats."""
-        return HEARTBEAT_MS / 1000
+    def session_name(self, arguments: Arguments | None) -> str:
+        """Name of the session a call belongs to. :raises ArgumentError: `session_id` is no text"""
+        return (text_or_none(arguments, "session_id") if arguments else None) or self.name
 
-    def heartbeat(self) -> None:
-        """The connection is alive: renew the leases of its sessions."""
+    def knows(self, name: str) -> bool:
+        """Whether that session is open already."""
+        return name in self._known
+
+    def open_session(self, name: str) -> Session:
+        """Open a session of the connection's theme, or take it up where it was left. The store must be one that writes."""
+        lease = self.lease
+        return self.store.sessions.open(
+            self.theme,
+            name,
+            client=self.client,
+            pid=self.pid,
+            heartbeat_ms=lease.heartbeat_ms,
+            lease_ms=lease.lease_ms,
+            on_orphan=lease.on_orphan,
+        )
+
+    def remember(self, session: Session) -> None:
+        """A session was opened; calls belong to it from now on."""
         with self._lock:
-            alive = [*self._named.values()] + ([self._own] if self._own else [])
-        for session in alive:
-            self.store.sessions.heartbeat(session)
+            self._known[session.name] = session
+
+    def forget(self, name: str) -> None:
+        """A session has ended."""
+        with self._lock:
+            self._known.pop(name, None)
+
+    def sessions(self) -> list[Session]:
+        """The sessions this connection holds."""
+        with self._lock:
+            return list(self._known.values())
 
     def close(self) -> None:
-        """End the sessions of this connection and close the store."""
+        """End the sessions of this connection, and close its own store."""
         try:
-            for session in [*self._named.values()] + ([self._own] if self._own else []):
+            for session in self.sessions():
                 self.store.sessions.close(session)
         finally:
             self.store.close()

@@ -1,24 +1,24 @@
-"""The tools as an MCP server. The one module of the bridge that imports the SDK, which takes a third of a second."""
+"""The tools, resources and prompts as an MCP server, for every protocol era and transport at once."""
 
 from __future__ import annotations
 
 import json
-import logging
+from collections.abc import Callable
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import mcp.types as types
 from mcp.server import Server, ServerRequestContext
 
-from hermes_memory_bridge import __version__
-from hermes_memory_bridge.answers import Answer, refusal
+from hermes_memory_bridge import __version__, consent
+from hermes_memory_bridge.answers import Answer, ConsentNeeded
+from hermes_memory_bridge.calls import call, key_of
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.tools.spec import ToolSpec
-from hermes_memory_store.errors import StoreError
 
-log = logging.getLogger(__name__)
+Context = ServerRequestContext[Any, Any]
+Whose = Callable[[Context], Connection]
 
 INSTRUCTIONS = (
     "Persistent memory. Call memory_status at session start, memory_search before answering on known topics, memory_write "
@@ -26,31 +26,36 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(connection: Connection) -> Server[Any]:
-    """An MCP server that speaks for one connection's theme."""
-    one_at_a_time = anyio.CapacityLimiter(1)
+def make_server(hub: Hub, whose: Whose) -> Server[Any]:
+    """An MCP server over one store. :param whose: finds the connection that a request belongs to"""
 
-    async def list_tools(
-        _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[described(spec) for spec in TOOLS.values()])
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[described(spec) for spec in chosen(whose(context).tools).values()])
 
     async def call_tool(
-        context: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        connection = whose(context)
         if connection.client is None:
             connection.client = client_of(context)
-        # SQLite may wait for another process; the loop must go on meanwhile.
-        answer = await anyio.to_thread.run_sync(
-            answered, connection, params.name, params.arguments or {}, limiter=one_at_a_time
-        )
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)],
-            structured_content=answer.data,
-        )
+        spec = chosen("all").get(params.name)
+        if spec is None:
+            return result_of(unknown_tool(params.name))
+        arguments = params.arguments or {}
+        key = key_of(context.meta)
+        try:
+            return result_of(await call(hub, connection, spec, arguments, key))
+        except ConsentNeeded as needed:
+            said = await consent.asked(context, params, needed.message)
+        if isinstance(said, types.InputRequiredResult):
+            return said
+        if isinstance(said, Answer):
+            return result_of(said)
+        return result_of(await call(hub, connection, spec, {**arguments, "confirm": True}, key))
 
     return Server(
         "hermes-memory",
+        title="Hermes memory",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -58,21 +63,17 @@ def make_server(connection: Connection) -> Server[Any]:
     )
 
 
-def answered(connection: Connection, name: str, arguments: dict[str, Any]) -> Answer:
-    """Run one tool. Whatever goes wrong becomes a text; a mistake of ours is logged with its traceback."""
-    spec = TOOLS.get(name)
-    if spec is None:
-        return Answer(
-            f"unknown tool: {name[:100]}", {"error": {"code": "tool.unknown", "message": "", "value": name[:100]}}
-        )
-    try:
-        return spec.handler(connection, arguments)
-    except StoreError as error:
-        return refusal(error)
-    except Exception:
-        log.exception("tool %s failed", name)
-        said = "something went wrong inside the memory; nothing was changed, see the bridge's log"
-        return Answer(f"error: {said}", {"error": {"code": "internal", "message": said, "value": None}})
+def unknown_tool(name: str) -> Answer:
+    """The answer to a tool that is none."""
+    said = f"unknown tool: {name[:100]}"
+    return Answer(said, {"error": {"code": "tool.unknown", "message": said, "value": name[:100]}})
+
+
+def result_of(answer: Answer) -> types.CallToolResult:
+    """An answer as MCP says it."""
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
+    )
 
 
 def described(spec: ToolSpec) -> types.Tool:
@@ -92,7 +93,7 @@ def described(spec: ToolSpec) -> types.Tool:
     )
 
 
-def client_of(context: ServerRequestContext[Any]) -> str | None:
+def client_of(context: Context) -> str | None:
     """Name and version of the program at the other end, as far as it has said."""
     params = context.session.client_params
     if params is None or params.client_info is None:

@@ -13,6 +13,8 @@ from hermes_memory_store.model import Millis
 Clock = Callable[[], Millis]
 """Returns the present as UTC milliseconds."""
 
+DAY_MS = 86_400_000
+
 UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 

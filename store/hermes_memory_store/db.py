@@ -103,6 +103,21 @@ class Db:
                     self._roll_back()
 
     @contextmanager
+    def apart(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """One step of a running transaction that may fail without the others: whatever it did is taken back then."""
+        conn.execute("SAVEPOINT step")
+        try:
+            yield
+        except BaseException:
+            if conn.in_transaction:  # a full disk makes SQLite end the whole transaction by itself
+                conn.execute("ROLLBACK TO step")
+                conn.execute("RELEASE step")
+            for forget in self._forget:
+                forget()
+            raise
+        conn.execute("RELEASE step")
+
+    @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Several reads of one moment."""
         with self.lock, translating(self.path):

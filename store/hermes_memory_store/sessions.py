@@ -114,6 +114,31 @@ class Sessions:
                 (self._clock(), uids.to_bytes(session.uid)),
             )
 
+    def renew(self, running: builtins.list[Session]) -> None:
+        """Renew many leases at once. A session that has ended meanwhile stays ended."""
+        now = self._clock()
+        with self._db.writing() as conn:
+            conn.executemany(
+                "UPDATE sessions SET heartbeat_at = max(heartbeat_at, ?), status = 'live'"
+                " WHERE uid = ? AND ended_at IS NULL",
+                [(now, uids.to_bytes(session.uid)) for session in running],
+            )
+
+    def lost(self, session: Session) -> None:
+        """The other end is gone without a word: stale from now on, and orphaned when its lease has passed."""
+        with self._db.writing() as conn:
+            conn.execute(
+                "UPDATE sessions SET status = 'stale' WHERE uid = ? AND ended_at IS NULL", (uids.to_bytes(session.uid),)
+            )
+
+    def any_lapsed(self) -> bool:
+        """Whether `sweep` would find anything; reads only."""
+        sql = (
+            f"SELECT 1 FROM sessions WHERE status IN {NOT_ENDED}"
+            " AND heartbeat_at + lease_ms * (1 + (status = 'stale')) < ? LIMIT 1"
+        )
+        return self._db.value(sql, (self._clock(),)) is not None
+
     def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
         """A user message arrived: count the turn, note which scopes it refers to, close those that are done.
 

@@ -30,6 +30,7 @@ from hermes_memory_store.tiers import Tiers
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
+    from hermes_memory_store.calls import Calls
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.search import Search
     from hermes_memory_store.undo import Undo
@@ -38,14 +39,14 @@ if TYPE_CHECKING:
 class Store:
     """One open memory file. Threads may share it; other processes may have it open at the same time."""
 
-    def __init__(self, db: Db, clock: Clock, policies: Policies) -> None:
+    def __init__(self, db: Db, clock: Clock, policies: Policies, reads: Reads | None = None) -> None:
         self.db = db
         self.path = db.path
         self.clock = clock
         self.policies = policies
         self.names = Names(db)
         self.journal = Journal(db, self.names, clock)
-        self.reads = Reads(db, self.names, clock)
+        self.reads = reads or Reads(db, self.names, clock)
         self.tiers = Tiers(db, self.names, self.journal, policies)
         self.scopes = Scopes(db, self.names, self.journal)
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers)
@@ -60,6 +61,13 @@ class Store:
         from hermes_memory_store.search import Search
 
         return Search(self.db, self.names, self.reads, self.clock)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """What calls that may come twice were answered."""
+        from hermes_memory_store.calls import Calls
+
+        return Calls(self.db, self.clock)
 
     @cached_property
     def undo(self) -> Undo:
@@ -114,8 +122,8 @@ class Store:
         return cls(db, clock, policies)
 
     def reader(self) -> Self:
-        """A second connection that only reads, for another thread."""
-        return type(self)(Db(self.path, read_only=True), self.clock, self.policies)
+        """A second connection that only reads, for another thread. What it hands out is noted with what this one does."""
+        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads)
 
     def themes(self) -> list[Theme]:
         """Every theme that was ever written to, with its gauge and counts."""
@@ -143,7 +151,8 @@ class Store:
     def close(self) -> None:
         """Write what was gathered about reads, and close the file."""
         try:
-            self.reads.flush()
+            if not self.db.read_only:
+                self.reads.flush()
         finally:
             self.db.close()
 

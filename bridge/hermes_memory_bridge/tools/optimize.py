@@ -13,7 +13,14 @@ from hermes_memory_store.relief import FileReport, optimize
 def memory_optimize(connection: Connection, arguments: Arguments) -> Answer:
     """Relieve MEMORY.md and USER.md of the host's profile."""
     threshold, dry_run = percent(arguments, "threshold_pct", 55.0), flag(arguments, "dry_run")
-    report = optimize(connection.store, connection.theme, home=hermes_home(), threshold_pct=threshold, dry_run=dry_run)
+    home = connection.home or hermes_home()
+    report = optimize(
+        connection.store,
+        connection.theme,
+        home=home,
+        threshold_pct=threshold,
+        dry_run=dry_run,
+    )
     memory, user = report.memory, report.user
     data = {
         "memory": {"before": round(memory.before_pct, 1), "after": round(memory.after_pct, 1), "diff": memory.diff},
@@ -61,4 +68,5 @@ SPEC = ToolSpec(
     gives={"memory": {"type": "object"}, "user": {"type": "object"}, "migrated": {"type": "integer"}},
     handler=memory_optimize,
     repeatable=True,
+    alone=True,
 )

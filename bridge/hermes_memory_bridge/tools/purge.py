@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hermes_memory_bridge.answers import Answer, gauge_data
 from hermes_memory_bridge.arguments import Arguments, text_or_none, whole
-from hermes_memory_bridge.connection import DAY_MS, Connection
+from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Actor
 

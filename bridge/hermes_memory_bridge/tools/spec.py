@@ -36,6 +36,15 @@ class ToolSpec:
     destroys: bool = False
     repeatable: bool = False
     """Calling it twice with the same arguments changes nothing more."""
+    alone: bool = False
+    """Runs in transactions of its own, never grouped with other writes: it also changes files."""
+    group: str = "core"
+    """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
+
+    @property
+    def right(self) -> str:
+        """What a token must allow for it: `read`, `write` or `purge`."""
+        return "read" if self.reads_only else "purge" if self.destroys else "write"
 
     @property
     def input_schema(self) -> Schema:

@@ -1,0 +1,133 @@
+"""The agents that are connected now: their sessions are kept alive while they are here, and ended when they are not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.connection import Connection, Lease
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.tools import chosen
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Rights, Session
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
+
+HOUR_S = 3600
+
+
+class Agents:
+    """Admits connections, renews their leases, and sweeps up what dead ones left."""
+
+    def __init__(self, hub: Hub, lease: Lease, trust: Any = None) -> None:
+        self.hub = hub
+        self.lease = lease
+        self.trust = trust
+        self.here: set[Connection] = set()
+        self.on_empty: Callable[[], None] = lambda: None
+        """Called when the last one has left."""
+
+    def admit(
+        self,
+        theme: str,
+        *,
+        rights: Rights = Rights(),
+        tools: str = "core",
+        resume: str | None = None,
+        pid: int | None = None,
+        home: Path | None = None,
+    ) -> Connection:
+        """A new connection. :raises ArgumentError: it asks for tools that are none"""
+        chosen(tools)
+        connection = Connection(
+            self.hub.store,
+            theme,
+            rights=rights,
+            trust=self.trust,
+            later=self.hub.later,
+            resume=resume,
+            pid=pid,
+            home=home,
+            lease=self.lease,
+            tools=tools,
+        )
+        self.here.add(connection)
+        return connection
+
+    async def part(self, connection: Connection, *, properly: bool) -> None:
+        """A connection is gone. Without a word its sessions are stale, and orphaned when nobody resumes them in time."""
+        self.here.discard(connection)
+        held = connection.sessions()
+        if held:
+            await self.hub.write(lambda store: ended(store, held, properly=properly))
+        if not self.here:
+            self.on_empty()
+
+    async def part_all(self) -> None:
+        """The bridge stops: end every session properly."""
+        leaving, self.here = self.here, set()
+        held = [session for connection in leaving for session in connection.sessions()]
+        if held:
+            await self.hub.write(lambda store: ended(store, held, properly=True))
+
+    async def keep_alive(self) -> None:
+        """Renew the leases of whoever is here, one write for all of them; for ever."""
+        while True:
+            await asyncio.sleep(self.lease.heartbeat_ms / 1000)
+            held = [session for connection in self.here if connection.holds for session in connection.sessions()]
+            if held:
+                await self._quietly(renewal(held))
+
+    async def watch_over(self) -> None:
+        """Find sessions whose lease lapsed, whichever process they belonged to; for ever."""
+        while True:
+            await asyncio.sleep(min(LOOK_S, self.lease.lease_ms / 4000))
+            try:
+                lapsed = await self.hub.read(lambda store: store.sessions.any_lapsed())
+            except StoreError as error:
+                log.error("leases could not be looked at: %s", error.message)
+                continue
+            if lapsed:
+                await self._quietly(lambda store: store.sessions.sweep())
+
+    async def clean_up(self) -> None:
+        """Erase what agents purged and nobody brought back in time, and old answers; each hour, for ever."""
+        while True:
+            await self._quietly(erase_overdue)
+            await asyncio.sleep(HOUR_S)
+
+    async def _quietly(self, job: Callable[[Store], Any]) -> None:
+        """Housekeeping must not end because the disk was full for a while."""
+        try:
+            await self.hub.write(job)
+        except StoreError as error:
+            log.error("housekeeping failed, and is tried again: %s", error.message)
+
+
+def renewal(sessions: list[Session]) -> Callable[[Store], None]:
+    """Renew these leases."""
+    return lambda store: store.sessions.renew(sessions)
+
+
+def ended(store: Store, sessions: list[Session], *, properly: bool) -> None:
+    """End sessions, or mark them as lost."""
+    for session in sessions:
+        if properly:
+            store.sessions.close(session)
+        else:
+            store.sessions.lost(session)
+
+
+def erase_overdue(store: Store) -> None:
+    """Erase for good what was purged longer ago than its theme keeps it."""
+    for theme in store.names.all_themes():
+        store.purge.erase_held(theme, store.policies.for_theme(theme).retention_days * DAY_MS)
+    store.calls.forget_old()

@@ -1,0 +1,88 @@
+"""Calling a tool: on which thread, in whose session, once per idempotency key, and with every outcome an answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from hermes_memory_bridge.answers import Answer, ConsentNeeded, refusal
+from hermes_memory_bridge.arguments import Arguments
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.tools.allowed import refused
+from hermes_memory_bridge.tools.spec import ToolSpec
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+KEY = "io.hermes-memory/key"
+"""Under this name in a call's `_meta` stands its idempotency key; the shim and the client write it."""
+
+LONGEST_KEY = 200
+
+
+class TakenBack(Exception):
+    """A refusal: whatever its tool did before must not stay."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
+
+
+async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Answer:
+    """Run one tool. Whatever goes wrong becomes a text; a mistake of ours is logged with its traceback.
+
+    :raises ConsentNeeded: the user must be asked first
+    """
+    denied = refused(spec, connection.rights)
+    if denied is not None:
+        return denied
+    try:
+        await hold_session(hub, connection, arguments)
+        if spec.reads_only:
+            return await hub.read(lambda store: spec.handler(connection.using(store), arguments))
+        return await hub.write(once(connection, spec, arguments, key), alone=spec.alone)
+    except TakenBack as taken_back:
+        return taken_back.answer
+    except StoreError as error:
+        return refusal(error)
+    except ConsentNeeded:
+        raise
+    except Exception:
+        log.exception("tool %s failed", spec.name)
+        said = "something went wrong inside the memory; nothing was changed, see the bridge's log"
+        return Answer(f"error: {said}", {"error": {"code": "internal", "message": said, "value": None}})
+
+
+async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -> None:
+    """Open the session a call belongs to, in a commit of its own: a tool that fails does not take it back."""
+    name = connection.session_name(arguments)
+    if not connection.knows(name):
+        connection.remember(await hub.write(lambda store: connection.using(store).open_session(name)))
+
+
+def once(connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Callable[[Store], Answer]:
+    """A tool as a write. With a key, its answer is kept with what it wrote, and given again instead of a second write."""
+
+    def run(store: Store) -> Answer:
+        kept = store.calls.answer(connection.theme, key) if key else None
+        if kept is not None:
+            return Answer(**json.loads(kept))
+        answer = spec.handler(connection.using(store), arguments)
+        if "error" in answer.data:
+            raise TakenBack(answer)
+        if key:
+            said = json.dumps({"text": answer.text, "data": answer.data}, ensure_ascii=False)
+            store.calls.keep(connection.theme, key, said)
+        return answer
+
+    return run
+
+
+def key_of(meta: Any) -> str | None:
+    """The idempotency key in a call's `_meta`, if it is one."""
+    key = meta.get(KEY) if isinstance(meta, dict) else None
+    return key if isinstance(key, str) and 0 < len(key) <= LONGEST_KEY else None

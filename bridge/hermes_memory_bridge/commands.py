@@ -1,0 +1,183 @@
+"""The commands of the bridge: serve, start, stop, restart, status, logs, and what its other modules add."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge import __version__
+from hermes_memory_bridge.places import Places
+from hermes_memory_store.errors import StoreError
+from hermes_memory_themes import ThemeError
+
+START_S = 20.0
+STOP_S = 10.0
+
+
+def run(args: list[str]) -> int:
+    """Run one command. Exit codes: 0, 1 (it cannot be done), 2 (usage)."""
+    options = parser().parse_args(args)
+    action: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
+    if action is None:
+        from hermes_memory_bridge.shim import main as shim
+
+        return shim({name: value for name, value in vars(options).items() if value and name != "command"})
+    try:
+        return action(options)
+    except (StoreError, ThemeError) as error:
+        return complain(error.message)
+    except OSError as error:
+        return complain(str(error))
+
+
+def complain(message: str) -> int:
+    """Say on standard error why something cannot be done."""
+    sys.stderr.write(f"hermes-memory-bridge: {message}\n")
+    return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command and option."""
+    made = argparse.ArgumentParser(
+        prog="hermes-memory-bridge",
+        description="Without a command: serve the memory to an agent over MCP on standard input and output.",
+        epilog='Name it in your MCP host: {"mcpServers": {"hermes-memory": {"command": "hermes-memory-bridge"}}}',
+    )
+    made.add_argument("--version", action="version", version=f"hermes-memory-bridge {__version__}")
+    for name, meaning in (
+        ("--db", "the store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db)"),
+        ("--theme", "whose memory ($HERMES_MEMORY_THEME, else the profile, else default)"),
+        ("--profile", "the host's profile, used as theme when no other is named"),
+        ("--token", "a token of `token add` ($HERMES_MEMORY_TOKEN): binds to its theme and rights"),
+        ("--tools", "which tools to show: core, all, or names with commas between ($HERMES_MEMORY_TOOLS)"),
+        ("--log-level", "accepted for old configurations; the bridge has its own"),
+    ):
+        made.add_argument(name, metavar=name[2:].upper(), help=meaning)
+    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+    add_serving(commands)
+    return made
+
+
+def add_serving(commands: Any) -> None:
+    """serve, start, stop, restart, status."""
+    serving = argparse.ArgumentParser(add_help=False)
+    serving.add_argument("--db", metavar="FILE", help="the store")
+    serving.add_argument("--tcp", metavar="PORT", type=int, help="listen on the loopback interface too; needs tokens")
+    serving.add_argument("--heartbeat", metavar="SECONDS", type=float, default=10.0, help="between heartbeats (10)")
+    serving.add_argument("--timeout", metavar="SECONDS", type=float, default=25.0, help="a lease (25)")
+    serving.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info")
+    serving.add_argument("--linger", metavar="SECONDS", type=float, help="leave this long after the last connection")
+    named = argparse.ArgumentParser(add_help=False)
+    named.add_argument("--db", metavar="FILE", help="the store")
+    named.add_argument("--json", action="store_true", help="one JSON document")
+    for name, action, parents, meaning in (
+        ("serve", serve, [serving], "run the bridge in the foreground"),
+        ("start", start, [serving], "run the bridge in the background"),
+        ("restart", restart, [serving], "stop the bridge and start it again"),
+        ("stop", stop, [named], "stop the bridge"),
+        ("status", status, [named], "whether the bridge runs, and for whom"),
+    ):
+        command = commands.add_parser(name, help=meaning, description=meaning.capitalize() + ".", parents=parents)
+        command.set_defaults(run=action)
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Be the bridge."""
+    import gc
+    import logging
+
+    gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
+    from hermes_memory_bridge import daemon
+    from hermes_memory_bridge.connection import Lease
+
+    gc.freeze()
+    gc.enable()
+    logging.basicConfig(
+        stream=sys.stderr, level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    lease = Lease(round(options.heartbeat * 1000), round(options.timeout * 1000))
+    settings = daemon.Settings(linger_s=options.linger, tcp=options.tcp, lease=lease)
+    try:
+        daemon.serve(Places.of(options.db), settings)
+    except daemon.AlreadyServed as served:
+        sys.stderr.write(f"hermes-memory-bridge: {served}\n")
+    return 0
+
+
+def start(options: argparse.Namespace) -> int:
+    """Start the bridge in the background, and wait until it answers."""
+    from hermes_memory_bridge import shim
+    from hermes_memory_bridge.control import ask
+
+    places = Places.of(options.db)
+    places.make_folder()
+    running = ask(places, "status")
+    if running is not None and not running["stopping"]:
+        print(f"process {running['pid']} serves {places.store} already")
+        return 0
+    command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", places.store]
+    for name in ("tcp", "heartbeat", "timeout", "log_level", "linger"):
+        if getattr(options, name) is not None:
+            command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    child = shim.spawn(command, places.log)
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        running = ask(places, "status")
+        if running is not None and not running["stopping"]:
+            print(f"process {running['pid']} serves {places.store}")
+            return 0
+        gone, how = os.waitpid(child, os.WNOHANG)
+        if gone and how:
+            return complain(f"the bridge did not start: {shim.last_line(places.log)}")
+        time.sleep(0.02)
+    return complain(f"the bridge did not answer within {START_S:.0f} s; see {places.log}")
+
+
+def stop(options: argparse.Namespace) -> int:
+    """Stop the bridge, and wait until it is gone."""
+    from hermes_memory_bridge.control import ask
+
+    places = Places.of(options.db)
+    running = ask(places, "stop")
+    if running is None:
+        return complain(f"no bridge serves {places.store}")
+    deadline = time.monotonic() + STOP_S
+    while time.monotonic() < deadline:
+        if not Path(places.pid).exists():
+            print(f"process {running['pid']} has stopped")
+            return 0
+        time.sleep(0.02)
+    return complain(f"process {running['pid']} has not stopped within {STOP_S:.0f} s; see {places.log}")
+
+
+def restart(options: argparse.Namespace) -> int:
+    """Stop the bridge when it runs, and start it."""
+    from hermes_memory_bridge.control import ask
+
+    if ask(Places.of(options.db), "status") is not None:
+        stop(options)
+    return start(options)
+
+
+def status(options: argparse.Namespace) -> int:
+    """Say whether the bridge runs. Exit code 1 when it does not."""
+    from hermes_memory_bridge.control import ask
+
+    places = Places.of(options.db)
+    running = ask(places, "status")
+    if options.json:
+        print(json.dumps({"running": running is not None, **(running or {"store": places.store})}))
+    elif running is not None:
+        print(
+            f"process {running['pid']} serves {running['store']} since {running['uptime_s']} s, "
+            f"{running['connections']} connected"
+        )
+    else:
+        print(f"no bridge serves {places.store}; a connecting agent starts one")
+    return 0 if running is not None else 1

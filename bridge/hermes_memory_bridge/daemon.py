@@ -1,0 +1,188 @@
+"""The daemon: the one bridge of a store. It takes the lock, listens, and leaves nothing behind when it stops.
+
+A second one finds the first and gives way. After a crash the lock is free and the old sockets answer nobody, so the next
+start clears them away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import socket
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge import __version__
+from hermes_memory_bridge.agents import Agents
+from hermes_memory_bridge.connection import Connection, Lease
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.lines import LineServer
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.server import make_server
+
+log = logging.getLogger(__name__)
+
+TAKE_OVER_S = 10.0
+"""How long to wait for a bridge that holds the lock and no longer answers: it is just stopping."""
+
+BACKLOG = 1024
+
+
+class AlreadyServed(Exception):
+    """Another bridge serves this store; its process id stands in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a daemon runs."""
+
+    linger_s: float | None = None
+    """Leave this long after the last connection has ended; None to stay."""
+    tcp: int | None = None
+    """Port on the loopback interface for Streamable HTTP; 0 for any free one."""
+    lease: Lease = field(default_factory=Lease)
+
+
+class Daemon:
+    """One running bridge."""
+
+    def __init__(self, places: Places, settings: Settings) -> None:
+        self.places = places
+        self.settings = settings
+        self.started = time.time()
+        self.stopping = asyncio.Event()
+        self.hub = Hub(places.store)
+        self.agents = Agents(self.hub, settings.lease)
+        self.server = make_server(self.hub, self.whose)
+        self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
+
+    def whose(self, context: Any) -> Connection:
+        """The connection a request belongs to."""
+        connection = context.lifespan_context
+        assert isinstance(connection, Connection)
+        return connection
+
+    async def command(self, name: str) -> dict[str, Any]:
+        """What another process of this user asked of the bridge itself."""
+        if name == "stop":
+            self.stopping.set()
+        return {
+            "hermes-memory": 1,
+            "version": __version__,
+            "pid": os.getpid(),
+            "store": self.places.store,
+            "uptime_s": round(time.time() - self.started),
+            "connections": len(self.agents.here),
+            "stopping": self.stopping.is_set(),
+        }
+
+    async def run(self) -> None:
+        """Serve until told to stop."""
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(name, self.stopping.set)
+        line_socket = listening(self.places.line)
+        listener = await asyncio.start_unix_server(self.lines.connected, sock=line_socket, limit=32 << 20)
+        keepers = [
+            asyncio.create_task(keeper())
+            for keeper in (self.agents.keep_alive, self.agents.watch_over, self.agents.clean_up, self.linger)
+        ]
+        log.info("serving %s, process %d", self.places.store, os.getpid())
+        try:
+            await self.stopping.wait()
+        finally:
+            log.info("stopping")
+            listener.close()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.places.line)
+            for keeper in keepers:
+                keeper.cancel()
+            await self.lines.close()
+            await self.agents.part_all()
+            await asyncio.to_thread(self.hub.close)
+
+    async def linger(self) -> None:
+        """Stop when nobody has been connected for a while."""
+        wait_s = self.settings.linger_s
+        if wait_s is None:
+            return
+        changed = asyncio.Event()
+        self.agents.on_empty = changed.set
+        while True:
+            changed.clear()
+            if not self.lines.tasks:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), wait_s)
+                    continue
+                if not self.lines.tasks:
+                    self.stopping.set()
+                    return
+            await changed.wait()
+
+
+def serve(places: Places, settings: Settings) -> None:
+    """Be the bridge of a store until told to stop. :raises AlreadyServed:"""
+    os.umask(0o077)
+    places.make_folder()
+    with owned(places):
+        write_pid(places.pid)
+        try:
+            asyncio.run(started(places, settings))
+        finally:
+            for leftover in (places.pid, places.starting):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(leftover)
+
+
+async def started(places: Places, settings: Settings) -> None:
+    """Make the daemon inside the loop that it runs in."""
+    await Daemon(places, settings).run()
+
+
+@contextlib.contextmanager
+def owned(places: Places) -> Any:
+    """Hold the lock of a store's bridge. :raises AlreadyServed: somebody else does, and answers"""
+    handle = os.open(places.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + TAKE_OVER_S
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                other = ask(places, "status")
+                if other is not None and not other["stopping"]:
+                    raise AlreadyServed(f"process {other['pid']} serves {places.store} already") from None
+                if time.monotonic() > deadline:
+                    raise AlreadyServed(f"another process holds {places.lock} and does not answer") from None
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(handle)
+
+
+def listening(path: str) -> socket.socket:
+    """A socket only its owner can connect to. The caller holds the lock, so what lies there is a dead one's."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        made.bind(path)
+    finally:
+        os.umask(before)
+    made.listen(BACKLOG)
+    made.setblocking(False)
+    return made
+
+
+def write_pid(path: str) -> None:
+    """For people and service managers; the lock is what counts."""
+    Path(path).write_text(f"{os.getpid()}\n", encoding="ascii")

@@ -1,0 +1,232 @@
+"""The store as many connections use it at once: one thread that writes, a few that read, and a loop that never waits.
+
+Writes that arrive while another is being made durable are committed together: each is a step of its own that may fail
+without the others, and each is acknowledged only after their one commit has reached the disk. So the time a disk takes
+is paid by groups, not by calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_memory_store import backup
+from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Job = Callable[[Store], Any]
+
+GROUP = 64
+"""Writes of one commit at most."""
+
+READERS = 2
+"""Threads that read. Python runs one at a time, SQLite several: more of them only wait for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write that waits for its turn."""
+
+    job: Job
+    alone: bool
+    """In transactions of its own: for what must be durable before its next step, such as a file that is replaced."""
+    done: Callable[[Any, BaseException | None], None]
+
+
+class Hub:
+    """Reads and writes a store for an event loop."""
+
+    def __init__(self, path: str | Path, *, readers: int = READERS) -> None:
+        """Open the store, upgrading a hermes-memory 0.3.0 file behind a verified backup. :raises StoreError"""
+        self.path = Path(path)
+        self.store = opened(self.path)
+        self._file = identity(self.path)
+        self._rescued = ""
+        self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._local = threading.local()
+        self._readers: list[Store] = []
+        self._generation = 0
+        self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
+        self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
+        self._writer.start()
+
+    async def read(self, job: Callable[[Store], T]) -> T:
+        """Run a job that only reads. A slow one keeps nobody else waiting."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, job)
+
+    async def write(self, job: Callable[[Store], T], *, alone: bool = False) -> T:
+        """Run a job that writes; when this returns, what it wrote is on the disk. What it raised is raised here."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def tell(result: Any, error: BaseException | None) -> None:
+            loop.call_soon_threadsafe(settle, result, error)
+
+        def settle(result: Any, error: BaseException | None) -> None:
+            if future.cancelled():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._waiting.put(Write(job, alone, tell))
+        # A caller that gives up does not take its write back: it may be on the disk already.
+        return await asyncio.shield(future)
+
+    def later(self, job: Job) -> None:
+        """Run a job that writes, some time soon; nobody waits for it."""
+        self._waiting.put(Write(job, False, note_failure))
+
+    @property
+    def waiting(self) -> int:
+        """Writes in the queue."""
+        return self._waiting.qsize()
+
+    def close(self) -> None:
+        """Finish what waits, and close the store."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._waiting.put(None)
+        self._writer.join()
+
+    def _read(self, job: Callable[[Store], T]) -> T:
+        self._check_file()
+        reader: Store | None = getattr(self._local, "store", None)
+        if reader is None or self._local.generation != self._generation:
+            reader = self._local.store = self.store.reader()
+            self._local.generation = self._generation
+            self._readers.append(reader)
+        return job(reader)
+
+    def _write_on(self) -> None:
+        going = True
+        while going:
+            group = [self._waiting.get()]
+            while len(group) < GROUP and group[-1] is not None and not group[-1].alone:
+                try:
+                    group.append(self._waiting.get_nowait())
+                except queue.Empty:
+                    break
+            if group[-1] is None:
+                going = False
+            writes = [write for write in group if write is not None]
+            together = [write for write in writes if not write.alone]
+            if together:
+                self._commit(together)
+            for write in writes:
+                if write.alone:
+                    self._run_alone(write)
+        for reader in self._readers:
+            reader.close()
+        self.store.close()
+
+    def _commit(self, group: list[Write]) -> None:
+        outcomes: list[tuple[Any, BaseException | None]] = []
+        try:
+            self._check_file()
+            with self.store.db.writing() as conn:
+                for write in group:
+                    outcomes.append(self._step(conn, write))
+                    if not conn.in_transaction:
+                        raise outcomes[-1][1] or RuntimeError("a write ended the transaction of its group")
+            self._check_file()
+        except BaseException as error:  # nothing of the group is on the disk, and everybody must hear of it
+            outcomes = [(None, error)] * len(group)
+        for write, outcome in zip(group, outcomes, strict=True):
+            write.done(*outcome)
+
+    def _step(self, conn: sqlite3.Connection, write: Write) -> tuple[Any, BaseException | None]:
+        try:
+            with self.store.db.apart(conn):
+                result = write.job(self.store)
+        except Exception as error:
+            return None, error
+        return result, None
+
+    def _run_alone(self, write: Write) -> None:
+        try:
+            self._check_file()
+            result = write.job(self.store)
+            self._check_file()
+        except BaseException as error:
+            write.done(None, error)
+        else:
+            write.done(result, None)
+
+    def _check_file(self) -> None:
+        """Nobody may be told that something is kept when it went into a file that has no name any more."""
+        now = identity(self.path)
+        if now is not None and now == self._file:
+            return
+        if threading.current_thread() is not self._writer:
+            raise StoreUnreadable(
+                f"the memory at {self.path} was deleted or replaced; try again in a moment", self.path
+            )
+        if self._file is not None:
+            self._rescued = self._rescue()
+            self._file = None
+        if now is None:
+            raise StoreUnreadable(
+                f"the memory at {self.path} was deleted while in use, and nothing was changed; {self._rescued}: "
+                "put that or a backup back, and go on",
+                self.path,
+            )
+        self.store.db.close()
+        self.store = opened(self.path)
+        self._file = identity(self.path)
+        self._generation += 1
+        raise StoreUnreadable(
+            f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
+            f"({self._rescued})",
+            self.path,
+        )
+
+    def _rescue(self) -> str:
+        """Save what the open file holds, before it is gone for good."""
+        place = backup.beside(self.path, "rescued", self.store.clock())
+        try:
+            self.store.db.conn.execute("VACUUM INTO ?", (str(place),))
+            os.chmod(place, 0o600)
+        except Exception as error:
+            log.exception("the content of the deleted memory could not be saved to %s", place)
+            return f"what it held could not be saved ({error})"
+        log.error("the memory was deleted or replaced while in use; what it held is in %s", place)
+        return f"what it held is in {place}"
+
+
+def opened(path: Path) -> Store:
+    """The store, brought up to date."""
+    try:
+        return Store.open(path)
+    except StoreNeedsUpgrade:
+        from hermes_memory_store.upgrade import upgrade
+
+        upgrade(path)
+        return Store.open(path)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another of the same name; None when there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def note_failure(_: Any, error: BaseException | None) -> None:
+    """Log what nobody waits for."""
+    if error is not None:
+        log.error("a write in the background failed: %s", error, exc_info=error)
