@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from hermes_memory_bridge.answers import Answer, ConsentNeeded, refusal
+from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.arguments import Arguments
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.hub import Hub
@@ -48,7 +48,7 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
     except TakenBack as taken_back:
         return taken_back.answer
     except StoreError as error:
-        return refusal(error)
+        return spec.refuses(error)
     except ConsentNeeded:
         raise
     except Exception:

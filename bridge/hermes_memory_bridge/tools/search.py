@@ -19,7 +19,8 @@ def memory_search(connection: Connection, arguments: Arguments) -> Answer:
     session = connection.session(arguments)
     found = connection.store.search.find(connection.theme, query, scope=scope, limit=limit, session=session)
     if scope is not None:
-        connection.store.sessions.referred(session, connection.theme, scope)
+        theme, label = connection.theme, scope
+        connection.later(lambda store: store.sessions.referred(session, theme, label))
     lines = [fact.notation + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]") for fact in found.facts]
     return Answer(
         "\n".join(lines) or "no results",

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.answers import Answer, refusal
 from hermes_memory_bridge.arguments import Arguments
 from hermes_memory_bridge.connection import Connection
+from hermes_memory_store.errors import StoreError
 
 Schema = dict[str, Any]
 
@@ -36,6 +37,8 @@ class ToolSpec:
     destroys: bool = False
     repeatable: bool = False
     """Calling it twice with the same arguments changes nothing more."""
+    refuses: Callable[[StoreError], Answer] = refusal
+    """The answer when it cannot be done."""
     alone: bool = False
     """Runs in transactions of its own, never grouped with other writes: it also changes files."""
     group: str = "core"

@@ -15,8 +15,8 @@ WARN_PCT = 80
 
 def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
+    content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
     try:
-        content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
         result = connection.store.facts.write(
             connection.theme,
             content,
@@ -24,25 +24,12 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
             session=connection.session(arguments),
             split=flag(arguments, "split"),
         )
-    except NotationError as error:
-        return refusal(
-            error,
-            f"[MEMORY WRITE FAILED] Invalid notation: Invalid fact notation: {error.value!r}\n"
-            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)",
-        )
-    except InputError as error:
-        return refusal(error, f"[MEMORY WRITE FAILED] Invalid notation: {error.message}")
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(connection.theme).pct
         return refusal(
             error,
             f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"
             "action: inform the user that pinned facts fill the memory.",
-        )
-    except StoreError as error:
-        return refusal(
-            error,
-            f"[MEMORY WRITE FAILED] Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user.",
         )
     return Answer(
         written_text(result),
@@ -56,6 +43,20 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
             "parts": [part.uid for part in result.parts],
         },
     )
+
+
+def not_written(error: StoreError) -> Answer:
+    """Why a fact was not stored, in hermes-memory's words."""
+    if isinstance(error, NotationError):
+        said = (
+            f"Invalid notation: Invalid fact notation: {error.value!r}\n"
+            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
+        )
+    elif isinstance(error, InputError):
+        said = f"Invalid notation: {error.message}"
+    else:
+        said = f"Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user."
+    return refusal(error, f"[MEMORY WRITE FAILED] {said}")
 
 
 def written_text(result: WriteResult) -> str:
@@ -114,5 +115,6 @@ SPEC = ToolSpec(
         "gauge": GAUGE,
     },
     handler=memory_write,
+    refuses=not_written,
     repeatable=True,
 )
