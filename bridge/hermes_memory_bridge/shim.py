@@ -32,6 +32,9 @@ LOOK_S = 2.0
 RETRY_S = 600.0
 """How long a call that was cut off is taken up under its old key when the host makes it again."""
 
+LINGER_S = "30"
+"""How long a bridge that a shim started stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
+
 KEY = "io.hermes-memory/key"
 """The idempotency key of a call, in its `_meta`."""
 
@@ -412,7 +415,8 @@ def last_line(log: str) -> str:
 
 def daemon_command(store: str) -> list[str]:
     """The command that starts a bridge which leaves again when nobody needs it."""
-    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", "60"]
+    linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
+    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
 
 
 def main(options: dict[str, str]) -> int:

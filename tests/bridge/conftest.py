@@ -20,7 +20,7 @@ def server(db: Path, tmp_path: Path) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "hermes_memory_bridge", "--db", str(db)],
-        env={"HERMES_HOME": str(tmp_path), "HOME": str(tmp_path)},
+        env={"HERMES_HOME": str(tmp_path), "HOME": str(tmp_path), "HERMES_MEMORY_LINGER": "0.1"},
     )
 
 

@@ -26,7 +26,7 @@ def bridge(db: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | {"HERMES_HOME": str(tmp_path)},
+        env=os.environ | {"HERMES_HOME": str(tmp_path), "HERMES_MEMORY_LINGER": "0.1"},
     )
     yield process
     process.kill()

@@ -25,7 +25,7 @@ PATIENCE_S = 10.0
 def agent(db: Path, theme: str = "default") -> Client:
     """An MCP host's client, with a bridge process of its own at the other end."""
     arguments = ["-m", "hermes_memory_bridge", "--db", str(db), "--theme", theme]
-    home = {"HOME": str(db.parent), "HERMES_HOME": str(db.parent)}
+    home = {"HOME": str(db.parent), "HERMES_HOME": str(db.parent), "HERMES_MEMORY_LINGER": "0.1"}
     return Client(StdioServerParameters(command=sys.executable, args=arguments, env=home))
 
 

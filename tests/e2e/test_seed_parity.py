@@ -24,7 +24,7 @@ async def test_the_same_calls_get_the_same_answers(tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "hermes_memory_bridge", "--db", str(tmp_path / "memory.db")],
-        env={"HERMES_HOME": str(tmp_path), "HOME": str(tmp_path)},
+        env={"HERMES_HOME": str(tmp_path), "HOME": str(tmp_path), "HERMES_MEMORY_LINGER": "0.1"},
     )
     differing = []
     async with Client(server, mode="legacy") as client:
