@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ class Agents:
         resume: str | None = None,
         pid: int | None = None,
         home: Path | None = None,
+        holds: bool = True,
     ) -> Connection:
         """A new connection. :raises ArgumentError: it asks for tools that are none"""
         chosen(tools)
@@ -58,6 +60,7 @@ class Agents:
             home=home,
             lease=self.lease,
             tools=tools,
+            holds=holds,
         )
         self.here.add(connection)
         return connection
@@ -82,7 +85,9 @@ class Agents:
         """Renew the leases of whoever is here, one write for all of them; for ever."""
         while True:
             await asyncio.sleep(self.lease.heartbeat_ms / 1000)
-            held = [session for connection in self.here if connection.holds for session in connection.sessions()]
+            since = time.monotonic() - self.lease.heartbeat_ms / 1000
+            alive = [one for one in self.here if one.holds or one.streams or one.seen > since]
+            held = [session for connection in alive for session in connection.sessions()]
             if held:
                 await self._quietly(renewal(held))
 

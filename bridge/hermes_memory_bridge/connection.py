@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,12 @@ class Connection:
         self.holds = holds
         self.home = home
         self.pid = pid
+        self.credential: str | None = None
+        """Name of the token it showed."""
+        self.streams = 0
+        """Open streams of notifications: as long as there is one, the other end is alive."""
+        self.seen = time.monotonic()
+        """When something last came from it."""
         self.client: str | None = None
         """Name and version of the program that connected, once it has said so."""
         self.name = resume or str(uids.to_text(uids.new_uid(system_clock())))

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge import __version__
+from hermes_memory_bridge.access.gate import Asgi, Gate, Limits
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.places import Places
@@ -48,6 +50,7 @@ class Settings:
     tcp: int | None = None
     """Port on the loopback interface for Streamable HTTP; 0 for any free one."""
     lease: Lease = field(default_factory=Lease)
+    limits: Limits = field(default_factory=Limits)
 
 
 class Daemon:
@@ -60,14 +63,18 @@ class Daemon:
         self.stopping = asyncio.Event()
         self.hub = Hub(places.store)
         self.agents = Agents(self.hub, settings.lease)
+        self.front = HttpFront(self.agents)
         self.server = make_server(self.hub, self.whose)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
     def whose(self, context: Any) -> Connection:
         """The connection a request belongs to."""
-        connection = context.lifespan_context
-        assert isinstance(connection, Connection)
-        return connection
+        state = context.lifespan_context
+        return state if isinstance(state, Connection) else self.front.whose(context)
+
+    def guard(self, app: Asgi) -> Asgi:
+        """Let only those in to HTTP who may come in."""
+        return Gate(app, self.hub, self.settings.limits, lambda _: "")
 
     async def command(self, name: str) -> dict[str, Any]:
         """What another process of this user asked of the bridge itself."""
@@ -90,21 +97,34 @@ class Daemon:
             loop.add_signal_handler(name, self.stopping.set)
         line_socket = listening(self.places.line)
         listener = await asyncio.start_unix_server(self.lines.connected, sock=line_socket, limit=32 << 20)
-        keepers = [
-            asyncio.create_task(keeper())
-            for keeper in (self.agents.keep_alive, self.agents.watch_over, self.agents.clean_up, self.linger)
-        ]
+        web = http_server(http_app(self.server, self.guard))
+        sockets = [listening(self.places.http)]
+        if self.settings.tcp is not None:
+            sockets.append(tcp_socket(self.settings.tcp))
+            log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
+        serving = asyncio.create_task(web.serve(sockets=sockets))
+        work = (
+            self.agents.keep_alive,
+            self.agents.watch_over,
+            self.agents.clean_up,
+            self.front.forget_quiet,
+            self.linger,
+        )
+        keepers = [asyncio.create_task(keeper()) for keeper in work]
         log.info("serving %s, process %d", self.places.store, os.getpid())
         try:
             await self.stopping.wait()
         finally:
             log.info("stopping")
             listener.close()
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.places.line)
+            for path in (self.places.line, self.places.http):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
             for keeper in keepers:
                 keeper.cancel()
+            web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
+            await serving
             await self.agents.part_all()
             await asyncio.to_thread(self.hub.close)
 

@@ -13,7 +13,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,7 @@ class Hub:
         self.store = opened(self.path)
         self._file = identity(self.path)
         self._rescued = ""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers: list[Store] = []
@@ -89,6 +90,13 @@ class Hub:
     def later(self, job: Job) -> None:
         """Run a job that writes, some time soon; nobody waits for it."""
         self._waiting.put(Write(job, False, note_failure))
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something on the loop that nobody waits for; what goes wrong is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(log_failure)
 
     @property
     def waiting(self) -> int:
@@ -230,3 +238,10 @@ def note_failure(_: Any, error: BaseException | None) -> None:
     """Log what nobody waits for."""
     if error is not None:
         log.error("a write in the background failed: %s", error, exc_info=error)
+
+
+def log_failure(task: asyncio.Task[None]) -> None:
+    """Log what went wrong in a task that nobody waits for."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        log.error("a task in the background failed: %s", error, exc_info=error)

@@ -14,6 +14,7 @@ StoreError                      code of its own on every leaf, a sentence a pers
 │   ├── UnknownScope            scope.unknown
 │   ├── UnknownFact             fact.unknown
 │   ├── UnknownSession          session.unknown
+│   ├── UnknownToken            token.unknown
 │   └── UnknownChange           change.unknown
 ├── Conflict                    it is understood, but the memory has moved on
 │   ├── AmbiguousUid            fact.ambiguous
@@ -127,6 +128,11 @@ class UnknownFact(NotFound):
 class UnknownSession(NotFound):
     code = "session.unknown"
     noun = "session"
+
+
+class UnknownToken(NotFound):
+    code = "token.unknown"
+    noun = "token"
 
 
 class UnknownChange(NotFound):

@@ -31,6 +31,7 @@ from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
     from hermes_memory_store.calls import Calls
+    from hermes_memory_store.credentials import Credentials
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.search import Search
     from hermes_memory_store.undo import Undo
@@ -68,6 +69,13 @@ class Store:
         from hermes_memory_store.calls import Calls
 
         return Calls(self.db, self.clock)
+
+    @cached_property
+    def credentials(self) -> Credentials:
+        """Tokens for the bridge."""
+        from hermes_memory_store.credentials import Credentials
+
+        return Credentials(self.db, self.names, self.journal, self.clock)
 
     @cached_property
     def undo(self) -> Undo:

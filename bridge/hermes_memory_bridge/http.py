@@ -1,0 +1,147 @@
+"""MCP over Streamable HTTP, on a private unix socket and, when asked, on the loopback interface.
+
+A legacy session is one connection until it ends. Since 2026-07-28 HTTP has no sessions: there the calls of one client
+under one identity are one connection, for as long as they keep coming.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+from mcp.server import Server, ServerRequestContext
+from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from hermes_memory_bridge import sdk
+from hermes_memory_bridge.access.gate import Asgi
+from hermes_memory_bridge.access.identity import Identity
+from hermes_memory_bridge.agents import Agents
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.peers import peer_of
+
+log = logging.getLogger(__name__)
+
+IDLE_S = 1800.0
+"""A legacy session that says nothing this long is forgotten. Long, because many clients never open another one."""
+
+MOST_SESSIONS = 1_000
+
+STOP_S = 2
+"""How long streams may take to end when the bridge stops."""
+
+Key = tuple[str, Identity, str]
+
+
+class HttpFront:
+    """The connections that come over HTTP."""
+
+    def __init__(self, agents: Agents) -> None:
+        self.agents = agents
+        self.known: dict[Key, Connection] = {}
+
+    def whose(self, context: ServerRequestContext[Any, Any]) -> Connection:
+        """The connection a request belongs to, admitted with its first request."""
+        identity: Identity = context.request.scope["state"]["identity"]  # type: ignore[union-attr]
+        tools = context.request.headers.get("x-hermes-tools") or "core"  # type: ignore[union-attr]
+        session = context.request.headers.get("mcp-session-id")  # type: ignore[union-attr]
+        if sdk.has_no_session(context):
+            client = context.session.client_params
+            key = ("", identity, client.client_info.name if client and client.client_info else "")
+        else:
+            key = (session or str(context.session._connection.session_id), identity, "")
+        connection = self.known.get(key)
+        if connection is None:
+            connection = self.agents.admit(
+                identity.theme, rights=identity.rights, tools=tools, pid=identity.pid, holds=False
+            )
+            connection.credential = identity.credential
+            self.known[key] = connection
+            if key[0]:
+                sdk.on_close(context, lambda: self.left(key))
+        connection.seen = time.monotonic()
+        return connection
+
+    def left(self, key: Key) -> None:
+        """A session has ended."""
+        connection = self.known.pop(key, None)
+        if connection is not None:
+            self.agents.hub.in_background(self.agents.part(connection, properly=True))
+
+    async def forget_quiet(self) -> None:
+        """Let clients without a session go when nothing has come from them for as long as a lease; for ever."""
+        lease_s = self.agents.lease.lease_ms / 1000
+        while True:
+            await asyncio.sleep(lease_s)
+            before = time.monotonic() - lease_s
+            for key, connection in list(self.known.items()):
+                if not key[0] and not connection.streams and connection.seen < before:
+                    self.left(key)
+
+
+def http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:
+    """The ASGI application. Host and Origin are checked by `guard`, which also says who a request comes from."""
+    app = server.streamable_http_app(
+        session_idle_timeout=IDLE_S,
+        max_sessions=MOST_SESSIONS,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    return guard(app)
+
+
+class PeerProtocol(H11Protocol):
+    """Closes a unix connection of another user, and says which process is at the other end."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connected."""
+        super().connection_made(transport)
+        connected = transport.get_extra_info("socket")
+        if connected is None or connected.family != socket.AF_UNIX:
+            return
+        peer = peer_of(connected)
+        self.client = ("unix", peer.pid or 0)
+        if peer.uid != os.getuid():
+            log.warning("a process of user %d was turned away", peer.uid)
+            transport.close()
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn, with the signals left to the daemon: it would raise them again after its own end."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone."""
+        yield
+
+
+def http_server(app: Asgi) -> HttpServer:
+    """A server for `app`; give it its sockets with `serve(sockets=…)`."""
+    config = uvicorn.Config(
+        app,
+        http=PeerProtocol,  # not httptools: it keeps the spaces around header values, which the protocol forbids
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=None,
+        timeout_graceful_shutdown=STOP_S,
+    )
+    return HttpServer(config)
+
+
+def tcp_socket(port: int) -> socket.socket:
+    """A socket on the loopback interface. :raises OSError: the port is taken"""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
+    made.setblocking(False)
+    return made
