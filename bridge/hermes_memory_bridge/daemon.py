@@ -25,7 +25,7 @@ from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.lines import LineServer
+from hermes_memory_bridge.lines import MAX_LINE, LineServer
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
 
@@ -96,7 +96,9 @@ class Daemon:
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(name, self.stopping.set)
         line_socket = listening(self.places.line)
-        listener = await asyncio.start_unix_server(self.lines.connected, sock=line_socket, limit=32 << 20)
+        listener = await asyncio.start_unix_server(
+            self.lines.connected, sock=line_socket, limit=MAX_LINE, backlog=BACKLOG
+        )
         web = http_server(http_app(self.server, self.guard))
         sockets = [listening(self.places.http)]
         if self.settings.tcp is not None:

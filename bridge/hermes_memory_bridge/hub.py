@@ -45,6 +45,14 @@ class Write:
     done: Callable[[Any, BaseException | None], None]
 
 
+class Reader:
+    """The store as one thread reads it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.store: Store | None = None
+
+
 class Hub:
     """Reads and writes a store for an event loop."""
 
@@ -57,8 +65,7 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()
-        self._readers: list[Store] = []
-        self._generation = 0
+        self._readers: list[Reader] = []
         self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
         self._writer.start()
@@ -110,13 +117,15 @@ class Hub:
         self._writer.join()
 
     def _read(self, job: Callable[[Store], T]) -> T:
-        self._check_file()
-        reader: Store | None = getattr(self._local, "store", None)
-        if reader is None or self._local.generation != self._generation:
-            reader = self._local.store = self.store.reader()
-            self._local.generation = self._generation
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = Reader()
             self._readers.append(reader)
-        return job(reader)
+        with reader.lock:
+            self._check_file()
+            if reader.store is None:
+                reader.store = self.store.reader()
+            return job(reader.store)
 
     def _write_on(self) -> None:
         going = True
@@ -136,9 +145,15 @@ class Hub:
             for write in writes:
                 if write.alone:
                     self._run_alone(write)
-        for reader in self._readers:
-            reader.close()
+        self._close_readers()
         self.store.close()
+
+    def _close_readers(self) -> None:
+        for reader in self._readers:
+            with reader.lock:
+                if reader.store is not None:
+                    reader.store.close()
+                    reader.store = None
 
     def _commit(self, group: list[Write]) -> None:
         outcomes: list[tuple[Any, BaseException | None]] = []
@@ -191,10 +206,11 @@ class Hub:
                 "put that or a backup back, and go on",
                 self.path,
             )
+        # All of the old file's handles first: the last one to close deletes the write-ahead log, by its name.
+        self._close_readers()
         self.store.db.close()
         self.store = opened(self.path)
         self._file = identity(self.path)
-        self._generation += 1
         raise StoreUnreadable(
             f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
             f"({self._rescued})",

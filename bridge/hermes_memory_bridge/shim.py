@@ -286,7 +286,7 @@ class Shim:
                 try:
                     self.bridge = self.greet()
                     return
-                except (FileNotFoundError, ConnectionError, EOFError) as error:
+                except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
                     if starting is None:
                         starting = self.start_alone()
                     if time.monotonic() > deadline:

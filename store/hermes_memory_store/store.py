@@ -124,6 +124,7 @@ class Store:
         db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
         try:
             check(db, clock)
+            keep_log_ahead(db)
         except BaseException:
             db.close()
             raise
@@ -198,6 +199,13 @@ def create(path: Path) -> None:
                 migrate(db.conn)
         finally:
             db.close()
+
+
+def keep_log_ahead(db: Db) -> None:
+    """A backup that was put back by hand is no longer in WAL mode, in which readers and writers do not wait for each other."""
+    if not db.read_only and db.value("PRAGMA journal_mode") != "wal":
+        with filesystem.file_lock(db.path), db.lock, translating(db.path):
+            db.conn.execute("PRAGMA journal_mode = WAL")
 
 
 def check(db: Db, clock: Clock) -> None:

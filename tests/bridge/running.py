@@ -1,0 +1,140 @@
+"""Real bridges and shims for the tests, and what they leave behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.places import Places
+
+PATIENCE_S = 20.0
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a host gives its children, and a bridge that leaves at once when nobody needs it."""
+    return os.environ | {"HOME": str(home), "HERMES_HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"}
+
+
+def until(true: Callable[[], Any], what: str) -> Any:
+    """Look until something has come true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        found = true()
+        if found:
+            return found
+        time.sleep(0.01)  # nothing tells when another process is done
+    raise AssertionError(f"never came: {what}")
+
+
+@contextlib.contextmanager
+def bridge(db: Path, *options: str) -> Iterator[Places]:
+    """A running bridge of its own; stopped and gone afterwards."""
+    places = Places.of(db)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
+        env=environment(db.parent),
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: ask(places, "status"), "the bridge")
+        yield places
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        finally:
+            process.kill()
+
+
+class Shim:
+    """A host's child, spoken to in plain JSON-RPC."""
+
+    def __init__(self, db: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(db.parent),
+        )
+        self.number = 0
+
+    def open(self) -> dict[str, Any]:
+        """Shake hands."""
+        self.say(INITIALIZE)
+        answer = self.hear()
+        self.say(INITIALIZED)
+        return answer
+
+    def say(self, message: dict[str, Any]) -> None:
+        """One line to the shim."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The next line from the shim."""
+        assert self.process.stdout is not None
+        heard: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return heard
+
+    def request(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Ask without waiting; the number of the request."""
+        self.number += 1
+        self.say({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params or {}})
+        return self.number
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool; the whole answer."""
+        number = self.request("tools/call", {"name": tool, "arguments": arguments})
+        answer = self.hear()
+        assert answer["id"] == number
+        return answer
+
+    def close(self) -> int:
+        """Close the pipe as a host does; the exit code."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.stdin.close()
+        code = self.process.wait(10)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def __enter__(self) -> Shim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None and not pipe.closed:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def dial(places: Places) -> socket.socket:
+    """A raw connection to the line socket."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.settimeout(PATIENCE_S)
+    made.connect(places.line)
+    return made

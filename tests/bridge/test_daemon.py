@@ -1,0 +1,171 @@
+"""The daemon: one per store, private, and gone without a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.places import Places
+from hermes_memory_store.model import SessionStatus
+from hermes_memory_store.store import Store
+from tests.bridge.running import Shim, bridge, dial, environment, until
+
+
+def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run one command of the bridge."""
+    return subprocess.run(
+        [sys.executable, "-m", "hermes_memory_bridge", *words, "--db", str(db)],
+        env=environment(db.parent),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_it_starts_answers_and_stops(db: Path) -> None:
+    assert command(db, "status").returncode == 1
+    started = command(db, "start")
+    assert started.returncode == 0, started.stderr
+    assert command(db, "start").stdout.endswith("already\n")
+    running = json.loads(command(db, "status", "--json").stdout)
+    assert running["running"]
+    assert command(db, "restart").returncode == 0
+    assert json.loads(command(db, "status", "--json").stdout)["pid"] != running["pid"]
+    assert command(db, "stop").returncode == 0
+    assert command(db, "status").returncode == 1
+    assert {file.name for file in Path(Places.of(db).folder).iterdir()} == {"bridge.log", "lock"}
+
+
+def test_what_it_makes_is_for_its_owner_only(db: Path) -> None:
+    with bridge(db) as places:
+        assert stat.S_IMODE(os.stat(places.folder).st_mode) == 0o700
+        for path in (places.line, places.http, places.lock, places.pid):
+            assert stat.S_IMODE(os.stat(path).st_mode) == 0o600, path
+
+
+def test_a_second_one_finds_the_first_and_gives_way(db: Path) -> None:
+    with bridge(db) as places:
+        first = ask(places, "status")
+        second = command(db, "serve")
+        assert second.returncode == 0
+        assert "serves" in second.stderr
+        assert ask(places, "status")["pid"] == first["pid"]  # type: ignore[index]
+
+
+def test_many_starting_at_once_become_one(db: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db)],
+            env=environment(db.parent),
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(6)
+    ]
+    try:
+        until(lambda: sum(process.poll() is None for process in processes) == 1, "one survivor")
+        assert ask(Places.of(db), "status") is not None
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait(10)
+
+
+def test_a_crash_leaves_nothing_that_blocks_the_next_start(db: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db)],
+        env=environment(db.parent),
+        stderr=subprocess.DEVNULL,
+    )
+    places = Places.of(db)
+    until(lambda: ask(places, "status"), "the bridge")
+    process.kill()
+    process.wait()
+    assert Path(places.line).exists()
+    with bridge(db):
+        assert ask(places, "status")["pid"] != process.pid  # type: ignore[index]
+
+
+def test_it_stops_within_three_seconds_with_connections_open_and_ends_their_sessions(db: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db)],
+        env=environment(db.parent),
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: ask(Places.of(db), "status"), "the bridge")
+    with Shim(db) as shim:
+        shim.open()
+        shim.call("memory_status")
+        shim.process.send_signal(signal.SIGSTOP)  # it must neither start another bridge nor hold this one up
+        begun = time.monotonic()
+        process.terminate()
+        assert process.wait(10) == 0
+        assert time.monotonic() - begun < 3
+        with Store.open(db) as store:
+            assert {session.status for session in store.sessions.list()} == {SessionStatus.CLOSED}
+        shim.process.kill()
+
+
+def test_connections_that_say_nothing_keep_nobody_waiting(db: Path) -> None:
+    with bridge(db) as places:
+        silent = [dial(places) for _ in range(300)]
+        half = dial(places)
+        half.sendall(b'{"hermes-mem')
+        with Shim(db) as shim:
+            shim.open()
+            assert "stored:" in shim.call("memory_write", content="D[a]: b")["result"]["content"][0]["text"]
+            shim.close()
+        for connection in [*silent, half]:
+            connection.close()
+
+
+def test_what_is_no_greeting_is_told_so(db: Path) -> None:
+    with bridge(db) as places, dial(places) as stranger:
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        answer = json.loads(stranger.recv(4096))
+        assert answer["error"]["code"] == "argument.invalid"
+        assert "mcp.sock" in answer["error"]["message"]
+
+
+def test_a_deleted_store_refuses_writes_and_its_content_is_saved(db: Path) -> None:
+    with bridge(db), Shim(db) as shim:
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis")
+        db.unlink()
+        for name in ("memory.db-wal", "memory.db-shm"):
+            (db.parent / name).unlink(missing_ok=True)
+        said = shim.call("memory_write", content="D[a]: lost")["result"]
+        assert "deleted while in use" in said["content"][0]["text"]
+        (rescued,) = db.parent.glob("memory.db.rescued.*.bak")
+        with Store.open(rescued) as store:
+            assert [fact.notation for fact in store.search.find("default", "redis").facts] == ["D[cache]: redis"]
+        rescued.rename(db)
+        until(
+            lambda: "stored:" in shim.call("memory_write", content="D[b]: kept")["result"]["content"][0]["text"],
+            "a write into the restored store",
+        )
+        shim.close()
+    with Store.open(db) as store:
+        assert store.search.find("default", "kept").total == 1
+
+
+def test_a_stale_session_is_seen_within_half_its_lease(db: Path) -> None:
+    with bridge(db, "--heartbeat", "0.4", "--timeout", "1"), Shim(db) as shim:
+        shim.open()
+        shim.call("memory_status")
+        pid = shim.process.pid
+        with Store.open(db) as store:
+            (session,) = store.sessions.list()
+            os.kill(pid, signal.SIGKILL)
+            shim.process.wait()
+            begun = time.monotonic()
+            until(lambda: store.sessions.list()[0].status is SessionStatus.STALE, "a stale session")
+            assert time.monotonic() - begun < session.lease_ms / 1000 * 1.5
+            until(lambda: store.sessions.list()[0].status is SessionStatus.ORPHANED, "an orphaned session")
+            assert store.sessions.list()[0].checkpoint is not None
