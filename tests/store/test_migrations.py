@@ -55,6 +55,16 @@ def test_an_older_store_is_not_migrated_by_who_only_reads(old: Path) -> None:
     assert not list(old.parent.glob("*.bak"))
 
 
+def test_a_store_that_lost_its_log_mode_gets_it_back(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    Store.open(path).close()
+    conn = sqlite3.connect(path)
+    conn.execute("PRAGMA journal_mode = DELETE")
+    conn.close()
+    with Store.open(path) as store:
+        assert store.db.value("PRAGMA journal_mode") == "wal"
+
+
 def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     Store.open(path).close()
