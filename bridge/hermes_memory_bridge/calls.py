@@ -86,3 +86,10 @@ def key_of(meta: Any) -> str | None:
     """The idempotency key in a call's `_meta`, if it is one."""
     key = meta.get(KEY) if isinstance(meta, dict) else None
     return key if isinstance(key, str) and 0 < len(key) <= LONGEST_KEY else None
+
+
+def client_named(info: Any) -> str | None:
+    """Name and version of the program at the other end, as it says them, safe to show."""
+    if not isinstance(info, dict) or not isinstance(info.get("name"), str):
+        return None
+    return json.dumps(f"{info['name']} {info.get('version', '')}".strip()[:100], ensure_ascii=True)[1:-1]

@@ -25,9 +25,10 @@ from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.lines import MAX_LINE, LineServer
+from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
+from hermes_memory_bridge.wire import MAX_LINE
 
 log = logging.getLogger(__name__)
 

@@ -31,8 +31,12 @@ Job = Callable[[Store], Any]
 GROUP = 64
 """Writes of one commit at most."""
 
-READERS = 2
-"""Threads that read. Python runs one at a time, SQLite several: more of them only wait for each other."""
+READERS = 4
+"""Threads that read."""
+
+TURN_S = 0.02
+"""Reads take turns: SQLite gives Python's lock away at every row, and threads that fight for it take longer than one after
+the other. Only when a read takes longer than this does the next one start beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Hub:
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers: list[Reader] = []
+        self._turn = threading.Lock()
         self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
         self._writer.start()
@@ -121,11 +126,16 @@ class Hub:
         if reader is None:
             reader = self._local.reader = Reader()
             self._readers.append(reader)
-        with reader.lock:
-            self._check_file()
-            if reader.store is None:
-                reader.store = self.store.reader()
-            return job(reader.store)
+        in_turn = self._turn.acquire(timeout=TURN_S)
+        try:
+            with reader.lock:
+                self._check_file()
+                if reader.store is None:
+                    reader.store = self.store.reader()
+                return job(reader.store)
+        finally:
+            if in_turn:
+                self._turn.release()
 
     def _write_on(self) -> None:
         going = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from mcp.server import Server, ServerRequestContext
 
 from hermes_memory_bridge import __version__, consent
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
-from hermes_memory_bridge.calls import call, key_of
+from hermes_memory_bridge.calls import call, client_named, key_of
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
@@ -96,6 +95,4 @@ def described(spec: ToolSpec) -> types.Tool:
 def client_of(context: Context) -> str | None:
     """Name and version of the program at the other end, as far as it has said."""
     params = context.session.client_params
-    if params is None or params.client_info is None:
-        return None
-    return json.dumps(f"{params.client_info.name} {params.client_info.version}"[:100], ensure_ascii=True)[1:-1]
+    return client_named(params.client_info.model_dump()) if params is not None else None
