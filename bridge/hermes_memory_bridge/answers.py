@@ -28,6 +28,15 @@ class ConsentNeeded(Exception):
         self.message = message
 
 
+class NotThere(StoreError):
+    """What was asked for does not exist, or not for who asks: both are said in the same words."""
+
+    code = "resource.unknown"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"there is no {address[:200]}", address[:200])
+
+
 def refusal(error: StoreError, text: str | None = None) -> Answer:
     """The answer to what cannot be done: the sentence, and its code as data."""
     return Answer(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})

@@ -26,6 +26,7 @@ from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.lines import LineServer
+from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
 from hermes_memory_bridge.wire import MAX_LINE
@@ -65,7 +66,8 @@ class Daemon:
         self.hub = Hub(places.store)
         self.agents = Agents(self.hub, settings.lease)
         self.front = HttpFront(self.agents)
-        self.server = make_server(self.hub, self.whose)
+        self.notices = Notices(self.hub)
+        self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
     def whose(self, context: Any) -> Connection:
@@ -106,11 +108,13 @@ class Daemon:
             sockets.append(tcp_socket(self.settings.tcp))
             log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
         serving = asyncio.create_task(web.serve(sockets=sockets))
+        agents = self.agents
         work = (
-            self.agents.keep_alive,
-            self.agents.watch_over,
-            self.agents.clean_up,
+            agents.keep_alive,
+            agents.watch_over,
+            agents.clean_up,
             self.front.forget_quiet,
+            self.notices.watch,
             self.linger,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
@@ -123,8 +127,10 @@ class Daemon:
             for path in (self.places.line, self.places.http):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
+            self.notices.close()
             for keeper in keepers:
                 keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
             web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
             await serving

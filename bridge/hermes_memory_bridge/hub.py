@@ -67,6 +67,7 @@ class Hub:
         self._file = identity(self.path)
         self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers: list[Reader] = []
@@ -88,6 +89,7 @@ class Hub:
             loop.call_soon_threadsafe(settle, result, error)
 
         def settle(result: Any, error: BaseException | None) -> None:
+            self._wrote.set()
             if future.cancelled():
                 return
             if error is not None:
@@ -98,6 +100,15 @@ class Hub:
         self._waiting.put(Write(job, alone, tell))
         # A caller that gives up does not take its write back: it may be on the disk already.
         return await asyncio.shield(future)
+
+    async def written(self, most_s: float) -> None:
+        """Wait until something was written here, at most so long."""
+        try:
+            async with asyncio.timeout(most_s):
+                await self._wrote.wait()
+        except TimeoutError:
+            return
+        self._wrote.clear()
 
     def later(self, job: Job) -> None:
         """Run a job that writes, some time soon; nobody waits for it."""

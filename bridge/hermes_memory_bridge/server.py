@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import mcp.types as types
 from mcp.server import Server, ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from hermes_memory_bridge import __version__, consent
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.calls import call, client_named, key_of
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.notices import Notices
+from hermes_memory_bridge.shown import surface_handlers
 from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.tools.spec import ToolSpec
 
@@ -25,7 +29,7 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(hub: Hub, whose: Whose) -> Server[Any]:
+def make_server(hub: Hub, whose: Whose, notices: Notices) -> Server[Any]:
     """An MCP server over one store. :param whose: finds the connection that a request belongs to"""
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -52,14 +56,37 @@ def make_server(hub: Hub, whose: Whose) -> Server[Any]:
             return result_of(said)
         return result_of(await call(hub, connection, spec, {**arguments, "confirm": True}, key))
 
-    return Server(
+    server: Server[Any] = Server(
         "hermes-memory",
         title="Hermes memory",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **surface_handlers(hub, whose),
+        **notices.handlers(whose),
     )
+    server.middleware.append(presence(whose, notices))
+    return server
+
+
+def presence(whose: Whose, notices: Notices) -> Any:
+    """Whatever a client asks shows that it is alive; for as long as it listens it need not ask."""
+
+    async def seen(context: Context, call_next: Any) -> Any:
+        if context.method == "resources/list" and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            notices.subscriber(whose(context), context)  # who has seen the list is told when it changes
+        if context.method not in ("ping", "subscriptions/listen"):
+            return await call_next(context)
+        connection = whose(context)
+        connection.seen = time.monotonic()
+        connection.streams += 1
+        try:
+            return await call_next(context)
+        finally:
+            connection.streams -= 1
+
+    return seen
 
 
 def unknown_tool(name: str) -> Answer:

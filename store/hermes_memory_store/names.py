@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from dataclasses import dataclass
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, uids
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.model import Actor, FactFilter
 
@@ -140,6 +141,38 @@ class Names:
             " WHERE status <> 'withdrawn' AND label <> '' AND (?1 IS NULL OR name = ?1) ORDER BY label"
         )
         return [row[0] for row in self._db.rows(sql, (theme,))]
+
+    def scope_of_fact(self, uid: str) -> str | None:
+        """Label of the scope a fact stands in now; None when it has none, or is gone."""
+        sql = "SELECT s.label FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE f.uid = ?"
+        return self._db.value(sql, (uids.to_bytes(uid),)) or None
+
+    def label_of_scope(self, uid: str) -> str | None:
+        """Label of a scope by its uid; None when it has none, or is gone."""
+        return self._db.value("SELECT label FROM scopes WHERE uid = ?", (uids.to_bytes(uid),)) or None
+
+    def targets(self, theme: str, begun: str, most: int) -> list[str]:
+        """Targets of a theme's live facts that begin with these characters, in alphabetical order.
+
+        Jumps from one target to the next in the index, so a target with many facts costs no more than one with few.
+        """
+        theme_id = self.theme_or_none(theme)
+        if theme_id is None:
+            return []
+        sql = (
+            "SELECT min(target) FROM facts WHERE theme_id = ?1 AND tier = ?2 AND type = ?3"
+            " AND target > ?4 AND target >= ?5 AND target < ?6"
+        )
+        found: set[str] = set()
+        for tier, kind in itertools.product(("hot", "cold"), "CDV?✓~"):
+            last, count = "", 0
+            while count < most:
+                last = self._db.value(sql, (theme_id, tier, kind, last, begun, begun + "\U0010ffff"))
+                if last is None:
+                    break
+                found.add(last)
+                count += 1
+        return sorted(found, key=str.casefold)[:most]
 
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Keys of the scopes a filter names, None when it names none.

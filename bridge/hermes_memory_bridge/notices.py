@@ -1,0 +1,139 @@
+"""Telling clients what has changed, in the way each protocol era has for it.
+
+Since 2026-07-28 a client listens on a stream; before, it subscribed to addresses on its connection. A client hears only of
+its own theme, so that not even the moment of another's change is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import mcp.types as types
+from mcp.server import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
+
+from hermes_memory_bridge import sdk
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.surface.resources import STATUS
+from hermes_memory_bridge.surface.watch import Changed, Watch
+from hermes_memory_store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+
+LOOK_S = 0.1
+"""How often to look for what other processes changed. Our own writes are told at once."""
+
+MOST_ADDRESSES = 1_000
+"""Addresses one connection may subscribe to."""
+
+
+class Subscriber:
+    """A connection of the handshake eras that subscribed to something."""
+
+    def __init__(self, connection: Connection, session: ServerSession) -> None:
+        self.connection = connection
+        self.session = session
+        self.uris: set[str] = set()
+
+
+class Notices:
+    """Knows who listens to what, and tells them."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self._listeners: dict[tuple[str, bool], tuple[InMemorySubscriptionBus, ListenHandler]] = {}
+        self._subscribers: dict[Connection, Subscriber] = {}
+
+    def handlers(self, whose: Callable[[Context], Connection]) -> dict[str, Any]:
+        """The handlers of `Server` for listening and subscribing."""
+
+        async def listen(
+            context: Context, params: types.SubscriptionsListenRequestParams
+        ) -> types.SubscriptionsListenResult:
+            connection = whose(context)
+            key = (connection.theme, connection.rights.other_themes)
+            if key not in self._listeners:
+                bus = InMemorySubscriptionBus()
+                self._listeners[key] = bus, ListenHandler(bus)
+            return await self._listeners[key][1](context, params)
+
+        async def subscribe(context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+            subscriber = self.subscriber(whose(context), context)
+            if len(subscriber.uris) < MOST_ADDRESSES:
+                subscriber.uris.add(str(params.uri))
+            return types.EmptyResult()
+
+        async def unsubscribe(context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+            self.subscriber(whose(context), context).uris.discard(str(params.uri))
+            return types.EmptyResult()
+
+        return {
+            "on_subscriptions_listen": listen,
+            "on_subscribe_resource": subscribe,
+            "on_unsubscribe_resource": unsubscribe,
+        }
+
+    async def watch(self) -> None:
+        """Look for changes and tell them; for ever."""
+        reader = self.hub.store.reader()
+        try:
+            watching = Watch(reader)
+            while True:
+                try:
+                    changed = await asyncio.to_thread(watching.look)
+                except StoreError as error:
+                    log.error("changes could not be looked for: %s", error.message)
+                    await asyncio.sleep(1)
+                    reader.close()
+                    reader = self.hub.store.reader()
+                    watching = Watch(reader)
+                    continue
+                for theme, what in changed.items():
+                    await self.tell(theme, what)
+                await self.hub.written(LOOK_S)
+        finally:
+            reader.close()
+
+    async def tell(self, theme: str, changed: Changed) -> None:
+        """Tell everybody who may know what changed in a theme."""
+        for (own, others), (bus, _) in list(self._listeners.items()):
+            for uri in visible(changed, theme, own, others):
+                await bus.publish(ResourceUpdated(uri=uri))
+            if changed.listed and own == theme:
+                await bus.publish(ResourcesListChanged())
+        for connection, subscriber in list(self._subscribers.items()):
+            rights = connection.rights
+            for uri in subscriber.uris & visible(changed, theme, connection.theme, rights.other_themes):
+                await subscriber.session.send_resource_updated(uri)
+            if changed.listed and connection.theme == theme:
+                await subscriber.session.send_resource_list_changed()
+
+    def close(self) -> None:
+        """End every stream in the orderly way, so that clients know the bridge stops."""
+        for _, handler in self._listeners.values():
+            handler.close()
+
+    def subscriber(self, connection: Connection, context: Context) -> Subscriber:
+        """A connection of the handshake eras, from now on told what it subscribes to and when the list changes."""
+        found = self._subscribers.get(connection)
+        if found is None:
+            found = self._subscribers[connection] = Subscriber(connection, context.session)
+            sdk.on_close(context, lambda: self._forget(connection))
+        return found
+
+    def _forget(self, connection: Connection) -> None:
+        self._subscribers.pop(connection, None)
+
+
+def visible(changed: Changed, theme: str, own: str, others: bool) -> set[str]:
+    """Of what changed in a theme, what a connection of `own` may hear of."""
+    if theme == own:
+        return changed.uris
+    return changed.uris - {STATUS.uri} if others else set()
