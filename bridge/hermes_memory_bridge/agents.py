@@ -106,13 +106,13 @@ class Agents:
     async def clean_up(self) -> None:
         """Erase what agents purged and nobody brought back in time, and old answers; each hour, for ever."""
         while True:
-            await self._quietly(erase_overdue)
+            await self._quietly(erase_overdue, alone=True)  # it empties the write-ahead log
             await asyncio.sleep(HOUR_S)
 
-    async def _quietly(self, job: Callable[[Store], Any]) -> None:
+    async def _quietly(self, job: Callable[[Store], Any], *, alone: bool = False) -> None:
         """Housekeeping must not end because the disk was full for a while."""
         try:
-            await self.hub.write(job)
+            await self.hub.write(job, alone=alone)
         except StoreError as error:
             log.error("housekeeping failed, and is tried again: %s", error.message)
 

@@ -41,7 +41,8 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
     if denied is not None:
         return denied
     try:
-        await hold_session(hub, connection, arguments)
+        if spec.own_session:
+            await hold_session(hub, connection, arguments)
         if spec.reads_only:
             return await hub.read(lambda store: spec.handler(connection.using(store), arguments))
         return await hub.write(once(connection, spec, arguments, key), alone=spec.alone)
@@ -61,7 +62,7 @@ async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -
     """Open the session a call belongs to, in a commit of its own: a tool that fails does not take it back."""
     name = connection.session_name(arguments)
     if not connection.knows(name):
-        connection.remember(await hub.write(lambda store: connection.using(store).open_session(name)))
+        connection.remember(await hub.write(lambda store: connection.using(store).take_session(name)))
 
 
 def once(connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Callable[[Store], Answer]:

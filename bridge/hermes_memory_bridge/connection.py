@@ -78,7 +78,7 @@ class Connection:
         """When something last came from it."""
         self.client: str | None = None
         """Name and version of the program that connected, once it has said so."""
-        self.name = resume or str(uids.to_text(uids.new_uid(system_clock())))
+        self.name = resume or self.fresh_name()
         """Name of the connection's own session, by which it can be resumed."""
         self._later = later
         self._lock = threading.Lock()
@@ -111,7 +111,7 @@ class Connection:
         with self._lock:
             known = self._known.get(name)
         if known is None:
-            known = self.open_session(name)
+            known = self.take_session(name)
             self.remember(known)
         return known
 
@@ -123,9 +123,22 @@ class Connection:
         """Whether that session is open already."""
         return name in self._known
 
-    def open_session(self, name: str) -> Session:
+    @staticmethod
+    def fresh_name() -> str:
+        """A name for a session that has none."""
+        return str(uids.to_text(uids.new_uid(system_clock())))
+
+    def take_session(self, name: str) -> Session:
+        """Go on with a session that runs, keeping its lease; else open it."""
+        running = self.store.sessions.running(self.theme, name)
+        if running is None:
+            return self.open_session(name)
+        self.store.sessions.renew([running])
+        return running
+
+    def open_session(self, name: str, lease: Lease | None = None) -> Session:
         """Open a session of the connection's theme, or take it up where it was left. The store must be one that writes."""
-        lease = self.lease
+        lease = lease or self.lease
         return self.store.sessions.open(
             self.theme,
             name,

@@ -328,6 +328,28 @@ class Tick:
     gauge: Gauge
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One captured message."""
+
+    uid: Uid
+    theme: str
+    session: str | None
+    """Name of the session it was said in."""
+    role: str
+    """`user`, `assistant`, `system` or `tool`."""
+    content: str
+    at: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A turn that answers a search, and how well: 1.0 when it has every word that was asked for."""
+
+    turn: Turn
+    score: float
+
+
 class Sort(StrEnum):
     """The orders a page of facts comes in; newest or A first depends on `descending`."""
 

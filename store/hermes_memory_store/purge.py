@@ -81,14 +81,22 @@ class Purge:
         return replace(plan, unreached=self._erase_from_backups([row[1] for row in rows]))
 
     def hold(
-        self, theme: str, *, scope: str | None = None, older_than_ms: int | None = None, actor: Actor
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] = SAFE_TIERS,
+        actor: Actor,
     ) -> PurgePlan:
         """What an agent's purge does: superseded and archived facts leave every list at once, and are erased when the theme's
         retention is over. Until then `undo` brings them back.
+
+        :param tiers: others only where the user has agreed
         """
         with self._db.writing() as conn:
-            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=SAFE_TIERS)
-            where, args = self._where(theme, scope, older_than_ms, SAFE_TIERS)
+            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+            where, args = self._where(theme, scope, older_than_ms, tiers)
             change = Mutation(conn, self._names, self._journal, actor)
             for row in conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE {where}", args).fetchall():
                 change.update_fact(FactRow(*row), HELD, tier=Tier.WITHDRAWN.value)

@@ -101,6 +101,11 @@ class Sessions:
             raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
         return session_of(row)
 
+    def running(self, theme: str, name: str) -> Session | None:
+        """The session of that name, if it has not ended."""
+        row = self._db.row(f"{LISTED} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}", (theme, name))
+        return None if row is None else session_of(row)
+
     def list(self, theme: str | None = None) -> list[Session]:
         """Every session, those still running first, newest first. A lapsed lease shows as stale at once."""
         sql = LISTED + " WHERE (?1 IS NULL OR t.name = ?1) ORDER BY n.ended_at IS NOT NULL, n.id DESC"

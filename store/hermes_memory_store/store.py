@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.credentials import Credentials
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.search import Search
+    from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
 
 
@@ -76,6 +77,13 @@ class Store:
         from hermes_memory_store.credentials import Credentials
 
         return Credentials(self.db, self.names, self.journal, self.clock)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """What was said."""
+        from hermes_memory_store.turns import Turns
+
+        return Turns(self.db, self.names, self.journal, self.clock)
 
     @cached_property
     def undo(self) -> Undo:

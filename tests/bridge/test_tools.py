@@ -161,3 +161,10 @@ async def test_a_session_named_by_the_agent_keeps_its_own_turns(server: StdioSer
         await ask(client, "memory_tick", turn=40, session_id="long")
         await ask(client, "memory_write", content="D[a]: b", scope="fresh", session_id="new")
         assert "cooled" not in await ask(client, "memory_tick", turn=41, session_id="long")
+
+
+async def test_the_default_list_of_tools_is_small(server: StdioServerParameters) -> None:
+    """Hosts send the list with every conversation: at most 12 tools and 10 KB."""
+    async with Client(server) as client:
+        listed = (await client.list_tools()).model_dump_json(by_alias=True, exclude_none=True)
+    assert len(listed.encode()) <= 10_000

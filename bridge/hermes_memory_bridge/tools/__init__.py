@@ -9,7 +9,20 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
-from hermes_memory_bridge.tools import export, optimize, purge, reflect, search, status, tick, write
+from hermes_memory_bridge.tools import (
+    export,
+    keeping,
+    optimize,
+    purge,
+    recalling,
+    reflect,
+    search,
+    sessions,
+    status,
+    tick,
+    turn,
+    write,
+)
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.errors import ArgumentError
 
@@ -24,6 +37,15 @@ TOOLS: dict[str, ToolSpec] = {
         export.SPEC,
         optimize.SPEC,
         purge.SPEC,
+        turn.CAPTURE,
+        recalling.SPEC,
+        turn.RECALL,
+        keeping.EDIT,
+        keeping.HISTORY,
+        keeping.CLOSE_SCOPE,
+        sessions.OPEN,
+        sessions.HEARTBEAT,
+        sessions.CLOSE,
     )
 }
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from hermes_memory_bridge.answers import Answer, gauge_data
-from hermes_memory_bridge.arguments import Arguments, text_or_none, whole
+from hermes_memory_bridge.answers import Answer, ConsentNeeded, gauge_data
+from hermes_memory_bridge.arguments import Arguments, flag, text_or_none, whole
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import Actor
+from hermes_memory_store.model import Actor, Tier
+from hermes_memory_store.purge import SAFE_TIERS
 
 MOST_DAYS = 36_500
+
+SAFE = SAFE_TIERS
+"""What hermes-memory's purge means: facts that stand no more."""
+
+ALL = frozenset(Tier) - {Tier.WITHDRAWN}
 
 
 def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
@@ -22,9 +28,18 @@ def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
         if not 0 <= days <= MOST_DAYS:
             raise ArgumentError(f"older_than_days must be from 0 to {MOST_DAYS}, not {days}", days)
         older_than_ms = days * DAY_MS
+    tiers = SAFE
+    if flag(arguments, "everything"):
+        tiers = ALL
+        if not flag(arguments, "confirm"):
+            raise consent_needed(connection, scope, older_than_ms)
     session = connection.session(arguments)
     plan = connection.store.purge.hold(
-        connection.theme, scope=scope, older_than_ms=older_than_ms, actor=Actor("session", session.name)
+        connection.theme,
+        scope=scope,
+        older_than_ms=older_than_ms,
+        tiers=tiers,
+        actor=Actor("session", session.name),
     )
     gauge = connection.store.tiers.gauge(connection.theme)
     return Answer(
@@ -33,16 +48,33 @@ def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
     )
 
 
+def consent_needed(connection: Connection, scope: str | None, older_than_ms: int | None) -> ConsentNeeded:
+    """What would happen, in exact numbers."""
+    plan = connection.store.purge.preview(connection.theme, scope=scope, older_than_ms=older_than_ms, tiers=ALL)
+    counts = ", ".join(f"{count} {tier}" for tier, count in plan.by_tier.items() if count) or "no facts"
+    where = f"scope {scope!r}" if scope else f"all of theme {connection.theme!r}"
+    days = connection.store.policies.for_theme(connection.theme).retention_days
+    return ConsentNeeded(
+        f"Purge {where}: {counts}, facts that still stand among them? They can be brought back for {days} days."
+    )
+
+
 SPEC = ToolSpec(
     name="memory_purge",
     title="Purge superseded and archived facts",
     description=(
-        "Remove superseded and archived facts, after a scope is closed or as periodic clean-up. Facts that still stand are "
-        "never touched. A person can bring them back for some days before they are erased."
+        "Remove superseded and archived facts, after a scope is closed or as periodic clean-up. Facts that still stand stay "
+        "unless everything is asked for. A person can bring them back for some days before they are erased."
     ),
     arguments={
         "scope": {"type": "string", "description": "Only this scope; an unknown one is an error."},
         "older_than_days": {"type": WHOLE, "description": "Only facts last changed longer ago."},
+        "everything": {
+            "type": "boolean",
+            "description": "Also facts that still stand; asks the user.",
+            "default": False,
+        },
+        "confirm": {"type": "boolean", "description": "The user has agreed.", "default": False},
         "session_id": {"type": "string"},
     },
     required=(),

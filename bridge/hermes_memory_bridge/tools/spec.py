@@ -41,6 +41,8 @@ class ToolSpec:
     """The answer when it cannot be done."""
     alone: bool = False
     """Runs in transactions of its own, never grouped with other writes: it also changes files."""
+    own_session: bool = True
+    """Whether a call belongs to a session, which is opened for it. The tools that handle sessions do so themselves."""
     group: str = "core"
     """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
 

@@ -1,0 +1,123 @@
+"""`memory_edit`, `memory_history` and `memory_close_scope`: looking after what is kept.
+
+A uid is looked up within the connection's own theme only; another theme's answers as one that does not exist.
+"""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.answers import Answer, fact_data, gauge_data
+from hermes_memory_bridge.arguments import Arguments, integer, text
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
+from hermes_memory_store.clock import iso
+from hermes_memory_store.errors import FactConflict
+from hermes_memory_store.model import Actor, Change, Tier
+
+MOST = 100
+"""Changes one answer shows."""
+
+UID = {"type": "string", "description": "The fact's uid, or its first six characters or more."}
+
+
+def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
+    """Give a fact another content; it keeps its uid, and its history keeps what stood there."""
+    uid, content = text(arguments, "uid"), text(arguments, "content")
+    session = connection.session(arguments)
+    actor = Actor("session", session.name)
+    fact = connection.store.facts.get(uid, theme=connection.theme)
+    if fact.tier is Tier.QUARANTINED:
+        raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
+    connection.store.facts.edit(fact.uid, content, actor=actor, theme=connection.theme)
+    edited = connection.store.facts.get(fact.uid, theme=connection.theme)
+    gauge = connection.store.tiers.gauge(connection.theme)
+    return Answer(
+        f"edited: {edited.uid[:8]}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
+        {"uid": edited.uid, "fact": fact_data(edited), "gauge": gauge_data(gauge)},
+    )
+
+
+def memory_history(connection: Connection, arguments: Arguments) -> Answer:
+    """Every change of one fact, oldest first."""
+    uid = text(arguments, "uid")
+    limit = integer(arguments, "limit", 20, least=1, most=MOST)
+    fact = connection.store.facts.get(uid, theme=connection.theme)
+    changes = connection.store.facts.history(fact.uid, theme=connection.theme)
+    shown = changes[-limit:]
+    lines = [fact.notation, *(line_of(change) for change in shown)]
+    if len(changes) > len(shown):
+        lines.insert(1, f"(+{len(changes) - len(shown)} earlier)")
+    data = [
+        {
+            "seq": one.seq,
+            "at": iso(one.at),
+            "actor": str(one.actor),
+            "op": one.op,
+            "before": one.before,
+            "after": one.after,
+        }
+        for one in shown
+    ]
+    return Answer("\n".join(lines), {"fact": fact_data(fact), "changes": data})
+
+
+def memory_close_scope(connection: Connection, arguments: Arguments) -> Answer:
+    """Close a unit of work: its hot facts cool, and writing to it again reopens it."""
+    label = text(arguments, "scope")
+    session = connection.session(arguments)
+    connection.store.scopes.close(connection.theme, label, actor=Actor("session", session.name))
+    gauge = connection.store.tiers.gauge(connection.theme)
+    return Answer(f"closed: {label}\ngauge: {gauge.pct:.1f}%", {"scope": label, "gauge": gauge_data(gauge)})
+
+
+def line_of(change: Change) -> str:
+    """One change in a line."""
+    said = ", ".join(f"{name}: {value}" for name, value in (change.after or {}).items())
+    return f"{iso(change.at)} {change.op} by {change.actor}{': ' + said if said else ''}"
+
+
+EDIT = ToolSpec(
+    name="memory_edit",
+    title="Correct a fact",
+    description=(
+        "Replace the content of one fact in place. To record a new decision use memory_write, which keeps the old one as "
+        "superseded; edit only what was written down wrongly."
+    ),
+    arguments={
+        "uid": UID,
+        "content": {"type": "string", "description": "The new content, without type and target."},
+        "session_id": {"type": "string"},
+    },
+    required=("uid", "content"),
+    gives={"uid": {"type": "string"}, "fact": {"type": "object"}, "gauge": GAUGE},
+    handler=memory_edit,
+    repeatable=True,
+)
+
+HISTORY = ToolSpec(
+    name="memory_history",
+    title="History of a fact",
+    description="Every change of one fact: when, by whom, before and after.",
+    arguments={
+        "uid": UID,
+        "limit": {"type": WHOLE, "description": "1-100, the newest", "default": 20},
+        "session_id": {"type": "string"},
+    },
+    required=("uid",),
+    gives={"fact": {"type": "object"}, "changes": {"type": "array", "items": {"type": "object"}}},
+    handler=memory_history,
+    reads_only=True,
+    repeatable=True,
+    group="all",
+)
+
+CLOSE_SCOPE = ToolSpec(
+    name="memory_close_scope",
+    title="Close a unit of work",
+    description="Close a scope whose work is done: its facts stay findable, and are no longer told at session start.",
+    arguments={"scope": {"type": "string"}, "session_id": {"type": "string"}},
+    required=("scope",),
+    gives={"scope": {"type": "string"}, "gauge": GAUGE},
+    handler=memory_close_scope,
+    repeatable=True,
+    group="all",
+)

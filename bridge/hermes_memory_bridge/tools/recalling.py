@@ -1,0 +1,116 @@
+"""`recall_memory`, and what it shares with `recall_conversation`: the arguments and the JSON of hermes-memory-pgvector.
+
+Recall is local full text; meaning is added where a team database or embeddings are configured.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.arguments import Arguments, text, text_or_none, whole
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
+from hermes_memory_store.clock import iso
+from hermes_memory_store.errors import ArgumentError, UnknownTheme
+from hermes_memory_store.model import Fact
+from hermes_memory_themes import normalise_theme
+
+LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
+
+RESULTS = {"results": {"type": "array", "items": {"type": "object"}}, "count": {"type": "integer"}}
+
+TARGETS = ("memory", "user", "both")
+
+USER_TARGET = "user"
+"""Facts about the user: those whose target is `user` or begins with `user.`."""
+
+
+def limit_of(arguments: Arguments) -> int:
+    """1 to 20, 5 unless it says a number; pgvector's tools forgive the rest as well."""
+    try:
+        return max(1, min(whole("limit", arguments.get("limit", 5)), 20))
+    except ArgumentError:
+        return 5
+
+
+def themes_of(connection: Connection, scope: str) -> list[str]:
+    """The themes a scope stands for: `current`, `all`, or a theme by name.
+
+    :raises UnknownTheme: for a theme that this connection may not read, exactly as for one that does not exist
+    """
+    if scope == "current":
+        return [connection.theme]
+    others = connection.store.names.all_themes() if connection.rights.other_themes else []
+    known = sorted({connection.theme, *others})
+    if scope == "all":
+        return known
+    name = normalise_theme(scope)
+    if name not in known:
+        raise UnknownTheme(name, known)
+    return [name]
+
+
+def recalled(results: list[dict[str, Any]]) -> Answer:
+    """The answer of both recall tools: JSON as text, and the same as data."""
+    data = {"results": results, "count": len(results)}
+    return Answer(json.dumps(data, ensure_ascii=False), data)
+
+
+def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
+    """Find durable facts."""
+    query, limit = text(arguments, "query"), limit_of(arguments)
+    scope = (text_or_none(arguments, "scope") or "current").strip().lower()
+    if scope == "session":
+        raise ArgumentError("scope session is for recall_conversation; use current, all, or a theme", scope)
+    target = (text_or_none(arguments, "target") or "both").strip()
+    if target not in TARGETS:
+        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, not {target[:40]!r}", target)
+    session = connection.session(arguments)
+    found: list[tuple[float, Fact]] = []
+    for theme in themes_of(connection, scope):
+        facts = connection.store.search.find(theme, query, limit=20, session=session).facts
+        kept = [fact for fact in facts if target == "both" or is_about_user(fact) == (target == "user")]
+        found += [(1 / (place + 1), fact) for place, fact in enumerate(kept)]
+    found.sort(key=lambda one: (-one[0], -one[1].updated_at))
+    return recalled(
+        [
+            {
+                "id": fact.uid,
+                "agent_identity": fact.theme,
+                "target": "user" if is_about_user(fact) else "memory",
+                "ts": iso(fact.updated_at),
+                "score": round(score, 4),
+                "content": fact.notation,
+            }
+            for score, fact in found[:limit]
+        ]
+    )
+
+
+def is_about_user(fact: Fact) -> bool:
+    """Whether a fact would stand in USER.md."""
+    return fact.target == USER_TARGET or fact.target.startswith(USER_TARGET + ".")
+
+
+SPEC = ToolSpec(
+    name="recall_memory",
+    title="Recall durable facts",
+    description=(
+        "Search durable memory entries, also of other named agents where the token allows it. "
+        "For facts of this agent memory_search has more. Returns JSON."
+    ),
+    arguments={
+        "query": {"type": "string"},
+        "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
+        "target": {"type": "string", "enum": list(TARGETS), "default": "both"},
+        "limit": LIMIT,
+        "session_id": {"type": "string"},
+    },
+    required=("query",),
+    gives=RESULTS,
+    handler=recall_memory,
+    reads_only=True,
+    repeatable=True,
+)

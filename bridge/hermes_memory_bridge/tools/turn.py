@@ -1,0 +1,84 @@
+"""`memory_turn`, and `recall_conversation` that finds what it captured."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.arguments import Arguments, text, text_or_none
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.recalling import LIMIT, RESULTS, limit_of, recalled, themes_of
+from hermes_memory_bridge.tools.spec import ToolSpec
+from hermes_memory_store.clock import iso
+from hermes_memory_store.turns import ROLES
+
+SHOWN = 2_000
+"""Characters of a turn that recall shows, as hermes-memory-pgvector does."""
+
+
+def memory_turn(connection: Connection, arguments: Arguments) -> Answer:
+    """Capture one message."""
+    role, content = text(arguments, "role"), text(arguments, "content")
+    session = connection.session(arguments)
+    turn = connection.store.turns.add(connection.theme, role, content, session=session)
+    return Answer(f"captured: {turn.uid[:8]}", {"uid": turn.uid, "role": role, "at": iso(turn.at)})
+
+
+def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:
+    """Find what was said."""
+    query, limit = text(arguments, "query"), limit_of(arguments)
+    scope = (text_or_none(arguments, "scope") or "current").strip().lower()
+    # A session is one of this theme: without that, one agent would read what another's was told.
+    within = connection.session_name(arguments) if scope == "session" else None
+    themes = [connection.theme] if scope == "session" else themes_of(connection, scope)
+    found = [
+        hit for theme in themes for hit in connection.store.turns.search(theme, query, limit=limit, session=within)
+    ]
+    found.sort(key=lambda hit: (-hit.score, -hit.turn.at))
+    return recalled(
+        [
+            {
+                "id": hit.turn.uid,
+                "agent_identity": hit.turn.theme,
+                "session_id": hit.turn.session,
+                "role": hit.turn.role,
+                "ts": iso(hit.turn.at),
+                "score": hit.score,
+                "content": hit.turn.content[:SHOWN],
+            }
+            for hit in found[:limit]
+        ]
+    )
+
+
+CAPTURE = ToolSpec(
+    name="memory_turn",
+    title="Capture a message",
+    description="Keep one message of the conversation word for word, so that recall_conversation finds it later.",
+    arguments={
+        "role": {"type": "string", "enum": list(ROLES)},
+        "content": {"type": "string", "description": "What was said, whole."},
+        "session_id": {"type": "string"},
+    },
+    required=("role", "content"),
+    gives={"uid": {"type": "string"}, "role": {"type": "string"}, "at": {"type": "string"}},
+    handler=memory_turn,
+)
+
+RECALL = ToolSpec(
+    name="recall_conversation",
+    title="Recall what was said",
+    description=(
+        "Search past chat turns of all sessions, when the user refers to something said before. "
+        "For durable facts use recall_memory. Returns JSON."
+    ),
+    arguments={
+        "query": {"type": "string"},
+        "scope": {"type": "string", "description": "current, session, all, or a theme", "default": "current"},
+        "limit": LIMIT,
+        "session_id": {"type": "string"},
+    },
+    required=("query",),
+    gives=RESULTS,
+    handler=recall_conversation,
+    reads_only=True,
+    repeatable=True,
+)

@@ -1,0 +1,197 @@
+"""Turns: what was said, word for word, so that it can be found again when a context has been compressed away.
+
+Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see `words.py`), newest
+first where words tell alike. The journal records that a turn was captured and what it digests to, never what it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_memory_store import errors, text, uids
+from hermes_memory_store.asked import asked
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.db import Db, translating
+from hermes_memory_store.journal import Entry, Journal
+from hermes_memory_store.model import PERSON, Actor, Millis, Session, Turn, TurnHit
+from hermes_memory_store.names import Names
+from hermes_memory_store.query import parse_query
+from hermes_memory_store.ranking import rarity_of
+from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.words import indexed_text
+
+ROLES = ("user", "assistant", "system", "tool")
+
+MAX_TURN = 100_000
+"""Characters of one turn: more than any model says at once. A longer one is refused, never cut."""
+
+POSTINGS = 300
+"""The newest turns with one word that are looked at."""
+
+MAX_LIMIT = 1_000
+
+INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
+UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
+
+HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+
+ROWS = (
+    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at FROM turns t JOIN themes h ON h.id = t.theme_id"
+    " LEFT JOIN sessions n ON n.id = t.session_id"
+)
+
+
+class Turns:
+    """Captures turns and finds them."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._clock = clock
+
+    def add(
+        self, theme: str, role: str, content: str, *, session: Session | None = None, at: int | None = None
+    ) -> Turn:
+        """Capture one message.
+
+        :param role: user, assistant, system or tool
+        :param content: at most `MAX_TURN` characters; line breaks are kept
+        :param at: when it was said, UTC milliseconds; now unless given
+        :raises InputError: ArgumentError, UnsafeText; nothing was captured then
+        """
+        if role not in ROLES:
+            raise errors.ArgumentError(f"role must be one of {', '.join(ROLES)}, not {role[:40]!r}", role)
+        if not content.strip():
+            raise errors.ArgumentError("a turn says something; this one is empty", content)
+        if len(content) > MAX_TURN:
+            raise errors.ArgumentError(f"a turn has at most {MAX_TURN:,} characters, this one has {len(content):,}")
+        with translating(self._db.path):
+            content.encode()  # half a character cannot be kept
+        who = Actor("session", session.name) if session else PERSON
+        with self._db.writing() as conn:
+            now = self._journal.now(conn)
+            theme_id = self._names.theme_for_writing(conn, theme, now)
+            low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
+            last = conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0]
+            key, uid = (last or low) + 1, uids.new_uid(now)
+            conn.execute(
+                "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?,"
+                " (SELECT id FROM sessions WHERE uid = ?), ?, ?, ?)",
+                (key, uid, theme_id, uids.to_bytes(session.uid) if session else None, role, content, at or now),
+            )
+            conn.execute(INDEX, (key, indexed_text(content)))
+            told = {"role": role, "chars": len(content), "digest": hashlib.sha256(content.encode()).hexdigest()[:32]}
+            self._journal.append(conn, [Entry("capture", "turn", uid, theme_id, None, told)], actor=who, at=now)
+        return Turn(uids.to_text(uid), theme, session.name if session else None, role, content, Millis(at or now))
+
+    def search(
+        self,
+        theme: str | None,
+        query: str,
+        *,
+        limit: int = 5,
+        session: str | None = None,
+        roles: Sequence[str] = (),
+    ) -> list[TurnHit]:
+        """The turns that share words with a query, best first.
+
+        :param theme: whose turns; None for all
+        :param session: only those of this session, by its name
+        :raises ArgumentError: for another limit
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
+        scores = self._scores(theme, query)
+        hits: list[TurnHit] = []
+        for key in sorted(scores, key=lambda key: (-scores[key], -key)):
+            row = self._db.row(f"{ROWS} WHERE t.id = ?", (key,))
+            if row is None or (session is not None and row[3] != session) or (roles and row[4] not in roles):
+                continue
+            hits.append(TurnHit(turn_of(row), round(scores[key], 4)))
+            if len(hits) == limit:
+                break
+        return hits
+
+    def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
+        """Turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
+        theme_id = self._names.theme_or_none(theme)
+        sql = (
+            f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR t.at < ?2) AND (?3 IS NULL OR n.name = ?3)"
+            " ORDER BY t.at DESC, t.id DESC LIMIT ?4"
+        )
+        return [turn_of(row) for row in self._db.rows(sql, (theme_id, before, session, limit))]
+
+    def count(self, theme: str) -> int:
+        """How many turns of a theme there are."""
+        return int(self._db.value("SELECT count(*) FROM turns WHERE theme_id = ?", (self._names.theme_or_none(theme),)))
+
+    def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
+        """Erase turns for good, from the index too; how many there were."""
+        with self._db.writing() as conn:
+            theme_id = self._names.theme(theme)
+            now = self._journal.now(conn)
+            conn.execute("PRAGMA secure_delete = ON")
+            rows = conn.execute(
+                "SELECT id, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
+            ).fetchall()
+            for key, content in rows:
+                conn.execute(UNINDEX, (key, indexed_text(content)))
+                conn.execute("DELETE FROM turns WHERE id = ?", (key,))
+            if rows:
+                conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+                entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
+                self._journal.append(conn, [entry], actor=actor, at=now)
+        return len(rows)
+
+    def _scores(self, theme: str | None, query: str) -> dict[int, float]:
+        taken = parse_query(plain(query), theme=theme, now=self._clock())
+        look = asked(taken.words, taken.phrases, taken.excluded)
+        low, high = self._range(theme)
+        total = max(1, high - low)
+        expressions = [word.expression() for word in look.words]
+        expressions += [look.required([]) or ""] if look.phrases else []
+        rarities: list[float] = []
+        scores: dict[int, float] = {}
+        for expression in expressions:
+            rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
+            often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
+            rarities.append(rarity_of(often, total))
+            for (key,) in rows:
+                scores[key] = scores.get(key, 0.0) + rarities[-1]
+        whole = sum(rarities) or 1.0
+        return {key: score / whole for key, score in scores.items()}
+
+    def _range(self, theme: str | None) -> tuple[int, int]:
+        if theme is None:
+            return 0, int(self._db.value("SELECT max(id) FROM turns") or 0)
+        theme_id = self._names.theme_or_none(theme) or 0
+        low = theme_id << THEME_SHIFT
+        high = self._db.value(
+            "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, low | ((1 << THEME_SHIFT) - 1))
+        )
+        return low, int(high or low)
+
+
+def plain(query: str) -> str:
+    """A query for what was said has words only: the filters of facts mean nothing there."""
+    return text.printable(query[:4_000]).replace(":", " ")
+
+
+def turn_of(row: tuple[Any, ...]) -> Turn:
+    """A row of `ROWS` as data."""
+    _, uid, theme, session, role, content, at = row
+    return Turn(uids.to_text(uid), theme, session, role, content, Millis(at))
+
+
+def rebuild(conn: sqlite3.Connection) -> int:
+    """Build the index of turns anew, inside the caller's transaction; how many were indexed."""
+    conn.execute("INSERT INTO turns_text (turns_text) VALUES ('delete-all')")
+    last, count = 0, 0
+    while rows := conn.execute("SELECT id, content FROM turns WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall():
+        conn.executemany(INDEX, ((key, indexed_text(content)) for key, content in rows))
+        last, count = rows[-1][0], count + len(rows)
+    return count

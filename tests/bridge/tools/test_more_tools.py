@@ -1,0 +1,214 @@
+"""The tools beyond hermes-memory's eight, called as the server calls them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hermes_memory_bridge.answers import Answer, ConsentNeeded
+from hermes_memory_bridge.calls import call
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.tools import TOOLS, chosen
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import FactFilter, Rights, Tier
+
+
+class Desk:
+    """A hub with a connection of its own."""
+
+    def __init__(self, hub: Hub, theme: str = "default", rights: Rights = Rights()) -> None:
+        self.hub = hub
+        self.connection = Connection(hub.store, theme, rights=rights, later=hub.later)
+
+    async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> Answer:
+        return await call(self.hub, self.connection, TOOLS[tool], arguments, key)
+
+
+@pytest.fixture
+async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+    made = Hub(tmp_path / "memory.db")
+    yield made
+    await asyncio.to_thread(made.close)
+
+
+@pytest.fixture
+def ask(hub: Hub) -> Desk:
+    return Desk(hub)
+
+
+async def test_what_was_said_is_recalled_with_the_keys_of_pgvector(ask: Desk) -> None:
+    await ask("memory_turn", role="user", content="Deploy on Friday at noon")
+    answer = await ask("recall_conversation", query="when do we deploy")
+    (result,) = json.loads(answer.text)["results"]
+    assert list(result) == ["id", "agent_identity", "session_id", "role", "ts", "score", "content"]
+    assert (result["agent_identity"], result["role"], result["content"]) == (
+        "default",
+        "user",
+        "Deploy on Friday at noon",
+    )
+    assert answer.data == json.loads(answer.text)
+
+
+async def test_facts_are_recalled_with_the_keys_of_pgvector(ask: Desk) -> None:
+    await ask("memory_write", content="C[db.id]: UUID mndtry")
+    await ask("memory_write", content="V[user.name]: Ada")
+    (result,) = json.loads((await ask("recall_memory", query="uuid")).text)["results"]
+    assert list(result) == ["id", "agent_identity", "target", "ts", "score", "content"]
+    assert result["content"] == "C[db.id]: UUID mndtry"
+    assert json.loads((await ask("recall_memory", query="Ada", target="user")).text)["count"] == 1
+    assert json.loads((await ask("recall_memory", query="Ada", target="memory")).text)["count"] == 0
+
+
+async def test_another_theme_is_recalled_only_with_the_right_to(hub: Hub, ask: Desk) -> None:
+    other = Desk(hub, "hr")
+    await other("memory_turn", role="user", content="the salary of Bob")
+    await other("memory_write", content="V[salary.bob]: secret")
+    for tool in ("recall_conversation", "recall_memory"):
+        for scope in ("current", "all"):
+            assert (await ask(tool, query="salary", scope=scope)).data["count"] == 0
+        refused = await ask(tool, query="salary", scope="hr")
+        nobody = await ask(tool, query="salary", scope="nx")
+        assert refused.data["error"]["code"] == nobody.data["error"]["code"] == "theme.unknown"
+        assert refused.text.replace("hr", "nx") == nobody.text
+        trusted = Desk(hub, "default", Rights(other_themes=True))
+        assert (await trusted(tool, query="salary", scope="hr")).data["count"] == 1
+        assert (await trusted(tool, query="salary", scope="all")).data["count"] == 1
+
+
+async def test_the_session_scope_never_means_no_filter(hub: Hub, ask: Desk) -> None:
+    await Desk(hub, "hr")("memory_turn", role="user", content="the salary of Bob")
+    await Desk(hub)("memory_turn", role="user", content="the salary of Ann")
+    assert (await ask("recall_conversation", query="salary", scope="session")).data["count"] == 0
+    await ask("memory_turn", role="user", content="my own salary")
+    found = await ask("recall_conversation", query="salary", scope="session")
+    assert [one["content"] for one in found.data["results"]] == ["my own salary"]
+
+
+async def test_a_fact_is_corrected_in_place_and_its_history_tells(ask: Desk) -> None:
+    uid = (await ask("memory_write", content="V[port]: 8080")).data["uid"]
+    edited = await ask("memory_edit", uid=uid[:18], content="8081")
+    assert edited.data["fact"]["notation"] == "V[port]: 8081"
+    history = await ask("memory_history", uid=uid)
+    assert [one["op"] for one in history.data["changes"]] == ["create", "edit"]
+    assert history.data["changes"][1]["before"]["content"] == "8080"
+
+
+async def test_a_uid_of_another_theme_answers_like_none(hub: Hub, ask: Desk) -> None:
+    uid = (await Desk(hub, "hr")("memory_write", content="V[salary.bob]: 1")).data["uid"]
+    none = "0" * 8 + uid[8:]
+    for tool, more in (("memory_edit", {"content": "2"}), ("memory_history", {})):
+        theirs, nobodys = await ask(tool, uid=uid, **more), await ask(tool, uid=none, **more)
+        assert theirs.data["error"]["code"] == nobodys.data["error"]["code"] == "fact.unknown"
+        assert theirs.text.replace(uid, none) == nobodys.text
+
+
+async def test_a_scope_is_closed(ask: Desk) -> None:
+    await ask("memory_write", content="D[a]: b", scope="done")
+    assert (await ask("memory_close_scope", scope="done")).text.startswith("closed: done")
+    assert "dome" in (await ask("memory_close_scope", scope="dome")).text
+
+
+async def test_a_session_without_a_connection_is_opened_kept_closed_and_resumed(hub: Hub, ask: Desk) -> None:
+    opened = (await ask("session_open", ttl=60)).data
+    name = opened["session_id"]
+    await ask("memory_write", content="D[a]: b", scope="work", session_id=name)
+    await ask("memory_tick", turn=3, session_id=name)
+    assert (await ask("session_heartbeat", session_id=name)).data["turn"] == 3
+    session = await hub.read(lambda store: store.sessions.get("default", name))
+    assert session.lease_ms == 60_000, "a call with the session's id must not change its lease"
+    closed = (await ask("session_close", session_id=name)).data
+    assert (closed["status"], closed["checkpoint"]["scope"]) == ("closed", "work")
+    resumed = (await ask("session_open", resume=name)).data
+    assert (resumed["session_id"], resumed["turn"], resumed["scope"]) == (name, 3, "work")
+    assert resumed["checkpoint"]["turn"] == 3
+    assert (await ask("session_open", resume="nobody")).data["error"]["code"] == "session.unknown"
+    assert (await ask("session_open", ttl=0)).data["error"]["code"] == "argument.invalid"
+
+
+async def test_a_wider_purge_needs_consent_and_can_be_taken_back(hub: Hub, ask: Desk) -> None:
+    await ask("memory_write", content="D[a]: b", scope="old")
+    await ask("memory_write", content="D[c]: d", scope="new")
+    with pytest.raises(ConsentNeeded, match=r"scope 'old': 1 hot, .* 7 days"):
+        await ask("memory_purge", scope="old", everything=True)
+    purged = await ask("memory_purge", scope="old", everything=True, confirm=True)
+    assert purged.data["purged"]["hot"] == 1
+    everywhere = FactFilter(theme="default", tiers=frozenset(Tier) - {Tier.WITHDRAWN})
+    assert await hub.read(lambda store: store.facts.count(everywhere)) == 1
+    await hub.write(lambda store: store.undo.last(1))
+    assert await hub.read(lambda store: store.facts.count(everywhere)) == 2
+
+
+async def test_a_call_with_a_key_is_carried_out_once(ask: Desk) -> None:
+    first = await ask("memory_turn", key="k1", role="user", content="once")
+    again = await ask("memory_turn", key="k1", role="user", content="once")
+    assert again == first
+    assert await ask.hub.read(lambda store: store.turns.count("default")) == 1
+    await ask("memory_turn", key="k2", role="user", content="once")
+    assert await ask.hub.read(lambda store: store.turns.count("default")) == 2
+
+
+async def test_a_refusal_leaves_nothing_behind_and_its_key_free(ask: Desk) -> None:
+    refused = await ask("memory_write", key="k", content="no notation")
+    assert refused.data["error"]["code"] == "notation.invalid"
+    assert (await ask("memory_write", key="k", content="D[a]: b")).data["status"] == "created"
+
+
+@pytest.mark.parametrize(
+    ("rights", "tool"), [("read", "memory_write"), ("write", "memory_search"), ("read,write", "memory_purge")]
+)
+async def test_a_missing_right_is_named(hub: Hub, rights: str, tool: str) -> None:
+    answer = await Desk(hub, rights=Rights.parse(rights))(tool, query="a", content="D[a]: b")
+    assert answer.data["error"]["code"] == "access.denied"
+    assert rights in answer.text
+
+
+def test_the_default_tools_are_at_most_twelve() -> None:
+    assert len(chosen("core")) == 12
+    assert set(chosen("all")) > set(chosen("core"))
+    assert list(chosen("memory_search, memory_write")) == ["memory_search", "memory_write"]
+    with pytest.raises(ArgumentError, match="memory_search"):
+        chosen("memory_serch")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(data=st.data())
+def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    async def run() -> None:
+        hub = Hub(tmp_path_factory.mktemp("any") / "memory.db")
+        try:
+            await Desk(hub, "hr")("memory_write", content="V[salary]: 1", scope="pay")
+            before = await hub.read(lambda store: store.journal.changes(theme="hr"))
+            ask = Desk(hub)
+            for _ in range(6):
+                spec = data.draw(st.sampled_from(list(TOOLS.values())))
+                names = st.sampled_from([*spec.arguments, "unknown"])
+                arguments = data.draw(st.dictionaries(names, JSON, max_size=4))
+                try:
+                    answer = await ask(spec.name, **arguments)
+                except ConsentNeeded:
+                    continue
+                assert answer.data.get("error", {}).get("code") != "internal", (spec.name, arguments)
+                json.dumps(answer.data)
+                assert "salary" not in answer.text
+            assert await hub.read(lambda store: store.journal.changes(theme="hr")) == before
+        finally:
+            await asyncio.to_thread(hub.close)
+
+    asyncio.run(run())

@@ -1,0 +1,97 @@
+"""Turns: what was said is found again, whole, and by its own theme only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.errors import InputError, UnsafeText
+from hermes_memory_store.store import Store
+from hermes_memory_store.turns import MAX_TURN
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+def said(store: Store, query: str, **more: object) -> list[str]:
+    return [hit.turn.content for hit in store.turns.search("default", query, **more)]  # type: ignore[arg-type]
+
+
+def test_a_turn_is_found_by_its_words_stems_and_abbreviations(store: Store) -> None:
+    store.turns.add("default", "user", "Let us deploy the authentication service on Friday")
+    store.turns.add("default", "assistant", "Lunch is at noon.")
+    for query in ("deploying", "auth", "When do we deploy?", "friday authentication"):
+        assert said(store, query)[:1] == ["Let us deploy the authentication service on Friday"], query
+    assert said(store, "kubernetes") == []
+
+
+def test_a_turn_with_more_of_the_words_comes_first(store: Store) -> None:
+    store.turns.add("default", "user", "the redis cache is slow")
+    store.turns.add("default", "user", "the cache")
+    assert said(store, "redis cache") == ["the redis cache is slow", "the cache"]
+    (first, second) = store.turns.search("default", "redis cache")
+    assert first.score == 1.0 > second.score
+
+
+def test_line_breaks_and_languages_are_kept(store: Store) -> None:
+    text = "Première ligne :\n\tdéploiement\n数据库迁移"
+    store.turns.add("default", "user", text)
+    assert said(store, "deploiement") == said(store, "数据库") == [text]
+
+
+def test_no_theme_finds_what_another_said(store: Store) -> None:
+    store.turns.add("hr", "user", "the salary of Bob")
+    assert said(store, "salary") == []
+    assert [hit.turn.theme for hit in store.turns.search(None, "salary")] == ["hr"]
+
+
+def test_a_session_finds_only_its_own_when_asked(store: Store) -> None:
+    session = store.sessions.open("default", "one")
+    store.turns.add("default", "user", "redis here", session=session)
+    store.turns.add("default", "user", "redis there")
+    assert said(store, "redis", session="one") == ["redis here"]
+    assert said(store, "redis", roles=("assistant",)) == []
+
+
+@pytest.mark.parametrize("query", ['"', "NEAR(a", "content:x", "*", "a AND", "-", "", " ", "tier:nothing", "\x00"])
+def test_no_query_is_an_error(store: Store, query: str) -> None:
+    store.turns.add("default", "user", "redis")
+    store.turns.search("default", query)
+
+
+@pytest.mark.parametrize(
+    ("role", "content"), [("robot", "a"), ("user", " \n"), ("user", "x" * (MAX_TURN + 1)), ("user", "half \ud800")]
+)
+def test_what_cannot_be_kept_is_refused_and_changes_nothing(store: Store, role: str, content: str) -> None:
+    with pytest.raises((InputError, UnsafeText)):
+        store.turns.add("default", role, content)
+    assert store.turns.count("default") == 0
+
+
+def test_the_journal_knows_of_a_turn_but_not_what_it_says(store: Store) -> None:
+    store.turns.add("default", "user", "the password is swordfish")
+    (change,) = store.journal.changes()
+    assert (change.entity, change.op) == ("turn", "capture")
+    assert "swordfish" not in str(change)
+    assert store.journal.verify().ok
+
+
+def test_purged_turns_are_gone_from_the_file(store: Store) -> None:
+    store.turns.add("default", "user", "the password is swordfish")
+    assert store.turns.purge("default") == 1
+    assert said(store, "swordfish") == []
+    store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"swordfish" not in store.path.read_bytes()
+
+
+def test_turns_are_listed_newest_first_page_by_page(store: Store) -> None:
+    for number in range(5):
+        store.turns.add("default", "user", f"turn {number}", at=1_000 + number)
+    page = store.turns.list("default", limit=3)
+    assert [turn.content for turn in page] == ["turn 4", "turn 3", "turn 2"]
+    assert [turn.content for turn in store.turns.list("default", before=page[-1].at)] == ["turn 1", "turn 0"]
