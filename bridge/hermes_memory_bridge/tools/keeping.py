@@ -79,8 +79,7 @@ EDIT = ToolSpec(
     name="memory_edit",
     title="Correct a fact",
     description=(
-        "Replace the content of one fact in place. To record a new decision use memory_write, which keeps the old one as "
-        "superseded; edit only what was written down wrongly."
+        "Replace the content of a fact that was written down wrongly. A new decision is a memory_write, which keeps the old."
     ),
     arguments={
         "uid": UID,

@@ -69,12 +69,8 @@ SPEC = ToolSpec(
     arguments={
         "scope": {"type": "string", "description": "Only this scope; an unknown one is an error."},
         "older_than_days": {"type": WHOLE, "description": "Only facts last changed longer ago."},
-        "everything": {
-            "type": "boolean",
-            "description": "Also facts that still stand; asks the user.",
-            "default": False,
-        },
-        "confirm": {"type": "boolean", "description": "The user has agreed.", "default": False},
+        "everything": {"type": "boolean", "description": "Also standing facts; asks the user."},
+        "confirm": {"type": "boolean", "description": "The user has agreed."},
         "session_id": {"type": "string"},
     },
     required=(),

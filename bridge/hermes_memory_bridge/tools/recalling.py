@@ -97,10 +97,7 @@ def is_about_user(fact: Fact) -> bool:
 SPEC = ToolSpec(
     name="recall_memory",
     title="Recall durable facts",
-    description=(
-        "Search durable memory entries, also of other named agents where the token allows it. "
-        "For facts of this agent memory_search has more. Returns JSON."
-    ),
+    description=("Search durable facts, also of other agents where the token allows it. Returns JSON."),
     arguments={
         "query": {"type": "string"},
         "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},

@@ -67,8 +67,7 @@ RECALL = ToolSpec(
     name="recall_conversation",
     title="Recall what was said",
     description=(
-        "Search past chat turns of all sessions, when the user refers to something said before. "
-        "For durable facts use recall_memory. Returns JSON."
+        "Search past chat turns of all sessions, when the user refers to something said before. Returns JSON."
     ),
     arguments={
         "query": {"type": "string"},
