@@ -12,6 +12,7 @@ from typing import Any
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
+from hermes_memory_bridge.trust import Trust
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Rights, Session
@@ -28,7 +29,7 @@ HOUR_S = 3600
 class Agents:
     """Admits connections, renews their leases, and sweeps up what dead ones left."""
 
-    def __init__(self, hub: Hub, lease: Lease, trust: Any = None) -> None:
+    def __init__(self, hub: Hub, lease: Lease, trust: Trust | None = None) -> None:
         self.hub = hub
         self.lease = lease
         self.trust = trust

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, Gauge
+from hermes_memory_store.model import Fact, Found, Gauge, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,12 @@ class NotThere(StoreError):
 def refusal(error: StoreError, text: str | None = None) -> Answer:
     """The answer to what cannot be done: the sentence, and its code as data."""
     return Answer(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})
+
+
+def told(found: Found) -> Found:
+    """What an agent may be told of a search: what waits for a person is told to nobody, whatever tier is asked for."""
+    facts = [fact for fact in found.facts if fact.tier is not Tier.QUARANTINED]
+    return found if len(facts) == len(found.facts) else Found(facts, len(facts), found.more)
 
 
 def fact_data(fact: Fact) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
+from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_bridge.wire import MAX_LINE
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,8 @@ class Daemon:
         self.started = time.time()
         self.stopping = asyncio.Event()
         self.hub = Hub(places.store)
-        self.agents = Agents(self.hub, settings.lease)
+        vault = Vault(Path(places.folder) / "secrets.json")
+        self.agents = Agents(self.hub, settings.lease, Trust(self.hub.store.policies, vault))
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
         self.server = make_server(self.hub, self.whose, self.notices)

@@ -105,6 +105,45 @@ class Facts:
             parts=tuple(facts) if len(facts) > 1 else (),
         )
 
+    def quarantine(
+        self,
+        theme: str,
+        line: str | Notation,
+        *,
+        why: str,
+        scope: str | None = None,
+        actor: Actor | None = None,
+        session: Session | None = None,
+    ) -> Fact:
+        """Keep a suspicious fact apart until a person restores or purges it: it replaces nothing, and nobody is told it.
+
+        The same one again changes nothing.
+
+        :param why: the rule it fell under, for the record
+        :raises NotationError: ContentTooLong, UnsafeText; nothing was changed then
+        """
+        said = notation.parse(str(line), limit=self._policies.for_theme(theme).fact_chars)
+        label = None if scope is None else checked_label(scope)
+        who = actor or (Actor("session", session.name) if session else PERSON)
+        with self._db.writing() as conn:
+            change = Mutation(conn, self._names, self._journal, who)
+            theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            if label is None and session is not None:
+                label = self._sessions.present_scope(conn, session)
+            key = change.scope_for_writing(theme_id, label)
+            known = conn.execute(
+                "SELECT uid FROM facts WHERE scope_id = ? AND tier = 'quarantined' AND type = ? AND target = ? AND content = ?",
+                (key.id, said.type.value, said.target, said.content),
+            ).fetchone()
+            if known is None:
+                row = change.insert_fact(
+                    theme_id, key, said, tier=Tier.QUARANTINED.value, cooled_by=f"quarantine:{why}"
+                )
+                change.record()
+                known = (row.uid,)
+            (stored,) = self._stored(conn, [known[0]])
+            return fact_of(stored, self._names)
+
     def write_many(
         self,
         theme: str,

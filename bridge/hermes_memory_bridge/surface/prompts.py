@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hermes_memory_bridge.answers import NotThere
+from hermes_memory_bridge.answers import NotThere, told
 from hermes_memory_bridge.arguments import Arguments, text
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.fence import fenced
@@ -47,7 +47,7 @@ def review_scope(connection: Connection, arguments: Arguments) -> str:
 def decided(connection: Connection, arguments: Arguments) -> str:
     """What is known about a topic."""
     topic = text(arguments, "topic")
-    found = connection.store.search.find(connection.theme, topic, limit=MOST)
+    found = told(connection.store.search.find(connection.theme, topic, limit=MOST))
     shown = "\n".join(f"{fact.notation} [{fact.tier}]" for fact in found.facts) or "(nothing)"
     return (
         f"What did we decide about {topic!r}? Answer from what is remembered, say which facts you used, and say so when "

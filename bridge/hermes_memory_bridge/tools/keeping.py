@@ -10,7 +10,7 @@ from hermes_memory_bridge.arguments import Arguments, integer, text
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
-from hermes_memory_store.errors import FactConflict
+from hermes_memory_store.errors import FactConflict, UnknownFact
 from hermes_memory_store.model import Actor, Change, Tier
 
 MOST = 100
@@ -27,6 +27,14 @@ def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
     fact = connection.store.facts.get(uid, theme=connection.theme)
     if fact.tier is Tier.QUARANTINED:
         raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
+    if connection.trust is not None:
+        verdict = connection.trust.screen(connection.theme, fact.target, content)
+        if verdict.suspicion is not None:
+            raise FactConflict(
+                f"the new content {verdict.suspicion.what}; nothing was changed, ask the user to edit it",
+                verdict.suspicion.rule,
+            )
+        content = verdict.content
     connection.store.facts.edit(fact.uid, content, actor=actor, theme=connection.theme)
     edited = connection.store.facts.get(fact.uid, theme=connection.theme)
     gauge = connection.store.tiers.gauge(connection.theme)
@@ -41,6 +49,8 @@ def memory_history(connection: Connection, arguments: Arguments) -> Answer:
     uid = text(arguments, "uid")
     limit = integer(arguments, "limit", 20, least=1, most=MOST)
     fact = connection.store.facts.get(uid, theme=connection.theme)
+    if fact.tier is Tier.QUARANTINED:
+        raise UnknownFact(uid)
     changes = connection.store.facts.history(fact.uid, theme=connection.theme)
     shown = changes[-limit:]
     lines = [fact.notation, *(line_of(change) for change in shown)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.answers import Answer, told
 from hermes_memory_bridge.arguments import Arguments, text, text_or_none, whole
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
@@ -70,7 +70,7 @@ def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
     session = connection.session(arguments)
     found: list[tuple[float, Fact]] = []
     for theme in themes_of(connection, scope):
-        facts = connection.store.search.find(theme, query, limit=20, session=session).facts
+        facts = told(connection.store.search.find(theme, query, limit=20, session=session)).facts
         kept = [fact for fact in facts if target == "both" or is_about_user(fact) == (target == "user")]
         found += [(1 / (place + 1), fact) for place, fact in enumerate(kept)]
     found.sort(key=lambda one: (-one[0], -one[1].updated_at))

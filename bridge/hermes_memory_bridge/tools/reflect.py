@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from hermes_memory_bridge.answers import Answer, fact_data
+from hermes_memory_bridge.answers import Answer, fact_data, told
 from hermes_memory_bridge.arguments import Arguments, integer, text
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.search import MOST
@@ -26,7 +26,9 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> Answer:
     """Everything known about a topic, grouped by type."""
     topic = text(arguments, "topic")
     limit = integer(arguments, "limit", MOST, least=1, most=MOST)
-    found = connection.store.search.find(connection.theme, topic, limit=limit, session=connection.session(arguments))
+    found = told(
+        connection.store.search.find(connection.theme, topic, limit=limit, session=connection.session(arguments))
+    )
     if not found.facts:
         return Answer(f"no facts found for topic: {topic[:200]}", {"facts": []})
     groups: dict[FactType, list[str]] = defaultdict(list)

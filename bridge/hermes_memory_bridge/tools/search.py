@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_memory_bridge.answers import Answer, fact_data
+from hermes_memory_bridge.answers import Answer, fact_data, told
 from hermes_memory_bridge.arguments import Arguments, integer, text, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import FACTS, WHOLE, ToolSpec
@@ -17,7 +17,7 @@ def memory_search(connection: Connection, arguments: Arguments) -> Answer:
     query, scope = text(arguments, "query"), text_or_none(arguments, "scope")
     limit = integer(arguments, "limit", 5, least=1, most=MOST)
     session = connection.session(arguments)
-    found = connection.store.search.find(connection.theme, query, scope=scope, limit=limit, session=session)
+    found = told(connection.store.search.find(connection.theme, query, scope=scope, limit=limit, session=session))
     if scope is not None:
         theme, label = connection.theme, scope
         connection.later(lambda store: store.sessions.referred(session, theme, label))

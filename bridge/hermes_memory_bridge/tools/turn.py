@@ -18,6 +18,8 @@ def memory_turn(connection: Connection, arguments: Arguments) -> Answer:
     """Capture one message."""
     role, content = text(arguments, "role"), text(arguments, "content")
     session = connection.session(arguments)
+    if connection.trust is not None:
+        content = connection.trust.mask(connection.theme, "turn", content).content
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
     return Answer(f"captured: {turn.uid[:8]}", {"uid": turn.uid, "role": role, "at": iso(turn.at)})
 

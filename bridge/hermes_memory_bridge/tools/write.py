@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hermes_memory_bridge.answers import Answer, fact_data, gauge_data, refusal
 from hermes_memory_bridge.arguments import Arguments, flag, text, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, ToolSpec
+from hermes_memory_bridge.trust import Suspicion, Verdict, placeholder
+from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
-from hermes_memory_store.model import Relief, WriteResult
+from hermes_memory_store.model import Fact, Relief, WriteResult
 
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
@@ -16,13 +20,16 @@ WARN_PCT = 80
 def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
     content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
+    session = connection.session(arguments)
+    verdict = screened(connection, content)
+    if verdict.suspicion is not None:
+        kept = connection.store.facts.quarantine(
+            connection.theme, verdict.content, why=verdict.suspicion.rule, scope=scope, session=session
+        )
+        return quarantined(kept, verdict.suspicion)
     try:
         result = connection.store.facts.write(
-            connection.theme,
-            content,
-            scope=scope,
-            session=connection.session(arguments),
-            split=flag(arguments, "split"),
+            connection.theme, verdict.content, scope=scope, session=session, split=flag(arguments, "split")
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(connection.theme).pct
@@ -32,7 +39,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
             "action: inform the user that pinned facts fill the memory.",
         )
     return Answer(
-        written_text(result),
+        "\n".join([written_text(result), *(f"masked: {placeholder(name)}" for name in verdict.masked)]),
         {
             "uid": result.fact.uid,
             "status": result.status,
@@ -41,7 +48,31 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
             "gauge": gauge_data(result.gauge),
             "fact": fact_data(result.fact),
             "parts": [part.uid for part in result.parts],
+            "masked": list(verdict.masked),
         },
+    )
+
+
+def screened(connection: Connection, line: str) -> Verdict:
+    """The line as it may be kept. What is no notation is left for the store to refuse, in its own words."""
+    if connection.trust is None:
+        return Verdict(line)
+    try:
+        said = notation.parse(line, limit=max(len(line), 1))
+    except InputError:
+        return Verdict(line)
+    verdict = connection.trust.screen(connection.theme, said.target, said.content)
+    if verdict.content == said.content:
+        return replace(verdict, content=line)
+    return replace(verdict, content=f"{said.type.value}[{said.target}]: {verdict.content}")
+
+
+def quarantined(kept: Fact, why: Suspicion) -> Answer:
+    """The fact waits for a person."""
+    said = f"it {why.what}, so it waits for a person and is told to nobody until then"
+    return Answer(
+        f"quarantined: {kept.uid[:8]}\n{said}. Tell the user; `hermes-memory-tui restore {kept.uid}` lets it in.",
+        {"uid": kept.uid, "status": "quarantined", "rule": why.rule, "superseded": []},
     )
 
 
@@ -110,7 +141,7 @@ SPEC = ToolSpec(
     required=("content",),
     gives={
         "uid": {"type": "string"},
-        "status": {"type": "string", "enum": ["created", "deduplicated"]},
+        "status": {"type": "string", "enum": ["created", "deduplicated", "quarantined"]},
         "superseded": {"type": "array", "items": {"type": "string"}},
         "gauge": GAUGE,
     },

@@ -1,0 +1,84 @@
+"""Whether a write can be trusted: instructions in disguise wait for a person, and secrets go to the keyring.
+
+Facts are data, but what is recalled stands in a prompt, where a sentence that commands may be obeyed long after the
+conversation that planted it. Nothing here asks a model or the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hermes_memory_bridge.trust.screening import Suspicion, suspicion
+from hermes_memory_bridge.trust.secrets import secrets_in
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.errors import InputError
+from hermes_memory_themes import Policies
+
+__all__ = ["SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+
+
+class SecretRefused(InputError):
+    """The theme's policy keeps no secrets."""
+
+    code = "secret.refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a write."""
+
+    content: str
+    """What may be kept of it: secrets are masked."""
+    masked: tuple[str, ...] = ()
+    """Names under which the vault has them."""
+    suspicion: Suspicion | None = None
+    """Why it must wait for a person."""
+
+
+class Trust:
+    """Screens writes by the policy of their theme."""
+
+    def __init__(self, policies: Policies, vault: Vault) -> None:
+        self.policies = policies
+        self.vault = vault
+
+    def screen(self, theme: str, target: str, content: str) -> Verdict:
+        """Look at a fact before it is written.
+
+        :raises SecretRefused: it holds a secret, and the policy keeps none
+        :raises VaultError: it holds a secret that could not be kept
+        """
+        policy = self.policies.for_theme(theme)
+        suspected = suspicion(target, content) if policy.quarantine else None
+        return Verdict(*self._masked(theme, target, content, policy.secrets), suspicion=suspected)
+
+    def mask(self, theme: str, about: str, content: str) -> Verdict:
+        """Only the secrets: for turns, which are kept word for word and recalled as what somebody said."""
+        return Verdict(*self._masked(theme, about, content, self.policies.for_theme(theme).secrets))
+
+    def _masked(self, theme: str, target: str, content: str, policy: str) -> tuple[str, tuple[str, ...]]:
+        if policy == "allow":
+            return content, ()
+        found = secrets_in(target, content)
+        if not found:
+            return content, ()
+        if policy == "refuse":
+            raise SecretRefused(
+                f"this holds a secret ({shape(found[0])}), and the theme keeps none; write where it is kept instead",
+                target,
+            )
+        names = []
+        for secret in found:
+            names.append(self.vault.keep(theme, target, secret))
+            content = content.replace(secret, placeholder(names[-1]))
+        return content, tuple(names)
+
+
+def placeholder(name: str) -> str:
+    """What stands for a secret in a fact."""
+    return f"‹secret:{name}›"
+
+
+def shape(secret: str) -> str:
+    """A secret as it may be mentioned: how it begins, and how long it is."""
+    return f"{secret[:3]}…, {len(secret)} characters"

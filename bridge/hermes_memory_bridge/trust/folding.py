@@ -1,0 +1,75 @@
+"""Text without its disguise: one alphabet, no hidden characters, spelled-out and encoded words read as what they say."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+
+LOOKALIKES = str.maketrans(
+    "аеорсухіјѕһԁɡԛԝвкмнтοαερντικυχ",
+    "aeopcyxijshdgqwbkmhtoaepvtikyx",
+)
+"""Cyrillic and Greek letters that look Latin."""
+
+LEET = str.maketrans("013457@$", "oieastas")
+
+HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+SPELLED = re.compile(r"\b(?:\w[ .\-_*]){4,}\w\b")
+"""`i g n o r e`: single letters with something between."""
+
+ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+HEXADECIMAL = re.compile(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
+ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:&#\d{2,4};){4,}")
+
+
+def plain(text: str) -> str:
+    """One form for every way to write the same letters."""
+    if text.isascii():
+        return re.sub(r"\s+", " ", text.lower())
+    apart = unicodedata.normalize("NFKD", HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold())
+    bare = "".join(c for c in apart if not unicodedata.combining(c))
+    folded = unicodedata.normalize("NFKC", bare)
+    latin = folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded
+    return re.sub(r"\s+", " ", latin)
+
+
+def readings(text: str) -> list[str]:
+    """Every way the text may be meant, the plain one first."""
+    first = plain(text)
+    found = [first]
+    if SPELLED.search(first):
+        found.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
+    if re.search(r"[a-z][013457@$]|[013457@$][a-z]", first):
+        found.append(first.translate(LEET))
+    found += [plain(decoded) for decoded in decodings(text)]
+    found.append(codecs.encode(first, "rot13"))
+    return found
+
+
+def decodings(text: str) -> list[str]:
+    """What encoded runs in a text say, where they say anything that can be read."""
+    said: list[str] = []
+    for match in ENCODED.finditer(text):
+        run = match[0].rstrip("=").replace("-", "+").replace("_", "/")
+        try:
+            said.append(base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode())
+        except (binascii.Error, ValueError):
+            continue
+    for match in HEXADECIMAL.finditer(text):
+        try:
+            said.append(bytes.fromhex(match[0].replace(":", " ")).decode())
+        except ValueError:
+            continue
+    if ESCAPES.search(text):
+        import html
+        from urllib.parse import unquote
+
+        spelled = re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1] or m[2], 16)), text)
+        said.append(html.unescape(unquote(spelled)))
+    return [one for one in said if one.isprintable()]

@@ -1,0 +1,197 @@
+"""The vault: where masked secrets are kept. The system's keyring, or where there is none a file only its owner can read.
+
+A secret is in the vault, on the disk, before the fact that stands for it is written.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_memory_store.errors import FileError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SERVICE = "hermes-memory"
+
+ANSWER_S = 3.0
+"""How long the keyring may take. One that waits for a person to unlock it must not stop an agent."""
+
+
+class VaultError(FileError):
+    """A secret could not be kept or read."""
+
+    code = "vault.unavailable"
+
+
+class Vault:
+    """Secrets by theme and name."""
+
+    def __init__(self, file: Path, where: str | None = None) -> None:
+        """:param file: the file for machines without a keyring
+        :param where: `keyring`, `file`; `$HERMES_MEMORY_SECRETS`, else whichever works
+        """
+        self.file = file
+        self.where = where or os.environ.get("HERMES_MEMORY_SECRETS") or ""
+        self._lock = threading.Lock()
+
+    def keep(self, theme: str, wanted: str, secret: str) -> str:
+        """Keep a secret; the name it has from now on: `wanted`, numbered when another secret has that already.
+
+        :raises VaultError: it could not be kept
+        """
+        base = re.sub(r"[^a-z0-9]+", "-", wanted.casefold()).strip("-") or "secret"
+        with self._lock:
+            number = 1
+            while True:
+                name = base if number == 1 else f"{base}-{number}"
+                kept = self._get(f"{theme}/{name}")
+                if kept is None:
+                    self._set(f"{theme}/{name}", secret)
+                    return name
+                if kept == secret:
+                    return name
+                number += 1
+
+    def reveal(self, theme: str, name: str) -> str | None:
+        """The secret of that name; None when there is none. :raises VaultError: the keyring does not answer"""
+        with self._lock:
+            return self._get(f"{theme}/{name}")
+
+    def forget(self, theme: str, name: str) -> None:
+        """Erase a secret."""
+        with self._lock:
+            if self._uses_keyring():
+                import keyring.errors
+
+                try:
+                    answered(lambda: keyring.delete_password(SERVICE, f"{theme}/{name}"))
+                except keyring.errors.PasswordDeleteError:
+                    return
+            else:
+                self._change(lambda held: held.pop(f"{theme}/{name}", None))
+
+    def _get(self, key: str) -> str | None:
+        if self._uses_keyring():
+            import keyring
+
+            return answered(lambda: keyring.get_password(SERVICE, key))
+        return read(self.file).get(key)
+
+    def _set(self, key: str, secret: str) -> None:
+        if self._uses_keyring():
+            import keyring
+
+            answered(lambda: keyring.set_password(SERVICE, key, secret))
+        else:
+            self._change(lambda held: held.__setitem__(key, secret))
+
+    def _uses_keyring(self) -> bool:
+        if not self.where:
+            self.where = "keyring" if works() else "file"
+            if self.where == "file":
+                log.warning(
+                    "this machine has no keyring; masked secrets are kept in %s, readable by its owner only", self.file
+                )
+        return self.where == "keyring"
+
+    def _change(self, change: Callable[[dict[str, str]], object]) -> None:
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=private) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                held = read(self.file)
+                change(held)
+                replace(self.file, json.dumps(held, indent=1))
+        except OSError as error:
+            raise VaultError(
+                f"a secret could not be kept in {self.file}: {error.strerror or error}", self.file
+            ) from error
+
+
+def works() -> bool:
+    """Whether this machine has a keyring that answers."""
+    try:
+        import keyring.backends.chainer
+        import keyring.backends.fail
+        import keyring.backends.null
+
+        backend = keyring.get_keyring()
+        useless = (keyring.backends.fail.Keyring, keyring.backends.null.Keyring)
+        if isinstance(backend, useless):
+            return False
+        if isinstance(backend, keyring.backends.chainer.ChainerBackend) and not backend.backends:
+            return False
+        answered(lambda: keyring.get_password(SERVICE, "is it there"))
+    except Exception as error:
+        log.info("the keyring does not work: %s", error)
+        return False
+    return True
+
+
+def answered(ask: Callable[[], T]) -> T:
+    """What the keyring answers in time. :raises VaultError: it does not"""
+    got: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            got.append(ask())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(ANSWER_S)
+    if failed:
+        raise failed[0]
+    if not got:
+        raise VaultError(
+            f"the keyring did not answer within {ANSWER_S:.0f} s; unlock it, or set HERMES_MEMORY_SECRETS=file"
+        )
+    return got[0]
+
+
+def read(file: Path) -> dict[str, str]:
+    """What the file holds. :raises VaultError: it cannot be read"""
+    try:
+        held: Any = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise VaultError(f"{file} cannot be read ({error}); mend it or move it away", file) from error
+    return dict(held)
+
+
+def replace(file: Path, text: str) -> None:
+    """Put new content in a file's place at once, on the disk when this returns, for its owner only."""
+    handle, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as new:
+            new.write(text)
+            new.flush()
+            os.fsync(new.fileno())
+        os.replace(made, file)
+    except BaseException:
+        os.unlink(made)
+        raise
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner can read."""
+    return os.open(path, flags, 0o600)
