@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge import __version__
+from hermes_memory_bridge.access import command
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.errors import StoreError
 from hermes_memory_themes import ThemeError
@@ -61,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, metavar=name[2:].upper(), help=meaning)
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     add_serving(commands)
+    command.add_parser(commands)
     return made
 
 

@@ -94,7 +94,9 @@ def main() -> None:
     except ImportError:
         sys.exit("pip install agent-memory-guard")
     card = score_report(run_suite(adapter()))
-    print(f"AMSB: grade {card.grade.value}, {card.score:.1f} points, {card.defended_total} of {card.malicious_total} attacks")
+    print(
+        f"AMSB: grade {card.grade.value}, {card.score:.1f} points, {card.defended_total} of {card.malicious_total} attacks"
+    )
     print(f"      {card.false_positives} false positives of {card.benign_total}")
     attacks = (HERE / "attacks.txt").read_text(encoding="utf-8").splitlines()
     caught = sum(suspicion("note", line) is not None for line in attacks)
@@ -105,7 +107,9 @@ def main() -> None:
         suspicion(one.target, one.content)
         secrets_in(one.target, one.content)
     each = (time.perf_counter() - begun) / len(ordinary) * 1e6
-    print(f"own:  {caught} of {len(attacks)} attacks, {wrong} of {len(ordinary)} ordinary facts wrong, {each:.0f} µs a fact")
+    print(
+        f"own:  {caught} of {len(attacks)} attacks, {wrong} of {len(ordinary)} ordinary facts wrong, {each:.0f} µs a fact"
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""Tokens from the command line to the store: made once, bound, revoked at once, and nowhere in plain text."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.errors import ArgumentError, UnknownToken
+from hermes_memory_store.model import Millis, Rights
+from hermes_memory_store.store import Store
+
+
+def token(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """One command about tokens."""
+    return subprocess.run(
+        [sys.executable, "-m", "hermes_memory_bridge", "token", *words, "--db", str(db)],
+        env=os.environ | {"HOME": str(db.parent), "HERMES_MEMORY_SECRETS": "file"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_token_is_made_listed_shown_rotated_and_revoked(db: Path) -> None:
+    made = json.loads(token(db, "add", "ci bot", "--theme", "Mark Eting", "--rights", "read", "--json").stdout)
+    assert (made["theme"], made["rights"], made["token"][:4]) == ("mark-eting", "read", "hmt_")
+    assert token(db, "show", "ci bot").stdout.strip() == made["token"]
+    listed = token(db, "list")
+    assert "ci bot: theme mark-eting, read" in listed.stdout
+    assert made["token"] not in listed.stdout
+    rotated = json.loads(token(db, "rotate", "ci bot", "--json").stdout)["token"]
+    with Store.open(db) as store:
+        assert store.credentials.verify(made["token"]) is None
+        assert store.credentials.verify(rotated) is not None
+    assert "revoked" in token(db, "revoke", "ci bot").stdout
+    with Store.open(db) as store:
+        assert store.credentials.verify(rotated) is None
+        assert store.journal.verify().ok
+        assert [change.op for change in store.journal.changes()] == ["token-add", "token-rotate", "token-revoke"]
+    assert token(db, "show", "ci bot").returncode == 1
+    kept = db.parent / "memory.db.bridge" / "secrets.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    for secret in (made["token"], rotated):
+        for file in [*db.parent.glob("memory.db*"), kept]:
+            assert file.is_dir() or secret.encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("add", "a", "--rights", "everything"), "'everything' is no right"),
+        (("add", "a", "--theme", "???"), "cannot be a theme"),
+        (("add", "a", "--expires", "soon"), "soon"),
+        (("add", " "), "1 to 64 characters"),
+        (("revoke", "nobody"), "nobody"),
+    ],
+)
+def test_a_mistake_is_told_with_its_value(db: Path, words: tuple[str, ...], said: str) -> None:
+    answer = token(db, *words)
+    assert answer.returncode == 1
+    assert said in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_names_are_unique_and_unknown_ones_offer_the_nearest(db: Path) -> None:
+    with Store.open(db) as store:
+        store.credentials.add("laptop", "default", Rights())
+        with pytest.raises(ArgumentError, match="already"):
+            store.credentials.add("laptop", "default", Rights())
+        with pytest.raises(UnknownToken, match="laptop"):
+            store.credentials.revoke("labtop")
+
+
+def test_an_expired_token_opens_nothing(db: Path) -> None:
+    now = [Millis(1_000_000)]
+    with Store.open(db, clock=lambda: now[0]) as store:
+        _, secret = store.credentials.add("short", "default", Rights(), expires_at=2_000_000)
+        assert store.credentials.verify(secret) is not None
+        now[0] = Millis(2_000_000)
+        assert store.credentials.verify(secret) is None
+        assert store.credentials.verify("") is None
+        assert store.credentials.verify("hmt_\ud800") is None
+
+
+@pytest.mark.parametrize("words", ["", "read", "read,write", "read,write,purge,other-themes"])
+def test_rights_read_back_as_they_are_written(words: str) -> None:
+    assert str(Rights.parse(words)) == words
