@@ -104,6 +104,22 @@ class Agents:
             if lapsed:
                 await self._quietly(lambda store: store.sessions.sweep())
 
+    async def watch_tokens(self) -> None:
+        """Take every right from connections whose token was revoked or has expired; for ever."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            shown = {connection.credential for connection in self.here if connection.credential}
+            if not shown:
+                continue
+            try:
+                good = await self.hub.read(validity(shown))
+            except StoreError as error:
+                log.error("tokens could not be looked at: %s", error.message)
+                continue
+            for connection in self.here:
+                if connection.credential and connection.credential not in good:
+                    connection.revoke()
+
     async def clean_up(self) -> None:
         """Erase what agents purged and nobody brought back in time, and old answers; each hour, for ever."""
         while True:
@@ -116,6 +132,11 @@ class Agents:
             await self.hub.write(job, alone=alone)
         except StoreError as error:
             log.error("housekeeping failed, and is tried again: %s", error.message)
+
+
+def validity(names: set[str]) -> Callable[[Store], set[str]]:
+    """Which of these tokens are good."""
+    return lambda store: store.credentials.valid_among(names)
 
 
 def renewal(sessions: list[Session]) -> Callable[[Store], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,15 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
 
     :raises ConsentNeeded: the user must be asked first
     """
+    begun = time.perf_counter()
+    answer = await answered(hub, connection, spec, arguments, key)
+    outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
+    hub.metrics.called(spec.name, outcome, time.perf_counter() - begun)
+    return answer
+
+
+async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Answer:
+    """`call`, not counted."""
     denied = refused(spec, connection.rights)
     if denied is not None:
         return denied

@@ -78,12 +78,16 @@ def add_serving(commands: Any) -> None:
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("--db", metavar="FILE", help="the store")
     named.add_argument("--json", action="store_true", help="one JSON document")
+    reading = argparse.ArgumentParser(add_help=False)
+    reading.add_argument("-n", "--lines", type=int, default=50, metavar="N", help="how many lines (50)")
+    reading.add_argument("-f", "--follow", action="store_true", help="go on with what is added")
     for name, action, parents, meaning in (
         ("serve", serve, [serving], "run the bridge in the foreground"),
         ("start", start, [serving], "run the bridge in the background"),
         ("restart", restart, [serving], "stop the bridge and start it again"),
         ("stop", stop, [named], "stop the bridge"),
         ("status", status, [named], "whether the bridge runs, and for whom"),
+        ("logs", show_logs, [named, reading], "what the bridge has logged"),
     ):
         command = commands.add_parser(name, help=meaning, description=meaning.capitalize() + ".", parents=parents)
         command.set_defaults(run=action)
@@ -92,21 +96,20 @@ def add_serving(commands: Any) -> None:
 def serve(options: argparse.Namespace) -> int:
     """Be the bridge."""
     import gc
-    import logging
 
     gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
-    from hermes_memory_bridge import daemon
+    from hermes_memory_bridge import daemon, logs
     from hermes_memory_bridge.connection import Lease
 
     gc.freeze()
     gc.enable()
-    logging.basicConfig(
-        stream=sys.stderr, level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
     lease = Lease(round(options.heartbeat * 1000), round(options.timeout * 1000))
     settings = daemon.Settings(linger_s=options.linger, tcp=options.tcp, lease=lease)
+    places = Places.of(options.db)
+    places.make_folder()
+    logs.configure(Path(places.log), options.log_level)
     try:
-        daemon.serve(Places.of(options.db), settings)
+        daemon.serve(places, settings)
     except daemon.AlreadyServed as served:
         sys.stderr.write(f"hermes-memory-bridge: {served}\n")
     return 0
@@ -183,3 +186,18 @@ def status(options: argparse.Namespace) -> int:
     else:
         print(f"no bridge serves {places.store}; a connecting agent starts one")
     return 0 if running is not None else 1
+
+
+def show_logs(options: argparse.Namespace) -> int:
+    """Print the end of the log."""
+    from hermes_memory_bridge.logs import tail
+
+    path = Path(Places.of(options.db).log)
+    if not path.exists() and not options.follow:
+        return complain(f"there is no log at {path}")
+    try:
+        for line in tail(path, max(0, options.lines), follow=options.follow):
+            print(line, flush=options.follow)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 0
+    return 0

@@ -72,6 +72,8 @@ class Connection:
         self.pid = pid
         self.credential: str | None = None
         """Name of the token it showed."""
+        self.listening: set[Callable[[], None]] = set()
+        """Ends its streams of notifications."""
         self.streams = 0
         """Open streams of notifications: as long as there is one, the other end is alive."""
         self.seen = time.monotonic()
@@ -91,6 +93,12 @@ class Connection:
         from hermes_memory_store.filesystem import default_path
 
         return cls(opened(Path(db).expanduser() if db is not None else default_path()), theme)
+
+    def revoke(self) -> None:
+        """Its token is no longer good: it may do nothing from now on, and hears of nothing."""
+        self.rights = Rights(read=False, write=False, purge=False)
+        for stream in list(self.listening):
+            stream()
 
     def using(self, store: Store) -> Self:
         """The same connection on another handle of the store: a reader, or the one that writes."""

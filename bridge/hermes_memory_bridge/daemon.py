@@ -79,7 +79,7 @@ class Daemon:
 
     def guard(self, app: Asgi) -> Asgi:
         """Let only those in to HTTP who may come in."""
-        return Gate(app, self.hub, self.settings.limits, lambda _: "")
+        return Gate(app, self.hub, self.settings.limits)
 
     async def command(self, name: str) -> dict[str, Any]:
         """What another process of this user asked of the bridge itself."""
@@ -114,12 +114,14 @@ class Daemon:
         work = (
             agents.keep_alive,
             agents.watch_over,
+            agents.watch_tokens,
             agents.clean_up,
             self.front.forget_quiet,
             self.notices.watch,
             self.linger,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
+        self.hub.metrics.connections.set_function(lambda: len(self.agents.here))
         log.info("serving %s, process %d", self.places.store, os.getpid())
         try:
             await self.stopping.wait()

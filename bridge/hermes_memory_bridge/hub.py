@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hermes_memory_bridge.metrics import Metrics
 from hermes_memory_store import backup
 from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
 from hermes_memory_store.store import Store
@@ -67,6 +68,7 @@ class Hub:
         self._file = identity(self.path)
         self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
+        self.metrics = Metrics()
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()
@@ -188,6 +190,8 @@ class Hub:
             self._check_file()
         except BaseException as error:  # nothing of the group is on the disk, and everybody must hear of it
             outcomes = [(None, error)] * len(group)
+        else:
+            self.metrics.committed(len(group))
         for write, outcome in zip(group, outcomes, strict=True):
             write.done(*outcome)
 

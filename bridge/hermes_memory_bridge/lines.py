@@ -105,18 +105,18 @@ class LineServer:
                 await self.agents.part(connection, properly=farewell.said)
 
     async def _admitted(self, hello: wire.Hello, peer: Peer) -> Connection:
-        rights, bound = Rights(), None
+        rights, bound, credential = Rights(), None, None
         token = wire.word(hello, "token")
         if token is not None:
             known = await self.agents.hub.read(lambda store: store.credentials.verify(token))
             if known is None:
                 raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
-            rights, bound = known.rights, known.theme
+            rights, bound, credential = known.rights, known.theme, known.name
         theme = resolve_theme(
             token=bound, flag=wire.word(hello, "theme"), environ={}, profile=wire.word(hello, "profile")
         )
         home = wire.word(hello, "home")
-        return self.agents.admit(
+        connection = self.agents.admit(
             theme,
             rights=rights,
             tools=wire.word(hello, "tools") or "core",
@@ -124,6 +124,8 @@ class LineServer:
             pid=peer.pid,
             home=Path(home) if home else None,
         )
+        connection.credential = credential
+        return connection
 
     async def _serve(
         self, connection: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, farewell: Farewell

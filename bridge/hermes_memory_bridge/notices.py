@@ -11,10 +11,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import mcp.types as types
 from mcp.server import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
+from mcp.shared.exceptions import MCPError
 
 from hermes_memory_bridge import sdk
 from hermes_memory_bridge.connection import Connection
@@ -58,11 +60,19 @@ class Notices:
             context: Context, params: types.SubscriptionsListenRequestParams
         ) -> types.SubscriptionsListenResult:
             connection = whose(context)
+            if not connection.rights.read:
+                raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
             key = (connection.theme, connection.rights.other_themes)
             if key not in self._listeners:
                 bus = InMemorySubscriptionBus()
                 self._listeners[key] = bus, ListenHandler(bus)
-            return await self._listeners[key][1](context, params)
+            with anyio.CancelScope() as scope:
+                connection.listening.add(scope.cancel)
+                try:
+                    return await self._listeners[key][1](context, params)
+                finally:
+                    connection.listening.discard(scope.cancel)
+            raise MCPError(code=types.INVALID_REQUEST, message="this token is no longer good")
 
         async def subscribe(context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
             subscriber = self.subscriber(whose(context), context)
@@ -110,6 +120,8 @@ class Notices:
                 await bus.publish(ResourcesListChanged())
         for connection, subscriber in list(self._subscribers.items()):
             rights = connection.rights
+            if not rights.read:
+                continue
             for uri in subscriber.uris & visible(changed, theme, connection.theme, rights.other_themes):
                 await subscriber.session.send_resource_updated(uri)
             if changed.listed and connection.theme == theme:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hermes_memory_store import errors, text, uids
@@ -74,6 +75,15 @@ class Credentials:
         found = credential_of(row)
         gone = found.revoked_at is not None or (found.expires_at is not None and found.expires_at <= self._clock())
         return None if gone else found
+
+    def valid_among(self, names: Collection[str]) -> set[str]:
+        """Which of these tokens are neither expired nor revoked."""
+        known = (self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE name = ?", (name,)) for name in names)
+        found = [credential_of(row) for row in known if row is not None]
+        now = self._clock()
+        return {
+            one.name for one in found if one.revoked_at is None and (one.expires_at is None or one.expires_at > now)
+        }
 
     def get(self, name: str) -> Credential:
         """A token by its name. :raises UnknownToken: with the nearest names"""

@@ -101,6 +101,10 @@ class Sessions:
             raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
         return session_of(row)
 
+    def counts(self) -> dict[str, int]:
+        """How many sessions there are of each status."""
+        return dict(self._db.rows("SELECT status, count(*) FROM sessions GROUP BY status"))
+
     def running(self, theme: str, name: str) -> Session | None:
         """The session of that name, if it has not ended."""
         row = self._db.row(f"{LISTED} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}", (theme, name))

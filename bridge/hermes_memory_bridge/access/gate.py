@@ -22,6 +22,7 @@ from hermes_memory_bridge.access.limits import Buckets
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Rights
+from hermes_memory_store.store import Store
 from hermes_memory_themes import ThemeError, resolve_theme
 
 Scope = MutableMapping[str, Any]
@@ -51,6 +52,7 @@ class Refused(Exception):
     def __init__(self, status: int, code: str, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
         self.body = json.dumps({"error": {"code": code, "message": message}}).encode()
         self.headers = headers
 
@@ -58,12 +60,10 @@ class Refused(Exception):
 class Gate:
     """Lets requests in to `app`, each with its `Identity` in the scope's state."""
 
-    def __init__(self, app: Asgi, hub: Hub, limits: Limits, metrics: Callable[[Identity], str]) -> None:
-        """:param metrics: what /metrics shows to whom"""
+    def __init__(self, app: Asgi, hub: Hub, limits: Limits) -> None:
         self.app = app
         self.hub = hub
         self.limits = limits
-        self.metrics = metrics
         self.buckets = Buckets(limits.per_second, limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,6 +76,7 @@ class Gate:
         try:
             await self._let_in(scope, receive, send)
         except Refused as refused:
+            self.hub.metrics.refused.labels(refused.code).inc()
             await respond(send, refused.status, refused.body, refused.headers)
         except StoreError as error:
             await respond(send, 503, json.dumps({"error": error.as_dict()}).encode())
@@ -92,7 +93,8 @@ class Gate:
             retry = (b"retry-after", str(max(1, round(wait_s))).encode())
             raise Refused(429, "rate.limited", f"too many requests; try again in {wait_s:.1f} s", (retry,))
         if scope["path"] == "/metrics":
-            await respond(send, 200, self.metrics(identity).encode(), kind=b"text/plain; version=0.0.4")
+            shown = await self.hub.read(lambda store: self._numbers(store, identity))
+            await respond(send, 200, shown.encode(), kind=b"text/plain; version=0.0.4")
             return
         scope.setdefault("state", {})["identity"] = identity
         scope["user"] = AuthenticatedUser(
@@ -102,6 +104,13 @@ class Gate:
         if not length.isdigit() or int(length) > self.limits.body_bytes:
             raise too_large(self.limits.body_bytes)
         await self.app(scope, Bounded(receive, self.limits), send)
+
+    def _numbers(self, store: Store, identity: Identity) -> str:
+        """What may be shown: a token's holder sees no theme but its own."""
+        every = identity.credential is None or identity.rights.other_themes
+        self.hub.metrics.waiting.set(self.hub.waiting)
+        self.hub.metrics.look(store, None if every else identity.theme)
+        return self.hub.metrics.text()
 
     async def _identified(self, scope: Scope, headers: dict[bytes, bytes]) -> Identity:
         client = scope.get("client") or ("", 0)
