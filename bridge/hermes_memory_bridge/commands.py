@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge import __version__
-from hermes_memory_bridge.access import command
+from hermes_memory_bridge import __version__, service
+from hermes_memory_bridge.access import command as token
+from hermes_memory_bridge.connect import command as connect
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.errors import StoreError
 from hermes_memory_themes import ThemeError
@@ -62,7 +63,9 @@ def parser() -> argparse.ArgumentParser:
         made.add_argument(name, metavar=name[2:].upper(), help=meaning)
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     add_serving(commands)
-    command.add_parser(commands)
+    token.add_parser(commands)
+    connect.add_parser(commands)
+    service.add_parsers(commands)
     return made
 
 

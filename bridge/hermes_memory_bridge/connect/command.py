@@ -1,0 +1,207 @@
+"""`connect [HOST]`: shows what would change in a host's configuration, asks, keeps a backup, and writes it."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.connect.checking import check
+from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, Host, Place
+from hermes_memory_store.errors import ArgumentError, StoreError
+
+
+class HostFileError(StoreError):
+    """A host's configuration that cannot be read or changed; it was left alone."""
+
+    code = "host.unreadable"
+
+
+def add_parser(commands: Any) -> None:
+    """The command, for the bridge's own parser."""
+    connect = commands.add_parser(
+        "connect",
+        help="name the bridge in the configuration of an MCP host",
+        description="Name the bridge in the configuration of an MCP host. Without HOST: which hosts there are.",
+    )
+    connect.add_argument("host", nargs="?", metavar="HOST", help=", ".join(HOSTS))
+    connect.add_argument("--db", metavar="FILE", help="the store the host's agent shall use")
+    connect.add_argument("--theme", metavar="NAME", help="whose memory")
+    connect.add_argument("--project", action="store_true", help="in this project's file instead of the user's")
+    connect.add_argument("--remove", action="store_true", help="take it out again")
+    connect.add_argument("--check", action="store_true", help="start what is configured and call a tool")
+    connect.add_argument("--dry-run", action="store_true", help="only show what would change")
+    connect.add_argument("--yes", action="store_true", help="do not ask")
+    connect.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry it out. Exit code 0; 1 when a check failed or the answer was no."""
+    place = Place(Path.home(), sys.platform, dict(os.environ))
+    if options.host is None:
+        return check_all(place) if options.check else overview(place)
+    host = host_named(options.host)
+    file = file_of(host, place, project=options.project)
+    if options.check:
+        return check_one(host, file)
+    before = read(file)
+    after = changed(host, file, before, None if options.remove else entry_of(host, options))
+    if after == before:
+        print(f"{host.title}: nothing to change in {file}")
+        return 0
+    sys.stdout.writelines(
+        difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file))
+    )
+    if options.dry_run:
+        return 0
+    if not options.yes and not agreed(f"Write {file}? [y/N] "):
+        print("nothing was changed")
+        return 1
+    kept = write(file, after)
+    print(
+        f"{host.title}: {'taken out of' if options.remove else 'connected in'} {file}"
+        + (f", as it was in {kept}" if kept else "")
+    )
+    if not options.remove:
+        print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")
+    return 0
+
+
+def host_named(name: str) -> Host:
+    """The host of that name. :raises ArgumentError: with the nearest that exists"""
+    host = HOSTS.get(name.lower())
+    if host is None:
+        near = difflib.get_close_matches(name.lower(), HOSTS, n=1)
+        meant = f", did you mean {near[0]}?" if near else ""
+        raise ArgumentError(f"{name!r} is no host I know{meant}; choose from {', '.join(HOSTS)}", name)
+    return host
+
+
+def file_of(host: Host, place: Place, *, project: bool) -> Path:
+    """The file to change. :raises ArgumentError: the host has none in a project"""
+    if not project:
+        return host.file(place)
+    if host.project is None:
+        raise ArgumentError(f"{host.title} has no configuration inside a project; leave --project out", host.name)
+    return Path.cwd() / host.project
+
+
+def entry_of(host: Host, options: argparse.Namespace) -> Entry:
+    """What stands in the host's file: this installation's own command, by its whole path."""
+    words = own_command()
+    for name in ("db", "theme"):
+        value = getattr(options, name)
+        if value:
+            words += [f"--{name}", str(Path(value).expanduser().absolute()) if name == "db" else value]
+    return host.entry(words[0], words[1:])
+
+
+def own_command() -> list[str]:
+    """The console script of this installation; hosts know no virtual environment."""
+    script = Path(sys.executable).with_name("hermes-memory-bridge")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "hermes_memory_bridge"]
+
+
+def changed(host: Host, file: Path, text: str, entry: Entry | None) -> str:
+    """The text with the entry, or without any; read back to be sure of it.
+
+    :raises HostFileError: the file is not one that can be changed safely
+    """
+    try:
+        present = host.present(text) if text.strip() else None
+        if present == entry:
+            return text
+        after = host.taken_out(text) if entry is None else host.added(text, entry)
+        if host.present(after) != entry:
+            raise ValueError("the change would not read back as it was meant")
+    except (ValueError, AttributeError) as error:
+        raise HostFileError(f"{file} was left alone: {error}", file) from error
+    return after
+
+
+def read(file: Path) -> str:
+    """The file's text; empty when there is none. :raises HostFileError:"""
+    try:
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise HostFileError(f"{file} cannot be read: {error}", file) from error
+
+
+def write(file: Path, text: str) -> Path | None:
+    """Put the text in the file's place at once, links followed and its mode kept; where the old one was put."""
+    target = file.resolve()
+    kept = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = 0o600
+        if target.exists():
+            mode = target.stat().st_mode & 0o777
+            kept = target.with_name(f"{target.name}.{time.strftime('%Y%m%dT%H%M%S')}.bak")
+            shutil.copy2(target, kept)
+        handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as new:
+            new.write(text.encode())
+            new.flush()
+            os.fsync(new.fileno())
+        Path(made).chmod(mode)
+        Path(made).replace(target)
+    except OSError as error:
+        raise HostFileError(f"{target} cannot be written: {error.strerror or error}", target) from error
+    return kept
+
+
+def agreed(question: str) -> bool:
+    """Ask the person at the terminal; nobody there means no."""
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
+def overview(place: Place) -> int:
+    """Every host: whether it is there, and connected."""
+    for host in HOSTS.values():
+        file = host.file(place)
+        entry = connected(host, file)
+        there = file.exists() or file.parent.exists()
+        said = "connected" if entry else "not connected" if there else "not found"
+        print(f"{host.name:<15} {said:<14} {file}")
+    return 0
+
+
+def connected(host: Host, file: Path) -> Entry | None:
+    """What a host's file says of the bridge; None too when it cannot be read."""
+    try:
+        return host.present(read(file)) if file.exists() else None
+    except (ValueError, AttributeError, HostFileError):
+        return None
+
+
+def check_all(place: Place) -> int:
+    """Try every connected host."""
+    found = [(host, host.file(place)) for host in HOSTS.values() if connected(host, host.file(place))]
+    if not found:
+        print("no host is connected; `hermes-memory-bridge connect HOST` connects one")
+        return 1
+    return max(check_one(host, file) for host, file in found)
+
+
+def check_one(host: Host, file: Path) -> int:
+    """Start what a host has configured, as it would."""
+    entry = connected(host, file)
+    if entry is None:
+        print(f"{host.title}: {NAME} does not stand in {file}; `hermes-memory-bridge connect {host.name}` connects it")
+        return 1
+    command = [str(entry.get("command") or entry.get("cmd")), *map(str, entry.get("args", []))]
+    outcome = check(command, dict(entry.get("env") or entry.get("envs") or {}))
+    print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.said}")
+    return 0 if outcome.ok else 1

@@ -1,0 +1,186 @@
+"""Connecting hosts: nothing of theirs is lost, twice is once, and taking out undoes putting in."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_bridge.connect import jsonc
+from hermes_memory_bridge.connect.hosts import HOSTS, Place
+
+EXISTING = {
+    "json": """{
+  // my servers, do not touch
+  "theme": "One Dark", /* dark */
+  "%s": {
+    "other": { "command": "npx", "args": ["-y", "other"], }, // keep me
+  },
+  "last": true
+}
+""",
+    "toml": '# mine\nmodel = "o3" # the good one\n\n[%s.other]\ncommand = "npx"\nargs = ["-y"]\n\n[tui]\ntheme = "dark"\n',
+    "yaml": "# mine\nmodel: fast  # the good one\n%s:\n    other:\n        command: npx   # keep me\n        args: ['-y']\n\nlast: true\n",
+    "yaml-list": "# mine\nname: me\n%s:\n  - name: other   # keep me\n    command: npx\n    args: ['-y']\nlast: true\n",
+}
+
+
+def connect(home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command in a home of its own."""
+    env = {name: value for name, value in os.environ.items() if name not in ("HERMES_HOME", "XDG_CONFIG_HOME")}
+    return subprocess.run(
+        [sys.executable, "-m", "hermes_memory_bridge", "connect", *words],
+        env=env | {"HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"},
+        cwd=cwd or home,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def file_of(name: str, home: Path) -> Path:
+    """Where a host keeps its servers."""
+    return HOSTS[name].file(Place(home, sys.platform, {}))
+
+
+def read(name: str, text: str) -> Any:
+    """A host's file as data, by an independent parser where there is one."""
+    kind = HOSTS[name].kind
+    return (
+        tomllib.loads(text) if kind == "toml" else yaml.safe_load(text) if "yaml" in kind else jsonc.parse(text).value
+    )
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path: Path) -> None:
+    file = file_of(name, tmp_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    before = EXISTING[HOSTS[name].kind] % HOSTS[name].key
+    file.write_text(before)
+    file.chmod(0o640)
+    shown = connect(tmp_path, name, "--yes", "--theme", "me")
+    assert shown.returncode == 0, shown.stderr
+    after = file.read_text()
+    assert HOSTS[name].present(after) is not None
+    kept = [line for line in after.splitlines() if line in before.splitlines()]
+    assert [line for line in before.splitlines() if line not in kept] in ([], before.splitlines()[3:4])
+    assert read(name, after).items() >= {k: v for k, v in read(name, before).items() if k != HOSTS[name].key}.items()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    (backup,) = file.parent.glob(f"{file.name}.*.bak")
+    assert backup.read_text() == before
+    assert "nothing to change" in connect(tmp_path, name, "--yes", "--theme", "me").stdout
+    assert file.read_text() == after
+    assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_host_without_a_file_gets_one_and_the_entry_can_be_changed(name: str, tmp_path: Path) -> None:
+    assert connect(tmp_path, name, "--yes").returncode == 0
+    file = file_of(name, tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert connect(tmp_path, name, "--yes", "--theme", "other").returncode == 0
+    entry = HOSTS[name].present(file.read_text())
+    assert entry is not None
+    assert entry["args"][-2:] == ["--theme", "other"]
+    assert Path(entry.get("command") or entry["cmd"]).is_absolute()
+    assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
+    assert HOSTS[name].present(file.read_text()) is None
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex", "goose", "continue"])
+def test_a_file_that_cannot_be_read_is_left_alone_with_the_line(name: str, tmp_path: Path) -> None:
+    file = file_of(name, tmp_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{\n  [broken\n")
+    answer = connect(tmp_path, name, "--yes")
+    assert answer.returncode == 1
+    assert "left alone" in answer.stderr
+    assert "line" in answer.stderr
+    assert file.read_text() == "{\n  [broken\n"
+
+
+def test_the_diff_is_shown_and_without_an_answer_nothing_changes(tmp_path: Path) -> None:
+    asked = connect(tmp_path, "cursor")
+    assert asked.returncode == 1
+    assert '+    "hermes-memory": {' in asked.stdout
+    assert not file_of("cursor", tmp_path).exists()
+    assert connect(tmp_path, "cursor", "--dry-run").returncode == 0
+    assert not file_of("cursor", tmp_path).exists()
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    link = file_of("cursor", tmp_path)
+    link.parent.mkdir()
+    link.symlink_to(real)
+    connect(tmp_path, "cursor", "--yes")
+    assert link.is_symlink()
+    assert "hermes-memory" in real.read_text()
+
+
+def test_a_project_has_a_file_of_its_own(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    assert connect(tmp_path, "claude-code", "--project", "--yes", cwd=project).returncode == 0
+    assert "hermes-memory" in json.loads((project / ".mcp.json").read_text())["mcpServers"]
+    assert "no configuration inside a project" in connect(tmp_path, "goose", "--project").stderr
+
+
+def test_an_unknown_host_is_told_with_the_nearest(tmp_path: Path) -> None:
+    assert "did you mean cursor" in connect(tmp_path, "cusror").stderr
+    assert "cursor" in connect(tmp_path).stdout
+
+
+def test_what_is_configured_is_tried(tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    assert connect(tmp_path, "codex", "--check").returncode == 1
+    connect(tmp_path, "codex", "--yes", "--db", str(db), "--theme", "me")
+    tried = connect(tmp_path, "codex", "--check")
+    assert "works: 12 tools, theme me" in tried.stdout, tried.stdout + tried.stderr
+    file = file_of("codex", tmp_path)
+    file.write_text(file.read_text().replace('hermes-memory-bridge"', 'no-such-program"'))
+    assert "cannot be started" in connect(tmp_path, "--check").stdout
+
+
+KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
+
+
+@given(document=OBJECTS, servers=st.none() | OBJECTS, value=VALUES, indent=st.sampled_from([None, 2, "\t"]))
+def test_setting_a_member_changes_that_member_only(document: Any, servers: Any, value: Any, indent: Any) -> None:
+    document.pop("s", None)
+    if servers is not None:
+        servers.pop("new", None)
+        document = {**document, "s": servers}
+    text = json.dumps(document, indent=indent)
+    after = jsonc.with_member(text, ("s", "new"), value)
+    expected = {**document, "s": {**(servers or {}), "new": value}}
+    assert jsonc.parse(after).value == json.loads(after) == expected
+    without = jsonc.parse(jsonc.without_member(after, ("s", "new"))).value
+    assert without == ({**document, "s": servers} if servers else {k: v for k, v in document.items() if k != "s"})
+
+
+@given(text=st.text(max_size=60))
+def test_no_text_breaks_the_parser(text: str) -> None:
+    try:
+        jsonc.parse(text)
+    except jsonc.NotJson as error:
+        assert "line" in str(error)
