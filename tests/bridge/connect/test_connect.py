@@ -30,7 +30,8 @@ EXISTING = {
 }
 """,
     "toml": '# mine\nmodel = "o3" # the good one\n\n[%s.other]\ncommand = "npx"\nargs = ["-y"]\n\n[tui]\ntheme = "dark"\n',
-    "yaml": "# mine\nmodel: fast  # the good one\n%s:\n    other:\n        command: npx   # keep me\n        args: ['-y']\n\nlast: true\n",
+    "yaml": "# mine\nmodel: fast  # the good one\n%s:\n    other:\n        command: npx   # keep me\n"
+    "        args: ['-y']\n\nlast: true\n",
     "yaml-list": "# mine\nname: me\n%s:\n  - name: other   # keep me\n    command: npx\n    args: ['-y']\nlast: true\n",
 }
 
