@@ -5,3 +5,18 @@ module that imports the SDK. Read `tools/__init__.py` for what an agent can do, 
 """
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient
+
+__all__ = ["AsyncMemoryClient", "MemoryClient", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """The clients, imported when they are asked for: the shim imports this package and must start within milliseconds."""
+    if name in ("AsyncMemoryClient", "MemoryClient"):
+        from hermes_memory_bridge import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -120,7 +120,7 @@ def serve(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace) -> int:
     """Start the bridge in the background, and wait until it answers."""
-    from hermes_memory_bridge import shim
+    from hermes_memory_bridge import dialing
     from hermes_memory_bridge.control import ask
 
     places = Places.of(options.db)
@@ -133,7 +133,7 @@ def start(options: argparse.Namespace) -> int:
     for name in ("tcp", "heartbeat", "timeout", "log_level", "linger"):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
-    child = shim.spawn(command, places.log)
+    child = dialing.spawn(command, places.log)
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         running = ask(places, "status")
@@ -142,7 +142,7 @@ def start(options: argparse.Namespace) -> int:
             return 0
         gone, how = os.waitpid(child, os.WNOHANG)
         if gone and how:
-            return complain(f"the bridge did not start: {shim.last_line(places.log)}")
+            return complain(f"the bridge did not start: {dialing.last_line(places.log)}")
         time.sleep(0.02)
     return complain(f"the bridge did not answer within {START_S:.0f} s; see {places.log}")
 

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 
+from hermes_memory_bridge.dialing import Refused, daemon_command, dial, encoded, reap
 from hermes_memory_bridge.places import Places
 
 TYPE_CHECKING = False
@@ -23,17 +24,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHUNK = 1 << 18
-START_S = 15.0
-"""How long a bridge may take to listen after it was started."""
-
 LOOK_S = 2.0
 """How often to look whether the host is still there; most tell by closing the pipe."""
 
 RETRY_S = 600.0
 """How long a call that was cut off is taken up under its old key when the host makes it again."""
-
-LINGER_S = "30"
-"""How long a bridge that a shim started stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
 
 KEY = "io.hermes-memory/key"
 """The idempotency key of a call, in its `_meta`."""
@@ -41,15 +36,9 @@ KEY = "io.hermes-memory/key"
 LOST = -32000
 """JSON-RPC code of a call that the end of the bridge cut off."""
 
-GREETING = {"hermes-memory": 1}
-
 
 class Told(Exception):
     """A signal says that it is time to go."""
-
-
-class Refused(Exception):
-    """The bridge will not have us; the message says why and what to do."""
 
 
 class Shim:
@@ -273,72 +262,9 @@ class Shim:
             self.bridge.close()
 
     def connect(self) -> None:
-        """Find the bridge, starting one when there is none, and greet it.
-
-        :raises Refused: when it will not have us
-        :raises OSError: when there is none, and none could be started
-        """
-        deadline = time.monotonic() + START_S
-        delay = 0.005
-        starting = None
-        try:
-            while True:
-                try:
-                    self.bridge = self.greet()
-                    return
-                except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
-                    if starting is None:
-                        starting = self.start_alone()
-                    if time.monotonic() > deadline:
-                        raise TimeoutError(
-                            f"the memory bridge did not start within {START_S:.0f} s; see {self.places.log}"
-                        ) from error
-                if reap():
-                    raise OSError(f"the memory bridge did not start: {last_line(self.places.log)}")
-                time.sleep(delay)
-                delay = min(delay * 1.3, 0.05)
-        finally:
-            if starting is not None:
-                os.close(starting)
-
-    def greet(self) -> socket.socket:
-        """Connect and exchange greetings; a bridge that is just dying may still accept and then say nothing."""
-        bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            bridge.settimeout(START_S)
-            bridge.connect(self.places.line)
-            bridge.sendall(encoded({**GREETING, **self.hello, "pid": os.getpid()}))
-            said = bytearray()
-            while not said.endswith(b"\n"):
-                # One byte at a time: what follows the greeting belongs to the protocol.
-                byte = bridge.recv(1)
-                if not byte:
-                    raise EOFError
-                said += byte
-            answer = json.loads(said)
-        except BaseException:
-            bridge.close()
-            raise
-        if "error" in answer:
-            bridge.close()
-            raise Refused(answer["error"]["message"])
+        """Find the bridge, starting one when there is none. :raises Refused: OSError"""
+        self.bridge, answer = dial(self.places, self.hello, self.spawn)
         self.hello["resume"] = answer.get("session")
-        bridge.settimeout(None)
-        return bridge
-
-    def start_alone(self) -> int | None:
-        """Start a bridge, unless somebody is just doing so. Keep the returned lock until it listens."""
-        import fcntl
-
-        self.places.make_folder()
-        lock = os.open(self.places.starting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            return None
-        spawn(self.spawn, self.places.log)
-        return lock
 
 
 class Lines:
@@ -367,11 +293,6 @@ def read(line: bytes) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-def encoded(message: dict[str, Any]) -> bytes:
-    """A message as a line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
-
-
 def write(handle: int, line: bytes) -> None:
     """Write all of it. :raises BrokenPipeError: when the host no longer reads"""
     view = memoryview(line)
@@ -379,44 +300,9 @@ def write(handle: int, line: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def spawn(command: list[str], log: str) -> int:
-    """Start a process that outlives us, without a shell, its output going to the log; its process id."""
-    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-    writing = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    return os.posix_spawn(
-        command[0], command, os.environ, file_actions=[nothing, writing, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
-    )
-
-
 def told(*_: object) -> None:
     """A signal arrived."""
     raise Told
-
-
-def reap() -> int | None:
-    """Let a bridge that we started and that has ended go; how it ended, None when none has."""
-    try:
-        gone, how = os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return None
-    return how if gone else None
-
-
-def last_line(log: str) -> str:
-    """What a bridge said last."""
-    try:
-        with open(log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
-            lines = file.read().decode(errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return lines[-1][:500] if lines else f"see {log}"
-
-
-def daemon_command(store: str) -> list[str]:
-    """The command that starts a bridge which leaves again when nobody needs it."""
-    linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
-    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
 
 
 def main(options: dict[str, str]) -> int:

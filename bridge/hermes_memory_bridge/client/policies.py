@@ -1,0 +1,105 @@
+"""How a client's session lives, and how often it tries again: the settings of Memory Sidecar 3.5.1, by its names."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import OrphanPolicy
+
+MOST_RETRIES = 5
+"""More than this many is taken for this many, as the sidecar does: a call must not wait for minutes."""
+
+OLD_NAMES = {"timeout_action": "on_orphan", "on_orhpan": "on_orphan"}
+"""Names of older configurations; the second stands, misspelt, in the sidecar's own announcement."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """How a session lives. Times in seconds."""
+
+    heartbeat_interval_s: float = 10.0
+    heartbeat_timeout_s: float = 25.0
+    on_orphan: str = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | SessionConfig | None) -> SessionConfig:
+        """Settings as a worker writes them. `timeout_ms` and other old names count, with a warning.
+
+        :raises ArgumentError: names the setting and the value
+        """
+        if given is None or isinstance(given, SessionConfig):
+            return given or cls()
+        settings = dict(given)
+        for old, new in OLD_NAMES.items():
+            if old in settings:
+                warnings.warn(f"session_config: {old} is called {new}", DeprecationWarning, stacklevel=4)
+                settings.setdefault(new, settings.pop(old))
+        if "timeout_ms" in settings:
+            warnings.warn(
+                "session_config: timeout_ms is deprecated; say heartbeat_interval_s and heartbeat_timeout_s",
+                DeprecationWarning,
+                stacklevel=4,
+            )
+            timeout_s = number("timeout_ms", settings.pop("timeout_ms")) / 1000
+            settings.setdefault("heartbeat_timeout_s", timeout_s)
+            settings.setdefault("heartbeat_interval_s", timeout_s / 2.5)
+        unknown = settings.keys() - {"heartbeat_interval_s", "heartbeat_timeout_s", "on_orphan"}
+        if unknown:
+            raise ArgumentError(f"session_config knows no {sorted(unknown)[0]!r}", sorted(unknown)[0])
+        made = cls(**settings)
+        if made.on_orphan not in set(OrphanPolicy):
+            raise ArgumentError(
+                f"on_orphan must be one of {', '.join(OrphanPolicy)}, not {made.on_orphan!r}", made.on_orphan
+            )
+        number("heartbeat_interval_s", made.heartbeat_interval_s)
+        if number("heartbeat_timeout_s", made.heartbeat_timeout_s) <= made.heartbeat_interval_s:
+            raise ArgumentError(
+                "heartbeat_timeout_s must be longer than heartbeat_interval_s", made.heartbeat_timeout_s
+            )
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a call is tried again, and after which pauses."""
+
+    max_retries: int = 3
+    base_delay_ms: float = 200.0
+    cap_delay_s: float = 30.0
+    jitter_factor: float = 0.25
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | RetryPolicy | None) -> RetryPolicy:
+        """Settings as a worker writes them. :raises ArgumentError: names the setting and the value"""
+        if given is None or isinstance(given, RetryPolicy):
+            return given or cls()
+        unknown = given.keys() - {"max_retries", "base_delay_ms", "cap_delay_s", "jitter_factor"}
+        if unknown:
+            raise ArgumentError(f"retry_policy knows no {sorted(unknown)[0]!r}", sorted(unknown)[0])
+        for name, value in given.items():
+            number(name, value, least=0)
+        settings = dict(given)
+        if settings.get("max_retries", 0) > MOST_RETRIES:
+            warnings.warn(f"retry_policy: max_retries is at most {MOST_RETRIES}", stacklevel=4)
+            settings["max_retries"] = MOST_RETRIES
+        return cls(**settings)
+
+    def pauses(self, session: str, call: int) -> Iterator[float]:
+        """Seconds to wait before each retry. Drawn from the session's id, so that no two workers come back together."""
+        for attempt in range(int(self.max_retries)):
+            seed = hashlib.sha256(f"{session}/{call}/{attempt}".encode()).digest()
+            part = int.from_bytes(seed[:4], "big") / 2**31 - 1
+            pause_s = min(self.base_delay_ms / 1000 * 2**attempt, self.cap_delay_s)
+            yield min(pause_s * (1 + self.jitter_factor * part), self.cap_delay_s)
+
+
+def number(name: str, value: Any, *, least: float = 0.001) -> float:
+    """A number that is at least so large. :raises ArgumentError: names it"""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+        raise ArgumentError(f"{name} must be a number of at least {least}, not {value!r}", value)
+    return float(value)

@@ -1,0 +1,176 @@
+"""`MemoryClient`: for workers without an event loop."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from hermes_memory_bridge.client.calling import Calling, given
+from hermes_memory_bridge.client.starting import start_own
+from hermes_memory_bridge.client.words import AGAIN, BridgeUnreachable, Reply, headers_of, reply_of, request_of
+from hermes_memory_store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 30.0
+
+
+class MemoryClient(Calling):
+    """A session with the memory. Use it in a `with`: the session ends with it.
+
+    with MemoryClient(theme="marketing") as memory:
+        memory.write("D[cache]: redis", scope="speed")
+    """
+
+    _http: httpx.Client
+    _beating: threading.Thread | None = None
+
+    def open(self) -> Self:
+        """Connect, open or resume the session, and send again what was never acknowledged."""
+        if self._own:
+            start_own()
+        socket = self.endpoint.socket
+        transport = httpx.HTTPTransport(uds=socket) if socket else None
+        self._http = httpx.Client(transport=transport, timeout=TIMEOUT_S)
+        try:
+            opened = self._call("session_open", self._opening(), key=None)
+            self.session_id = opened.data["session_id"]
+            self.checkpoint = opened.data["checkpoint"]
+            for key, tool, arguments in self.log.open_writes() if self.log else []:
+                self._logged(tool, arguments, key)
+        except BaseException:
+            self._http.close()
+            raise
+        self._ended = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name="memory-heartbeat", daemon=True)
+        self._beating.start()
+        return self
+
+    def close(self) -> None:
+        """End the session properly; its checkpoint is kept."""
+        if self._beating is not None:
+            self._ended.set()
+            self._beating.join()
+        try:
+            self._call("session_close", {"session_id": self.session_id}, key=None)
+        finally:
+            self._http.close()
+            if self.log is not None:
+                self.log.close()
+
+    def call_tool(self, tool: str, **arguments: Any) -> Reply:
+        """Call any tool in this session. :raises StoreError: the refusal, by its code"""
+        return self._logged(tool, {**arguments, "session_id": self.session_id}, self._key(tool))
+
+    def write(self, content: str, *, scope: str | None = None, split: bool | None = None) -> Reply:
+        """Write one fact in MEMORY_SPEC notation. :raises StoreError: by its code; nothing was stored then"""
+        return self.call_tool("memory_write", **given(content=content, scope=scope, split=split))
+
+    def search(self, query: str, *, scope: str | None = None, limit: int | None = None) -> Reply:
+        """Find facts."""
+        return self.call_tool("memory_search", **given(query=query, scope=scope, limit=limit))
+
+    def status(self) -> Reply:
+        """What an agent is told at the start."""
+        return self.call_tool("memory_status")
+
+    def tick(self, turn: int, message: str | None = None) -> Reply:
+        """Count a turn."""
+        return self.call_tool("memory_tick", **given(turn=turn, message=message))
+
+    def reflect(self, topic: str, *, limit: int | None = None) -> Reply:
+        """Everything known about a topic, by type."""
+        return self.call_tool("memory_reflect", **given(topic=topic, limit=limit))
+
+    def export(self, *, scope: str | None = None, status: str | None = None) -> Reply:
+        """Facts as notation lines."""
+        return self.call_tool("memory_export", **given(scope=scope, status=status))
+
+    def purge(self, *, scope: str | None = None, older_than_days: int | None = None, **wider: bool) -> Reply:
+        """Take superseded and archived facts away. :param wider: everything and confirm, for facts that stand"""
+        return self.call_tool(
+            "memory_purge",
+            **given(scope=scope, older_than_days=older_than_days, **wider),
+        )
+
+    def turn(self, role: str, content: str) -> Reply:
+        """Capture one message."""
+        return self.call_tool("memory_turn", **given(role=role, content=content))
+
+    def recall(
+        self, query: str, *, scope: str | None = None, target: str | None = None, limit: int | None = None
+    ) -> Reply:
+        """Find durable facts, also of other themes where the token allows it."""
+        return self.call_tool("recall_memory", **given(query=query, scope=scope, target=target, limit=limit))
+
+    def recall_conversation(self, query: str, *, scope: str | None = None, limit: int | None = None) -> Reply:
+        """Find what was said."""
+        return self.call_tool("recall_conversation", **given(query=query, scope=scope, limit=limit))
+
+    def edit(self, uid: str, content: str) -> Reply:
+        """Correct a fact in place."""
+        return self.call_tool("memory_edit", **given(uid=uid, content=content))
+
+    def history(self, uid: str) -> Reply:
+        """Every change of a fact."""
+        return self.call_tool("memory_history", **given(uid=uid))
+
+    def close_scope(self, scope: str) -> Reply:
+        """Close a unit of work."""
+        return self.call_tool("memory_close_scope", **given(scope=scope))
+
+    def _logged(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
+        if self.log is None or key is None:
+            return self._call(tool, arguments, key)
+        self.log.sent(key, tool, arguments)
+        try:
+            reply = self._call(tool, arguments, key)
+        except BridgeUnreachable:
+            raise
+        except StoreError:
+            self.log.settled(key, "refused")
+            raise
+        self.log.settled(key, "done")
+        return reply
+
+    def _call(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
+        number = self._next()
+        request, headers = request_of(number, tool, arguments, key), headers_of(tool, self.token, self.theme)
+        pauses = self.retry_policy.pauses(self.session_id or "", number)
+        while True:
+            try:
+                answer = self._http.post(self.endpoint.url, json=request, headers=headers)
+            except httpx.TransportError as error:
+                failed: str = str(error) or type(error).__name__
+            else:
+                if answer.status_code not in AGAIN:
+                    kind = answer.headers.get("content-type", "")
+                    return reply_of(number, answer.status_code, kind, answer.text)
+                failed = f"status {answer.status_code}"
+            pause_s = next(pauses, None)
+            if pause_s is None:
+                where = self.endpoint.socket or self.endpoint.url
+                raise BridgeUnreachable(
+                    f"the memory bridge at {where} does not answer ({failed}); is it running?", where
+                )
+            time.sleep(pause_s)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self.session_config.heartbeat_interval_s):
+            try:
+                self._call("session_heartbeat", {"session_id": self.session_id}, key=None)
+            except StoreError as error:
+                log.warning("a heartbeat failed: %s", error.message)
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,137 @@
+"""Reaching the bridge of a store over its line socket, and starting one when there is none. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+
+from hermes_memory_bridge.places import Places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+START_S = 15.0
+"""How long a bridge may take to listen after it was started."""
+
+LINGER_S = "30"
+"""How long a bridge that was started on demand stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
+
+GREETING = {"hermes-memory": 1}
+
+
+class Refused(Exception):
+    """The bridge will not have us; the message says why and what to do."""
+
+
+def dial(places: Places, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
+    """Find the bridge and greet it; the connection, and its answer.
+
+    :param hello: what to tell it: theme, profile, token, tools
+    :param command: starts a bridge
+    :raises Refused: when it will not have us
+    :raises OSError: when there is none, and none could be started
+    """
+    deadline = time.monotonic() + START_S
+    delay = 0.005
+    starting = None
+    try:
+        while True:
+            try:
+                return greet(places, hello)
+            except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
+                if starting is None:
+                    starting = start_alone(places, command)
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"the memory bridge did not start within {START_S:.0f} s; see {places.log}"
+                    ) from error
+            if reap():
+                raise OSError(f"the memory bridge did not start: {last_line(places.log)}")
+            time.sleep(delay)
+            delay = min(delay * 1.3, 0.05)
+    finally:
+        if starting is not None:
+            os.close(starting)
+
+
+def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
+    """Connect and exchange greetings; a bridge that is just dying may still accept and then say nothing."""
+    bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        bridge.settimeout(START_S)
+        bridge.connect(places.line)
+        bridge.sendall(encoded({**GREETING, **hello, "pid": os.getpid()}))
+        said = bytearray()
+        while not said.endswith(b"\n"):
+            # One byte at a time: what follows the greeting belongs to the protocol.
+            byte = bridge.recv(1)
+            if not byte:
+                raise EOFError
+            said += byte
+        answer: dict[str, Any] = json.loads(said)
+        if "error" in answer:
+            raise Refused(answer["error"]["message"])
+    except BaseException:
+        bridge.close()
+        raise
+    bridge.settimeout(None)
+    return bridge, answer
+
+
+def start_alone(places: Places, command: list[str]) -> int | None:
+    """Start a bridge, unless somebody is just doing so. Keep the returned lock until it listens."""
+    import fcntl
+
+    places.make_folder()
+    lock = os.open(places.starting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    spawn(command, places.log)
+    return lock
+
+
+def spawn(command: list[str], log: str) -> int:
+    """Start a process that outlives us, without a shell, its output going to the log; its process id."""
+    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    writing = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    return os.posix_spawn(
+        command[0], command, os.environ, file_actions=[nothing, writing, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
+    )
+
+
+def reap() -> int | None:
+    """Let a bridge that we started and that has ended go; how it ended, None when none has."""
+    try:
+        gone, how = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return how if gone else None
+
+
+def last_line(log: str) -> str:
+    """What a bridge said last."""
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][:500] if lines else f"see {log}"
+
+
+def daemon_command(store: str) -> list[str]:
+    """The command that starts a bridge which leaves again when nobody needs it."""
+    linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
+    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    """A message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
