@@ -74,8 +74,11 @@ def add_serving(commands: Any) -> None:
     serving = argparse.ArgumentParser(add_help=False)
     serving.add_argument("--db", metavar="FILE", help="the store")
     serving.add_argument("--tcp", metavar="PORT", type=int, help="listen on the loopback interface too; needs tokens")
-    serving.add_argument("--heartbeat", metavar="SECONDS", type=float, default=10.0, help="between heartbeats (10)")
-    serving.add_argument("--timeout", metavar="SECONDS", type=float, default=25.0, help="a lease (25)")
+    serving.add_argument("--heartbeat", metavar="SECONDS", type=float, help="between heartbeats (10)")
+    serving.add_argument("--timeout", metavar="SECONDS", type=float, help="a lease (25)")
+    serving.add_argument(
+        "--hardening-profile", action="store_true", help="the strict set: short leases, small requests"
+    )
     serving.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info")
     serving.add_argument("--linger", metavar="SECONDS", type=float, help="leave this long after the last connection")
     named = argparse.ArgumentParser(add_help=False)
@@ -102,12 +105,21 @@ def serve(options: argparse.Namespace) -> int:
 
     gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
     from hermes_memory_bridge import daemon, logs
+    from hermes_memory_bridge.access.gate import STRICT, Limits
     from hermes_memory_bridge.connection import Lease
 
     gc.freeze()
     gc.enable()
-    lease = Lease(round(options.heartbeat * 1000), round(options.timeout * 1000))
-    settings = daemon.Settings(linger_s=options.linger, tcp=options.tcp, lease=lease)
+    strict = options.hardening_profile
+    heartbeat_s = options.heartbeat or (5.0 if strict else 10.0)
+    timeout_s = options.timeout or (12.0 if strict else 25.0)
+    if not 0.1 <= heartbeat_s < timeout_s:
+        return complain(
+            f"--timeout ({timeout_s:g}) must be longer than --heartbeat ({heartbeat_s:g}), and that at least 0.1"
+        )
+    lease = Lease(round(heartbeat_s * 1000), round(timeout_s * 1000))
+    limits = STRICT if strict else Limits()
+    settings = daemon.Settings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits)
     places = Places.of(options.db)
     places.make_folder()
     logs.configure(Path(places.log), options.log_level)
@@ -133,6 +145,7 @@ def start(options: argparse.Namespace) -> int:
     for name in ("tcp", "heartbeat", "timeout", "log_level", "linger"):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    command += ["--hardening-profile"] if options.hardening_profile else []
     child = dialing.spawn(command, places.log)
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:

@@ -155,6 +155,17 @@ def test_a_deleted_store_refuses_writes_and_its_content_is_saved(db: Path) -> No
         assert store.search.find("default", "kept").total == 1
 
 
+def test_the_hardening_profile_shortens_leases(db: Path) -> None:
+    with bridge(db, "--hardening-profile"), Shim(db) as shim:
+        shim.open()
+        shim.call("memory_status")
+        with Store.open(db) as store:
+            (session,) = store.sessions.list()
+            assert (session.heartbeat_ms, session.lease_ms) == (5_000, 12_000)
+        shim.close()
+    assert "must be longer" in command(db, "serve", "--heartbeat", "30").stderr
+
+
 def test_a_stale_session_is_seen_within_half_its_lease(db: Path) -> None:
     with bridge(db, "--heartbeat", "0.4", "--timeout", "1"), Shim(db) as shim:
         shim.open()

@@ -46,6 +46,10 @@ class Limits:
     burst: float = 1_000.0
 
 
+STRICT = Limits(body_bytes=1024 * 1024, body_s=10.0, per_second=100.0, burst=200.0)
+"""What `--hardening-profile` sets."""
+
+
 class Refused(Exception):
     """A request that is not let in."""
 
