@@ -113,7 +113,7 @@ class Journal:
             where.append("theme_id = ?")
             args.append(self._names.theme(theme))
         if actor is not None:
-            keys = self._names.actors_called(actor)
+            keys = self._names.actors_called(actor, theme)
             where.append(f"actor_id IN ({', '.join('?' * len(keys))})")
             args += keys
         args.append(-1 if limit is None else limit)

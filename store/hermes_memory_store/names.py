@@ -14,6 +14,10 @@ UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
 
 
+KINDS = frozenset({"person", "session", "import", "relief", "sync"})
+"""Kinds of actors: they mean something even where none of the kind has written yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeKey:
     """A scope's key and what a write must know of it."""
@@ -104,18 +108,27 @@ class Names:
             self._actor_names[key] = actor
         return actor
 
-    def actors_called(self, text: str) -> list[int]:
+    def actors_called(self, text: str, theme: str | None = None) -> list[int]:
         """Keys of the actors a `by:` filter means: a kind (`person`), a name, or `kind:name`.
 
-        :raises UnknownSession: when nobody of that name ever wrote
+        :param theme: only those who wrote in this theme: who writes in another is nobody's business here
+        :raises UnknownSession: when nobody of that name ever wrote, with the nearest who did
         """
         kind, _, name = text.partition(":")
+        wrote = "(?4 IS NULL OR EXISTS (SELECT 1 FROM journal WHERE actor_id = actors.id AND theme_id = ?4))"
+        theme_id = None if theme is None else self.theme_or_none(theme) or 0
         rows = self._db.rows(
-            "SELECT id FROM actors WHERE kind = ?1 OR name = ?1 OR (kind = ?2 AND name = ?3)", (text, kind, name)
+            "SELECT id FROM actors WHERE (kind = ?1 OR name = ?1 OR (kind = ?2 AND name = ?3)) AND " + wrote,
+            (text, kind, name, theme_id),
         )
+        if not rows and text in KINDS:
+            return []
         if not rows:
-            known = self._db.rows("SELECT kind, name FROM actors ORDER BY id DESC LIMIT 1000")
-            raise errors.UnknownSession(text, sorted({part for row in known for part in row if part}))
+            known = self._db.rows(
+                "SELECT DISTINCT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) ORDER BY id DESC LIMIT 1000",
+                (theme_id,),
+            )
+            raise errors.UnknownSession(text, sorted({*(row[0] for row in known), *KINDS}))
         return [row[0] for row in rows]
 
     def scope(self, theme: str, label: str | None) -> ScopeKey:

@@ -160,7 +160,7 @@ def conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
         where.append("updated_at >= ?")
         args.append(wanted.after)
     if wanted.by is not None:
-        actors = names.actors_called(wanted.by)
+        actors = names.actors_called(wanted.by, wanted.theme)
         where.append(f"actor_id IN ({', '.join(map(str, actors))})")
     if wanted.pinned is not None:
         where.append("pinned = 1" if wanted.pinned else "pinned = 0")
@@ -209,7 +209,7 @@ def counting(names: Names, wanted: FactFilter, theme_id: int | None) -> str:
     """The facts of the actors a filter names, within its theme: a fact's key begins with its theme's."""
     if wanted.by is None:
         return "WHERE 1"
-    actors = ", ".join(map(str, names.actors_called(wanted.by)))
+    actors = ", ".join(map(str, names.actors_called(wanted.by, wanted.theme)))
     source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({actors})"
     if theme_id is None:
         return source

@@ -132,6 +132,9 @@ class Search:
         taken = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
         wanted = confined(taken.filter, theme, scope)
         if wanted is None:
+            self._names.scope_ids(
+                FactFilter(theme=theme, scopes=frozenset({scope}))
+            )  # an unknown one is an error here too
             return Found([], 0)
         scope_ids = self._names.scope_ids(wanted)
         if not taken.has_text:

@@ -264,8 +264,8 @@ class Sessions:
             checkpoint = None
             if keep_checkpoint:
                 writes = conn.execute(
-                    "SELECT count(*) FROM journal WHERE entity = 'fact' AND actor_id = ?",
-                    (self._names.actor(conn, Actor("session", session.name)),),
+                    "SELECT count(*) FROM journal WHERE entity = 'fact' AND actor_id = ? AND theme_id = ?",
+                    (self._names.actor(conn, Actor("session", session.name)), theme_id),
                 ).fetchone()[0]
                 checkpoint = json.dumps({"turn": turn, "scope": label, "writes": writes, "at": now})
             conn.execute(
