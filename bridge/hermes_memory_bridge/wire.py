@@ -35,7 +35,7 @@ async def hello_of(reader: asyncio.StreamReader) -> Hello:
         raise ConnectionResetError
     try:
         hello = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         hello = None
     if not isinstance(hello, dict) or hello.get("hermes-memory") != 1:
         raise ArgumentError(

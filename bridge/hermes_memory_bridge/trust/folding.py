@@ -14,6 +14,9 @@ LOOKALIKES = str.maketrans(
 )
 """Cyrillic and Greek letters that look Latin."""
 
+SMALL = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
+"""Small capitals, which no normal form turns into letters."""
+
 LEET = str.maketrans("013457@$", "oieastas")
 
 HIDDEN = re.compile(
@@ -23,18 +26,26 @@ HIDDEN = re.compile(
 SPELLED = re.compile(r"\b(?:\w[ .\-_*]){4,}\w\b")
 """`i g n o r e`: single letters with something between."""
 
+CYRILLIC = re.compile("[\u0400-\u04ff]")
+
+ROTATED = re.compile("vafgehpgvba|cerivbhf|flfgrz|cnffjbeq|vtaber|ehyrf|perqragvny|frperg")
+BACKWARDS = re.compile("noitcurtsni|suoiverp|metsys|drowssap|erongi|selur|laitnederc")
+"""Words of which every such attack has one, turned: only then is the whole text turned back."""
+
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 HEXADECIMAL = re.compile(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
 ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:&#\d{2,4};){4,}")
 
 
-def plain(text: str) -> str:
-    """One form for every way to write the same letters."""
+def plain(text: str, *, lookalikes: bool = True) -> str:
+    """One form for every way to write the same letters. :param lookalikes: read letters that look Latin as Latin"""
     if text.isascii():
         return re.sub(r"\s+", " ", text.lower())
     apart = unicodedata.normalize("NFKD", HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold())
     bare = "".join(c for c in apart if not unicodedata.combining(c))
-    folded = unicodedata.normalize("NFKC", bare)
+    folded = unicodedata.normalize("NFKC", bare).translate(SMALL)
+    if not lookalikes:
+        return re.sub(r"\s+", " ", folded)
     latin = folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded
     return re.sub(r"\s+", " ", latin)
 
@@ -43,12 +54,17 @@ def readings(text: str) -> list[str]:
     """Every way the text may be meant, the plain one first."""
     first = plain(text)
     found = [first]
+    if CYRILLIC.search(text):
+        found.append(plain(text, lookalikes=False))  # Russian beside an address in Latin letters
     if SPELLED.search(first):
         found.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
     if re.search(r"[a-z][013457@$]|[013457@$][a-z]", first):
         found.append(first.translate(LEET))
     found += [plain(decoded) for decoded in decodings(text)]
-    found.append(codecs.encode(first, "rot13"))
+    if ROTATED.search(first):
+        found.append(codecs.encode(first, "rot13"))
+    if BACKWARDS.search(first):
+        found.append(first[::-1])
     return found
 
 

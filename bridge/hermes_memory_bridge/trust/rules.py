@@ -42,11 +42,21 @@ RULES = (
         (
             NOT + r"\b(ignore|disregard|forget|override|overrule|neglect|discard|bypass|do not follow|stop following)\b"
             r"( \w+){0,4} " + RULES_OF + r"\b",
-            r"\b(ignorez?|oubliez?|ne tenez? pas compte|ignora|olvida|ignorar|esquece|dimentica|ignoriere?n?|vergiss|missachte)\b"
+            NOT + r"\b(ignorez?|oubliez?|ne (tenez?|tiens|respecte[sz]?|suis|suivez) (pas compte|plus)|ignor[ae]|olvida|esqueca"
+            r"|esquece|dimentica|ignoriere|vergiss|missachte|negeer|vergeet|zignoruj|zapomnij)\b"
             r"( \S+){0,4} (instructions?|consignes?|regles|instrucciones|reglas|instrucoes|regras|istruzioni|regole"
-            r"|anweisungen|regeln|vorgaben|ordenes)\b",
-            r"(忽略|无视|忘记|不要理会|忘掉).{0,8}(指令|指示|规则|提示)",
-            r"(指示|命令|ルール|指令)を(無視|忘れ)",
+            r"|anweisungen|regeln|vorgaben|ordenes|instructies|regels|instrukcje|polecenia|zasady)\b",
+            r"talimatlar\S* (yok say|unut|gormezden)",
+            r"(忽略|无视|忘记|不要理会|忘掉).{0,6}(以上|之前|先前|前面|所有|全部|你的)",
+            r"(指示|命令|ルール|指令|規則)を(すべて|全て|全部)?(無視|忘れ(?!ず))",
+            r"\bpay no (attention|heed) to\b.{0,40}\b(told|instruct\w*|rules|guid\w+|prompt)",
+            r"\b(set|put|push|throw|leave) (aside|away|out) (all |any )?(of )?(your|earlier|previous|prior|the)( \w+){0,2} "
+            r"(guidance|guidelines|rules|instructions|training|programming)",
+            r"\byour ((previous|prior|earlier|former|old|original|initial|current) )?(rules|instructions|guidelines|guidance|orders"
+            r"|directives) (is|are|were)( \w+)? (void|null|cancel\w+|obsolete|revoked|lifted|suspended|replaced|over)",
+            r"\b(whatever|anything|everything|what) (your|the) (developers?|operators?|creators?|makers?|system prompt|user) "
+            r"(said|says|told|wrote|asked).{0,40}\b(no longer|does not|doesn't|is void|ignore)",
+            NOT + r"\b(ignore|disregard|forget|override|overwrite)\b.{0,20}\b(system|initial|original) prompt",
             r"(игнориру[йи]|забудь|не обраща[йи] внимания).{0,30}(инструкци|указани|правил)",
             r"(지시|명령|규칙).{0,6}(무시|잊)",
         ),
@@ -55,14 +65,24 @@ RULES = (
         "persona",
         "tells the reader to be somebody else",
         (
-            r"\byou are (now|henceforth|no longer)\b",
+            r"\byou are (now|henceforth|no longer)( an?| the| my)?( \S+){0,2} (ai|assistant|agent|model|chatbot|bot|admin\w*|root|hacker"
+            r"|dan|unrestricted|uncensored|unfiltered|free|bound|restricted|limited|constrained)\b",
+            r"\byour (new|true|real|actual|only|secret) (goal|identity|purpose|mission|objective|persona|role|name|task|master) is\b",
+            r"\b(role-?play|pretend|act|play|behave|operate)\b.{0,40}\b(no|without)( any)? (filters?|rules|limits|limitations"
+            r"|restrictions|guidelines)\b",
+            r"\b(fais|agis|comporte-toi) comme si tu etais\b|\b(handle|verhalte dich|tu so),? als (warst|seist) du\b"
+            r"|\b(actua|comportate) como si fueras\b",
             r"\byou('re| are) (an? )?(unrestricted|uncensored|unfiltered|jailbroken|evil|amoral|free(d)? from)\b",
             r"\b(act|behave|respond|operate|roleplay|role-play|pose) as (an? |the )?(\w+ )?(admin(istrator)?|root|superuser|dan\b"
             r"|unrestricted|uncensored|jailbroken|developer mode|god)",
             r"\b(pretend|imagine) (that )?(you|to be|you're)\b.{0,40}(no|without|unrestricted|admin|free)",
-            r"\b(enable|enter|activate|switch to|now in) (developer|debug|god|dan|jailbreak|unrestricted|sudo) mode\b",
+            r"\b(enter|activate|now in) (developer|god|dan|jailbreak|unrestricted|sudo) mode\b"
+            r"|\b(enable|switch to) (god|dan|jailbreak|unrestricted) mode\b",
             r"\bdo anything now\b",
-            r"\b(tu es|vous etes) (maintenant|desormais)\b|\b(du bist|sie sind) (jetzt|ab jetzt|nun)\b|\b(eres|usted es) ahora\b",
+            r"\b((tu es|vous etes) (maintenant|desormais)|(du bist|sie sind) (jetzt|ab jetzt|nun|ab sofort)"
+            r"|(ahora|a partir de ahora) eres|(eres|usted es) ahora)\b.{0,40}\b(assistante?|asistente|ia|ki|ai|modele?l?o?|admin\w*"
+            r"|sans (limite|restriction|filtre)s?|sin (limites|restricciones|filtros)|ohne (grenzen|einschrankungen|regeln)"
+            r"|unbeschrankt\w*|root)\b",
             r"\bno (safety|ethical|content|moral) (guidelines|restrictions|limits|filters|rules)\b",
             r"你现在是|从现在(起|开始)你",
         ),
@@ -71,12 +91,17 @@ RULES = (
         "role-marker",
         "pretends to be a message of the system",
         (
-            r"<\|?(im_start|im_end|system|endoftext|assistant|user|eot_id|start_header_id)\|?>",
-            r"\[/?inst\]|<</?sys>>|</?(system|instructions?|admin|developer)>",
+            r"<\|?(im_start|system|assistant|user|start_header_id)\|?>\s*(system|assistant|developer|user|you|ignore|new|obey)\b",
+            r"(\[inst\]|<<sys>>|</?(system|instructions?|admin|developer|memory|context|data|tool_result)>)\s*(<|you\b|your\b|ignore|new "
+            r"|from now|always|never|the user|must|do not|act\b|reveal|override|please|obey|disregard|forget|send\b)",
+            r"\b(end|close) of (the )?(recalled )?(memory|context|data|user input|tool output)\b.{0,20}\b(assistant|system|human|new|now)\b",
+            r"\b(human|user)\s*:.{1,120}\bassistant\s*:",
+            r"<(tool_call|function_call|invoke|tool_use)\b[^>]*>\s*[{<]",
+            r"[\"']role[\"']\s*:\s*[\"'](system|developer)[\"']\s*,\s*[\"']content[\"']\s*:\s*[\"'](you|ignore|from now|obey|new)",
             r"(^|[.!?;>\]]\s*|\s{2,}|#{2,} ?)(system|assistant|developer|admin)( prompt| message| note| override)?\s*:\s*"
-            r"(you|your|ignore|from now|always|never|the user|must|do not|act|reveal|new|override|please)\b",
+            r"(you|your|ignore|from now|always (?!on\b)|never (?!used\b)|the user|must|do not|act|reveal|new|override|please)\b",
             r"\b(begin|end|start) (of )?(system|hidden|new) (prompt|instructions?|message)\b",
-            r"\bnew (system )?(instructions?|directives?|prompt)\s*:",
+            r"\bnew (system )?(instructions?|directives?|prompt)\s*:(?! ?(see|in|under|read|https?)\b)",
         ),
     ),
     Rule(
@@ -103,9 +128,71 @@ RULES = (
             NOT + r"\b(send|post|forward|e-?mail|upload|transmit|exfiltrate)\b.{0,60}(https?://|\S+@\S+\.\S+)"
             r".{0,40}\b(before|after|with) (each|every|any) (answer|response|reply|message|call)",
             r"!\[[^\]]{0,80}\]\(https?://[^)\s]{0,200}(\{|\$\{|%7b|<\w|[?&](data|secret|leak|exfil|mem|memory|history|prompt)=)",
-            r"\b(curl|wget|nc|ncat|invoke-webrequest|iwr|scp)\b.{0,80}(\.env\b|id_rsa|id_ed25519|\.aws/|/etc/(passwd|shadow)|\.netrc"
+            r"\b(curl|wget|nc|ncat|invoke-webrequest|iwr|scp)\b.{0,80}(?<!-i )(?<!-i ~/\.ssh/)(\.env\b|id_rsa|id_ed25519|\.aws/|/etc/(passwd|shadow)|\.netrc"
             r"|\.git-credentials|\$\((env|printenv|cat ~)|@~/\.ssh|memory\.db|keychain)",
-            r"(\.env\b|id_rsa|id_ed25519|/etc/(passwd|shadow)|\benv\b|printenv)\s*\|.{0,60}\b(curl|wget|nc|ncat|base64)\b",
+            r"(\.env\b|id_rsa|id_ed25519|/etc/(passwd|shadow)|\benv\b|printenv|tar\b.{0,20}\.(aws|ssh|kube|gnupg)\S*)\s*\|.{0,60}\b(curl|wget|nc|ncat|base64)\b",
+        ),
+    ),
+    Rule(
+        "secret-file",
+        "gives away a file that holds secrets",
+        (
+            NOT + r"\b(paste|upload|send|post|encode|put|attach|e-?mail|exfiltrate|forward|publish|share|copy|include|read|write)\b.{0,40}"
+            r"((?<![\w])\.env\b(?!\.)|id_(rsa|ed25519|ecdsa)\b(?!\.pub)|\.aws/\w+|\.kube/config|\.netrc|\.git-credentials|\.pgpass"
+            r"|/etc/shadow|private keys?|ssh keys?|\bpasswords\b|\bcredentials\b).{0,60}"
+            r"(https?://|\S+@\S+\.\S+|\b(pastebin|(the|a|an|next|public|this|every) (\w+ )?(gist|issue|comment|commit|pull request|chat"
+            r"|channel|paste))\b)",
+            NOT + r"\bexfiltrate\b.{0,60}\b(to|via|through|over)\b",
+        ),
+    ),
+    Rule(
+        "trigger",
+        "waits for a moment in which to act for somebody else",
+        (
+            r"\b((every|each) time|whenever|when|if|before|after) (you (answer|reply|respond|start|finish|write|read|are)|(each|every|any|your)"
+            r" (answer|reply|response|task|message|turn)|(the|a|any) user (asks|says|mentions|types|writes))\b.{0,80}"
+            r"\b(send\w*|post|fetch|curl|upload|forward|exfiltrate|leak|rm -rf|request)\b.{0,80}"
+            r"(https?://|\S+@\S+\.\S+|\b(chat|conversation|transcript|history|secrets?|passwords?|credentials)\b)",
+            r"\b(fetch|curl|wget|post|send|run|execute)\b.{0,80}(https?://|rm -rf).{0,60}\b(before|after|when|whenever) (each|every|the user|you)\b",
+            r"\b(in|to|at the end of|with) (all |every |each |any |your )+(answers?|repl(y|ies)|responses?|messages?)\b.{0,80}(!\[|<img|https?://\S*[?{])",
+            r"(!\[[^\]]*\]\(https?://|<img[^>]{0,20}https?://).{0,120}\b(in|to|at the end of|with) (all |every |each |any |your |the )*"
+            r"(answers?|repl(y|ies)|responses?)\b",
+            r"\b(append|add|attach|include|put)\b.{0,20}\b(api key|password|token|secret|conversation|chat|memory|last message|system prompt)s?\b"
+            r".{0,30}\b(query|parameter|url|image|link)\b",
+        ),
+    ),
+    Rule(
+        "conceal",
+        "is to be kept from the person",
+        (
+            r"\b(hide|conceal|keep|withhold) (this|it|that|these|the fact)( \w+){0,3} from (the |your |any )?" + PEOPLE,
+            r"\b(do not|don't|never|must not) (mention|reveal|disclose|show|quote|discuss|talk about|tell anyone about|admit)"
+            r" (this|these|that) (note|memory|memories|instructions?|messages?|rules?|fact|directive|entry)",
+            r"n'(informe|avertis|previens)[sz]? jamais l'utilisateur|ne (dis|dites|demande)[sz]? (jamais|rien) (a )?l'utilisateur",
+            r"\b(frage?|informiere|sage?) (den|dem) (be)?nutzer (nie|niemals|nichts|nicht)\b",
+            r"\bno (avises|informes|digas|preguntes|pidas)( \S+){0,2} al usuario\b|\bnon (dire|informare|chiedere)( \S+){0,2} all'utente",
+            r"不要(告诉|通知|询问|提醒)用户|ユーザーに(知らせ|教え|言わ|伝え)(ない|るな)",
+            r"не (говори|сообща[ий]|спрашива[ий]) пользовател",
+        ),
+    ),
+    Rule(
+        "obedience",
+        "makes somebody the reader's master",
+        (
+            r"\b(you (must|should|shall|will)|always|blindly) (\w+ )?(obey|trust|comply with|follow)( any| all| every| the)?( \w+)? "
+            r"(messages?|instructions?|commands?|orders?|requests?)\b.{0,40}\b(from|signed|sent|by|without|in)\b",
+            r"^(trust|obey|execute|follow) (any|all|every|only|each) (instructions?|commands?|orders?|messages?)\b.{0,20}\b(from|by|in|signed)\b",
+            r"\btreat\b.{0,60}\bas (if|though) (the user|it came|they came|i|the owner|an admin)",
+            r"\b(may|can|is allowed to) (override|bypass|ignore) (any|all|every|your) (policy|policies|rules?|restrictions?|checks?|instructions?)",
+            r"\b(user|owner|operator|human|admin)s? (has|have) (already )?(pre-?)?(approved|authori[sz]ed|consented to|agreed to) (all|any|every)",
+            r"\bassume (consent|permission|approval|the user (agrees|consents|approves))",
+            r"\byou (no longer|do not|don't) (need|require|have to ask for) (the |any |a )?(user's )?(approval|permission|consent|confirmation)",
+            r"\b(befolge|gehorche)\b.{0,20}\b(nur|meinen?|allen?)\b|\bobeis(sez)? (a|aux) (tous|mes|toutes)\b|\bobedece (todas|solo|mis)\b",
+            r"\b(envoie[sz]?|envoyez|transmet[sz]?|sende|schicke|ubermittle|envia|manda|reenvia|invia)\b.{0,25}"
+            r"(mots de passe|identifiants|cles|passworter|zugangsdaten|schlussel|contrasenas|claves|credenciales|senhas|credenziali)"
+            r".{0,30}(https?://|\S+@\S+\.)",
+            r"(отправ\w*|перешли|вышли).{0,25}(парол|ключи|секрет|переписк).{0,30}(https?://|@)",
+            r"把.{0,8}(密码|密钥|凭证|对话|记忆).{0,8}(发送|上传|发到|发给)",
         ),
     ),
     Rule(
@@ -118,7 +205,7 @@ RULES = (
             r"\[(memory|system|admin|persist|instruction|directive|override)[_ -]?(persist|override|inject|note|update|directive|command)\w*\]",
             r"(\[\w*memory\w*=[^\]]*\]\s*){2,}",
             r"\b(from now on|henceforth|in (all|every) future (session|conversation|message|answer|response)s?)\b,? "
-            r"(you (must|will|should|shall|are)|always (say|answer|respond|include|recommend|tell|send)|never (ask|tell|mention|warn))",
+            r"(you (must|will|should|shall|are)|(only )?(respond|answer|reply|speak|obey)\b|always (say|answer|respond|include|recommend|tell|send)|never (ask|tell|mention|warn))",
             r"\b(this|these) (instruction|directive|order|rule)s? (overrides?|supersedes?|takes? precedence over|replaces?) "
             r"(all|any|every|your|previous|other)",
         ),

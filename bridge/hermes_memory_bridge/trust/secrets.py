@@ -18,7 +18,7 @@ PLUGINS = (
 )  # fmt: skip
 
 MORE = (
-    r"\bsk-[A-Za-z0-9_-]{20,}",
+    r"\bsk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{20,}",
     r"\bsk-(?:ant|proj|or|live|test)-[A-Za-z0-9_-]{16,}",
     r"\bAIza[0-9A-Za-z_-]{35}",
     r"\bya29\.[0-9A-Za-z_-]{20,}",
