@@ -36,10 +36,10 @@ MET = """
     SELECT j.key FROM (
       SELECT key, value ->> 0 AS scope_id, value ->> 1 AS type, value ->> 2 AS target FROM json_each(?)
     ) j
-    CROSS JOIN facts f ON f.scope_id = j.scope_id AND f.type IN (j.type, '?') AND f.target = j.target
+    CROSS JOIN facts f ON f.scope_id = j.scope_id AND f.type IN (j.type, '?', '~') AND f.target = j.target
       AND f.tier IN ('hot', 'cold', 'archived')
 """
-"""Which of these lines meet a fact that stands in their place or asks about their target."""
+"""Which of these lines meet a fact that stands in their place, asks about their target or calls it obsolete."""
 
 
 @dataclass(slots=True)

@@ -2,18 +2,20 @@
 
 - same notation again: the standing fact is touched, and returns to hot if it had cooled;
 - other content: the standing fact becomes superseded, linked to the new one;
-- `~[t]` supersedes every open fact about `t` in that scope; a `C`, `D` or `V` on `t` answers an open `?[t]`;
-- `✓[…]` closes the scope it is written to; any other write to a closed scope reopens it.
+- `~[t]` supersedes every open fact about `t` in that scope; a `C`, `D` or `V` on `t` answers an open `?[t]`, and takes the
+  place of a `~[t]`;
+- `✓[…]` closes the scope it is written to, and in a closed one is as cool as the rest; any other write reopens it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from hermes_memory_store.model import FactType, Notation, Tier
-from hermes_memory_store.names import ScopeKey
+from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.names import UNSCOPED, ScopeKey
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.scopes import close_scope, reopen_scope
+from hermes_memory_store.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 
 ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
 """Types that answer an open question on the same target."""
@@ -43,15 +45,17 @@ def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation,
         reopen_scope(change, scope)
     standing = standing_fact(change, scope.id, said.type, said.target)
     outdated = answered(change, scope, said)
+    # A closed scope stays closed when it is said to be done again, and nothing of it is told.
+    cooled = {"tier": Tier.COLD.value, "cooled_by": COOLED_BY_CLOSING} if is_closed_to(scope, said) else None
     if standing is not None and standing.content == said.content:
-        written = Written(touch(change, standing), created=False)
+        written = Written(touch(change, standing, cooled), created=False)
         supersede(change, outdated, standing.uid)
     else:
         if standing is not None:
             outdated.append((standing, "supersede"))
         uid = change.new_uid()
         supersede(change, outdated, uid)
-        row = change.insert_fact(theme_id, scope, said, uid=uid, tier=tier.value)
+        row = change.insert_fact(theme_id, scope, said, uid=uid, **(cooled or {"tier": tier.value}))
         written = Written(row, created=True)
     written.superseded += [row.uid for row, _ in outdated]
     if said.type is FactType.DONE and close_scope(change, scope, why="done"):
@@ -63,7 +67,10 @@ def answered(change: Mutation, scope: ScopeKey, said: Notation) -> list[tuple[Fa
     """What this notation settles about its target besides its own type, with the name of the operation."""
     if said.type in ANSWERS:
         question = standing_fact(change, scope.id, FactType.UNKNOWN, said.target)
-        return [] if question is None else [(question, "resolve")]
+        # What was obsolete has something to say again: both beside each other would contradict.
+        obsolete = standing_fact(change, scope.id, FactType.OBSOLETE, said.target)
+        met = ((question, "resolve"), (obsolete, "supersede"))
+        return [(row, op) for row, op in met if row is not None]
     if said.type is FactType.OBSOLETE:
         open_facts = (standing_fact(change, scope.id, FactType(kind), said.target) for kind in OPEN_TYPES)
         return [(row, "obsolete") for row in open_facts if row is not None]
@@ -82,8 +89,15 @@ def standing_fact(change: Mutation, scope_id: int, kind: FactType, target: str) 
     return FactRow(*row) if row else None
 
 
-def touch(change: Mutation, standing: FactRow) -> FactRow:
-    """The same notation was said again."""
+def is_closed_to(scope: ScopeKey, said: Notation) -> bool:
+    """Whether the notation says of a closed scope that it is done, once more."""
+    return said.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
+
+
+def touch(change: Mutation, standing: FactRow, cooled: dict[str, Any] | None = None) -> FactRow:
+    """The same notation was said again. :param cooled: how it stands in a closed scope"""
     if standing.tier == Tier.HOT:
         return change.update_fact(standing, "touch")
+    if cooled is not None:
+        return change.update_fact(standing, "touch", **cooled)
     return change.update_fact(standing, "warm", tier=Tier.HOT.value, cooled_by=None)

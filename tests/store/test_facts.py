@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import FactFilter, FactType, ScopeStatus, Tier
+from hermes_memory_store.model import PERSON, FactFilter, FactType, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 
 THEME = "default"
@@ -232,3 +232,25 @@ def test_what_a_fact_replaced_is_found_without_reading_every_fact(store: Store) 
         steps = " ".join(row[3] for row in real.execute(f"EXPLAIN QUERY PLAN {sql}"))
         assert "facts_replaced" in steps
         assert "SCAN facts" not in steps
+
+
+def test_a_scope_said_to_be_done_again_tells_nothing_more(store: Store) -> None:
+    store.facts.write("default", "D[a]: b", scope="s")
+    store.facts.write("default", "✓[s]: merged", scope="s")
+    for line in ("✓[s]: and deployed", "✓[s]: and deployed"):
+        fact = store.facts.write("default", line, scope="s").fact
+        assert fact.tier is Tier.COLD
+    assert store.tiers.gauge("default").used == 0
+    store.scopes.reopen("default", "s")
+    assert store.facts.get(fact.uid).tier is Tier.HOT
+
+
+def test_what_was_obsolete_and_is_decided_again_is_obsolete_no_more(store: Store) -> None:
+    store.facts.write("default", "D[cache]: memcached")
+    gone = store.facts.write("default", "~[cache]: no cache").fact
+    again = store.facts.write("default", "D[cache]: redis")
+    assert gone.uid in again.superseded
+    assert store.facts.get(gone.uid).tier is Tier.SUPERSEDED
+    store.facts.write_many("default", [("~[queue]: none", None)], actor=PERSON)
+    store.facts.write_many("default", [("D[queue]: nats", None)], actor=PERSON)
+    assert [fact.notation for fact in store.search.find("default", "target:queue").facts] == ["D[queue]: nats"]

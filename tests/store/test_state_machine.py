@@ -63,9 +63,10 @@ class Model:
         if scope is not None:
             self.closed.setdefault(scope, False)
         old = self.standing(scope, kind, target)
+        closed = kind == "✓" and scope is not None and self.closed[scope]
         settled = []
         if kind in "CDV":
-            settled = [self.standing(scope, "?", target)]
+            settled = [self.standing(scope, each, target) for each in "?~"]
         elif kind == "~":
             settled = [self.standing(scope, each, target) for each in "CDV?"]
         for fact in settled:
@@ -73,11 +74,14 @@ class Model:
                 fact.tier, fact.superseded_by = "superseded", uid
         if old is not None and old.content == content:
             assert old.uid == uid
-            old.tier, old.cooled_by_closing = "hot", False
+            if old.tier != "hot":
+                old.tier, old.cooled_by_closing = ("cold", True) if closed else ("hot", False)
         else:
             if old is not None:
                 old.tier, old.superseded_by = "superseded", uid
             self.facts[uid] = Belief(uid, scope, kind, target, content)
+            if closed:
+                self.facts[uid].tier, self.facts[uid].cooled_by_closing = "cold", True
         if kind == "✓" and scope is not None:
             self.close(scope)
 
