@@ -100,6 +100,8 @@ def main() -> None:
     print(f"      {card.false_positives} false positives of {card.benign_total}")
     attacks = (HERE / "attacks.txt").read_text(encoding="utf-8").splitlines()
     caught = sum(suspicion("note", line) is not None for line in attacks)
+    measured = (HERE / "measured.txt").read_text(encoding="utf-8").splitlines()
+    half = sum(suspicion("note", line) is not None for line in measured)
     ordinary = [notation.parse(line) for line in (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()]
     wrong = sum(bool(suspicion(one.target, one.content) or secrets_in(one.target, one.content)) for one in ordinary)
     begun = time.perf_counter()
@@ -108,7 +110,8 @@ def main() -> None:
         secrets_in(one.target, one.content)
     each = (time.perf_counter() - begun) / len(ordinary) * 1e6
     print(
-        f"own:  {caught} of {len(attacks)} attacks, {wrong} of {len(ordinary)} ordinary facts wrong, {each:.0f} µs a fact"
+        f"own:  {caught} of {len(attacks)} attacks it is held to, {half} of {len(measured)} others, "
+        f"{wrong} of {len(ordinary)} ordinary facts wrong, {each:.0f} µs a fact"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hermes_memory_bridge.trust.folding import readings
-from hermes_memory_bridge.trust.rules import ELEVATED, OWN_TARGET, RULES
+from hermes_memory_bridge.trust.rules import ELEVATED, OWN_TARGET, RULES, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Suspicion:
 
 
 @cache
-def compiled() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+def compiled() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
     """The rules, compiled when the first write comes."""
-    return tuple((rule.name, rule.what, re.compile("|".join(f"(?:{p})" for p in rule.patterns))) for rule in RULES)
+    return tuple((rule, re.compile("|".join(f"(?:{p})" for p in rule.patterns))) for rule in RULES)
 
 
 @cache
@@ -33,9 +33,11 @@ def own() -> tuple[re.Pattern[str], re.Pattern[str]]:
 def suspicion(target: str, content: str) -> Suspicion | None:
     """The first rule a fact falls under; None for an ordinary one."""
     for text in readings(content):
-        for name, what, pattern in compiled():
+        for rule, pattern in compiled():
+            if rule.hints and not any(hint in text for hint in rule.hints):
+                continue
             if pattern.search(text):
-                return Suspicion(name, what)
+                return Suspicion(rule.name, rule.what)
     mine, elevated = own()
     if mine.fullmatch(target.casefold()) and elevated.search(content.casefold()):
         return Suspicion("privilege", "gives the reader rights it does not have")

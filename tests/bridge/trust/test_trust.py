@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from hermes_memory_bridge.fence import HEAD, fenced
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Trust, Vault
+from hermes_memory_bridge.trust.folding import readings
+from hermes_memory_bridge.trust.rules import RULES, Rule
 from hermes_memory_bridge.trust.screening import suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_store import notation
@@ -26,6 +29,7 @@ from hermes_memory_store.store import Store
 
 HERE = Path(__file__).parent
 ORDINARY = (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
+MEASURED = (HERE / "measured.txt").read_text(encoding="utf-8").splitlines()
 ATTACKS = (HERE / "attacks.txt").read_text(encoding="utf-8").splitlines()
 
 GITHUB = "ghp_" + "016C7f8a9B2c3D4e5F6g7H8i9J0k1L2m3N4o"
@@ -57,6 +61,20 @@ def test_an_ordinary_fact_passes(line: str) -> None:
 @pytest.mark.parametrize("content", ATTACKS)
 def test_an_attack_is_suspected(content: str) -> None:
     assert suspicion("note", content) is not None
+
+
+def test_four_in_five_of_the_attacks_that_no_rule_was_promised_to_catch_are_suspected() -> None:
+    caught = sum(suspicion("note", content) is not None for content in MEASURED)
+    assert caught / len(MEASURED) >= 0.8
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_hints_of_a_rule_spare_it_work_and_never_a_match(rule: Rule) -> None:
+    pattern = re.compile("|".join(f"(?:{one})" for one in rule.patterns))
+    for content in [*ATTACKS, *MEASURED]:
+        for text in readings(content):
+            if pattern.search(text) and rule.hints:
+                assert any(hint in text for hint in rule.hints), content
 
 
 @pytest.mark.parametrize(("target", "content", "secret"), SECRETS)
