@@ -65,6 +65,7 @@ class Hub:
         """Open the store, upgrading a hermes-memory 0.3.0 file behind a verified backup. :raises StoreError"""
         self.path = Path(path)
         self.store = opened(self.path)
+        self.store.reads.on_enough = self._note_reads
         self._file = identity(self.path)
         self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -133,6 +134,9 @@ class Hub:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._waiting.put(None)
         self._writer.join()
+
+    def _note_reads(self) -> None:
+        self.later(lambda store: store.reads.flush())
 
     def _read(self, job: Callable[[Store], T]) -> T:
         reader: Reader | None = getattr(self._local, "reader", None)
@@ -235,6 +239,7 @@ class Hub:
         self._close_readers()
         self.store.db.close()
         self.store = opened(self.path)
+        self.store.reads.on_enough = self._note_reads
         self._file = identity(self.path)
         raise StoreUnreadable(
             f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_store import errors
@@ -49,6 +49,9 @@ class Reads:
         self._clock = clock
         self._lock = threading.Lock()
         self._notes: list[Note] = []
+        self.on_enough: Callable[[], object] = lambda: self.flush(wait_s=0.0)
+        """Called when there are enough notes to write. Whoever reads must never wait for a writer: what cannot be written
+        now is written with the next batch. Who has a thread for writing writes them there."""
 
     def note(
         self,
@@ -71,8 +74,7 @@ class Reads:
             del self._notes[:-KEPT]
             enough = len(self._notes) % ENOUGH == 0
         if enough:
-            # Whoever reads must never wait for a writer: what cannot be written now is written with the next batch.
-            self.flush(wait_s=0.0)
+            self.on_enough()
 
     def flush(self, *, wait_s: float | None = None) -> bool:
         """Write what was gathered; whether that was possible within `wait_s` (as long as any write waits by default)."""
