@@ -25,6 +25,7 @@ from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_sock
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.server import make_server
+from tests.bridge.conformance import rounds
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -188,7 +189,7 @@ class OpenGate(Gate):
         await self.app(scope, receive, send)
 
 
-def merge(server: Any) -> None:
+def merge(server: Any, notices: Notices) -> None:
     """Let the fixtures answer for what is theirs."""
     theirs = fixtures._lowlevel_server
 
@@ -211,6 +212,18 @@ def merge(server: Any) -> None:
 
         server.add_request_handler(method, types.PaginatedRequestParams, handler)
 
+    async def modern_call(ctx: Any, params: Any) -> Any:
+        if params.name in rounds.TOOLS or params.name in rounds.CHANGES:
+            return await rounds.call(ctx, params, notices)
+        return await earlier_call(ctx, params)
+
+    async def modern_list(ctx: Any, params: Any) -> Any:
+        listed = await earlier_list(ctx, params)
+        return listed.model_copy(update={"tools": [*listed.tools, *rounds.described()]})
+
+    async def modern_prompt(ctx: Any, params: Any) -> Any:
+        return rounds.prompt(params) if params.name == rounds.PROMPT else await earlier_prompt(ctx, params)
+
     async def set_level(_: Any, __: Any) -> types.EmptyResult:
         return types.EmptyResult()
 
@@ -221,6 +234,12 @@ def merge(server: Any) -> None:
     listed("resources/list", "resources")
     listed("resources/templates/list", "resource_templates")
     listed("prompts/list", "prompts")
+    earlier_call = server.get_request_handler("tools/call").handler
+    earlier_list = server.get_request_handler("tools/list").handler
+    earlier_prompt = server.get_request_handler("prompts/get").handler
+    server.add_request_handler("tools/call", types.CallToolRequestParams, modern_call)
+    server.add_request_handler("tools/list", types.PaginatedRequestParams, modern_list)
+    server.add_request_handler("prompts/get", types.GetPromptRequestParams, modern_prompt)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
 
 
@@ -229,8 +248,9 @@ async def main(port: int, db: Path) -> None:
     hub = Hub(db)
     agents = Agents(hub, Lease())
     front = HttpFront(agents)
-    server = make_server(hub, front.whose, Notices(hub))
-    merge(server)
+    notices = Notices(hub)
+    server = make_server(hub, front.whose, notices)
+    merge(server, notices)
     web = http_server(http_app(server, lambda app: OpenGate(app, hub, Limits())))
     await web.serve(sockets=[tcp_socket(port)])
 
