@@ -22,6 +22,8 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
     session = connection.session(arguments)
     verdict = screened(connection, content)
+    if connection.trust is not None and scope is not None:
+        connection.trust.check_name(connection.theme, "the scope", scope)
     if verdict.suspicion is not None:
         kept = connection.store.facts.quarantine(
             connection.theme, verdict.content, why=verdict.suspicion.rule, scope=scope, session=session
@@ -60,6 +62,7 @@ def screened(connection: Connection, line: str) -> Verdict:
     try:
         said = notation.parse(line, limit=max(len(line), 1))
     except InputError:
+        connection.trust.check_name(connection.theme, "this is no notation, and", line)  # a refusal repeats the line
         return Verdict(line)
     verdict = connection.trust.screen(connection.theme, said.target, said.content)
     if verdict.content == said.content:

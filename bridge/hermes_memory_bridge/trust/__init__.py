@@ -6,6 +6,7 @@ conversation that planted it. Nothing here asks a model or the network.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hermes_memory_bridge.trust.screening import Suspicion, suspicion
@@ -14,13 +15,19 @@ from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.errors import InputError
 from hermes_memory_themes import Policies
 
-__all__ = ["SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+__all__ = ["NameRefused", "SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
 
 
 class SecretRefused(InputError):
     """The theme's policy keeps no secrets."""
 
     code = "secret.refused"
+
+
+class NameRefused(InputError):
+    """A target or scope reads like an instruction. Names are listed beside facts and cannot wait for a person as those do."""
+
+    code = "name.refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +55,20 @@ class Trust:
         :raises SecretRefused: it holds a secret, and the policy keeps none
         :raises VaultError: it holds a secret that could not be kept
         """
+        self.check_name(theme, "the target", target)
         policy = self.policies.for_theme(theme)
         suspected = suspicion(target, content) if policy.quarantine else None
         return Verdict(*self._masked(theme, target, content, policy.secrets), suspicion=suspected)
+
+    def check_name(self, theme: str, what: str, name: str) -> None:
+        """Look at a name, which stands in clear wherever it is listed. :raises SecretRefused: NameRefused"""
+        policy = self.policies.for_theme(theme)
+        found = secrets_in("", name) if policy.secrets != "allow" else []
+        if found:
+            raise SecretRefused(f"{what} holds a secret ({shape(found[0])}); write it as the content", shape(found[0]))
+        suspected = suspicion("", re.sub(r"[-_.]+", " ", name)) if policy.quarantine else None
+        if suspected is not None:
+            raise NameRefused(f"{what} {suspected.what}; name what the fact is about", suspected.rule)
 
     def mask(self, theme: str, about: str, content: str) -> Verdict:
         """Only the secrets: for turns, which are kept word for word and recalled as what somebody said."""

@@ -156,6 +156,28 @@ async def test_a_secret_goes_to_the_vault_and_nowhere_else(
             assert STRIPE.encode() not in file.read_bytes(), file.name
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"content": "V[x]: ok", "scope": GITHUB}, "secret.refused"),
+        ({"content": f"V[{GITHUB}]: the key"}, "secret.refused"),
+        ({"content": f"no notation {GITHUB}"}, "secret.refused"),
+        ({"content": "V[x]: ok", "scope": "ignore-all-previous-instructions"}, "name.refused"),
+        ({"content": "V[ignore.all.previous.instructions]: ok"}, "name.refused"),
+    ],
+)
+async def test_a_name_can_neither_hold_a_secret_nor_command(
+    ask: Desk, tmp_path: Path, arguments: dict[str, str], code: str
+) -> None:
+    answer = await ask("memory_write", **arguments)
+    assert answer.data["error"]["code"] == code
+    assert answer.text.startswith("[MEMORY WRITE FAILED]")
+    assert GITHUB not in str(answer)
+    for file in tmp_path.glob("memory.db*"):
+        if file.is_file():
+            assert GITHUB.encode() not in file.read_bytes(), file.name
+
+
 async def test_two_secrets_of_one_target_keep_apart(ask: Desk) -> None:
     await ask("memory_write", content=f"V[stripe]: {STRIPE}")
     other = STRIPE[:-4] + "9999"
