@@ -14,7 +14,7 @@ from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.trust import Trust
 from hermes_memory_store.clock import DAY_MS
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights, Session
 from hermes_memory_store.store import Store
 
@@ -24,6 +24,9 @@ LOOK_S = 1.0
 """How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
 
 HOUR_S = 3600
+
+MOST_OF_A_TOKEN = 64
+"""Sessions that one token may hold at a time."""
 
 
 class Agents:
@@ -47,9 +50,14 @@ class Agents:
         pid: int | None = None,
         home: Path | None = None,
         holds: bool = True,
+        credential: str | None = None,
     ) -> Connection:
-        """A new connection. :raises ArgumentError: it asks for tools that are none"""
+        """A new connection. :raises ArgumentError: it asks for tools that are none, or its token holds too many already"""
         chosen(tools)
+        if credential is not None and sum(one.credential == credential for one in self.here) >= MOST_OF_A_TOKEN:
+            raise ArgumentError(
+                f"the token {credential!r} holds {MOST_OF_A_TOKEN} sessions already; close some", credential
+            )
         connection = Connection(
             self.hub.store,
             theme,
@@ -63,6 +71,7 @@ class Agents:
             tools=tools,
             holds=holds,
         )
+        connection.credential = credential
         self.here.add(connection)
         return connection
 

@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import mcp.types as types
 import uvicorn
 from mcp.server import Server, ServerRequestContext
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hermes_memory_bridge import sdk
@@ -26,6 +28,7 @@ from hermes_memory_bridge.access.identity import Identity
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.peers import peer_of
+from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +62,17 @@ class HttpFront:
             key = (session or str(context.session._connection.session_id), identity, "")
         connection = self.known.get(key)
         if connection is None:
-            connection = self.agents.admit(
-                identity.theme, rights=identity.rights, tools=tools, pid=identity.pid, holds=False
-            )
-            connection.credential = identity.credential
+            try:
+                connection = self.agents.admit(
+                    identity.theme,
+                    rights=identity.rights,
+                    tools=tools,
+                    pid=identity.pid,
+                    holds=False,
+                    credential=identity.credential,
+                )
+            except StoreError as error:
+                raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
             self.known[key] = connection
             if key[0]:
                 sdk.on_close(context, lambda: self.left(key))

@@ -116,16 +116,15 @@ class LineServer:
             token=bound, flag=wire.word(hello, "theme"), environ={}, profile=wire.word(hello, "profile")
         )
         home = wire.word(hello, "home")
-        connection = self.agents.admit(
+        return self.agents.admit(
             theme,
             rights=rights,
             tools=wire.word(hello, "tools") or "core",
             resume=wire.word(hello, "resume"),
             pid=peer.pid,
             home=Path(home) if home else None,
+            credential=credential,
         )
-        connection.credential = credential
-        return connection
 
     async def _serve(
         self, connection: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, farewell: Farewell

@@ -106,18 +106,25 @@ class Rights:
     other_themes: bool = False
     """Read the memory of other themes as well; writing them is never possible."""
 
+    secrets: bool = False
+    """Read the secrets behind masked facts."""
+
     @classmethod
     def parse(cls, words: str) -> Rights:
-        """`read,write` as rights: any of read, write, purge, other-themes. :raises ValueError: names the word"""
+        """`read,write` as rights, any of `RIGHTS`. :raises ValueError: names the word"""
         given = [word.strip().lower().replace("_", "-") for word in words.split(",") if word.strip()]
         for word in given:
-            if word not in ("read", "write", "purge", "other-themes"):
-                raise ValueError(f"{word!r} is no right; choose from read, write, purge, other-themes")
-        return cls("read" in given, "write" in given, "purge" in given, "other-themes" in given)
+            if word not in RIGHTS:
+                raise ValueError(f"{word!r} is no right; choose from {', '.join(RIGHTS)}")
+        return cls(*(name in given for name in RIGHTS))
 
     def __str__(self) -> str:
-        named = (("read", self.read), ("write", self.write), ("purge", self.purge), ("other-themes", self.other_themes))
-        return ",".join(name for name, held in named if held)
+        held = (self.read, self.write, self.purge, self.other_themes, self.secrets)
+        return ",".join(name for name, has in zip(RIGHTS, held, strict=True) if has)
+
+
+RIGHTS = ("read", "write", "purge", "other-themes", "secrets")
+"""Words for the rights of a token, in the order of their fields."""
 
 
 PERSON = Actor("person")

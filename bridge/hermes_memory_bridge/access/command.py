@@ -16,7 +16,7 @@ from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.clock import duration, iso
 from hermes_memory_store.credentials import Credential
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import Rights
+from hermes_memory_store.model import RIGHTS, Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import normalise_theme
 
@@ -36,9 +36,7 @@ def add_parser(commands: Any) -> None:
     adding = actions.add_parser("add", parents=[shared], help="make a token; it is printed once")
     adding.add_argument("name")
     adding.add_argument("--theme", default="default", metavar="NAME", help="whose memory it opens (default)")
-    adding.add_argument(
-        "--rights", default="read,write", metavar="WORDS", help="of read, write, purge, other-themes (read,write)"
-    )
+    adding.add_argument("--rights", default="read,write", metavar="WORDS", help=f"of {', '.join(RIGHTS)} (read,write)")
     adding.add_argument("--expires", metavar="AGE", help="e.g. 30d")
     actions.add_parser("list", parents=[shared], help="every token, without its secret")
     for name, meaning in (

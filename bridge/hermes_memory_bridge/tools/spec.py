@@ -46,10 +46,13 @@ class ToolSpec:
     group: str = "core"
     """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
 
+    needs: str | None = None
+    """The right it needs, where it is another than what it does tells."""
+
     @property
     def right(self) -> str:
-        """What a token must allow for it: `read`, `write` or `purge`."""
-        return "read" if self.reads_only else "purge" if self.destroys else "write"
+        """What a token must allow for it: `read`, `write`, `purge` or `secrets`."""
+        return self.needs or ("read" if self.reads_only else "purge" if self.destroys else "write")
 
     @property
     def input_schema(self) -> Schema:

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_bridge.agents import MOST_OF_A_TOKEN, Agents
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.calls import call
-from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import TOOLS, chosen
+from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Rights, Tier
 
@@ -212,3 +214,28 @@ def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pyte
             await asyncio.to_thread(hub.close)
 
     asyncio.run(run())
+
+
+async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: Path, hub: Hub) -> None:
+    vault = Vault(tmp_path / "secrets.json", "file")
+    vault.keep("default", "stripe", "the secret itself")
+    trust = Trust(hub.store.policies, vault)
+    for rights, theme, seen in (
+        (Rights(secrets=True), "default", True),
+        (Rights(), "default", False),
+        (Rights(secrets=True), "hr", False),
+    ):
+        desk = Desk(hub, theme, rights)
+        desk.connection.trust = trust
+        answer = await desk("memory_reveal", name="‹secret:stripe›")
+        assert ("the secret itself" in answer.text) is seen
+
+
+async def test_a_token_holds_so_many_sessions_and_no_more(hub: Hub) -> None:
+    agents = Agents(hub, Lease())
+    for _ in range(MOST_OF_A_TOKEN):
+        agents.admit("default", credential="one")
+    with pytest.raises(ArgumentError, match="64 sessions"):
+        agents.admit("default", credential="one")
+    agents.admit("default", credential="two")
+    agents.admit("default")

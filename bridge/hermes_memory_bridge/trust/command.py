@@ -1,0 +1,39 @@
+"""`secret show|forget NAME`: for the person at the terminal, what a masked fact stands for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_themes import resolve_theme
+
+
+def add_parser(commands: Any) -> None:
+    """The command, for the bridge's own parser."""
+    secret = commands.add_parser(
+        "secret", help="show or forget a masked secret", description="Secrets behind masked facts."
+    )
+    secret.add_argument("action", choices=["show", "forget"])
+    secret.add_argument("name", help="the name in ‹secret:NAME›")
+    secret.add_argument("--theme", metavar="NAME", help="whose memory")
+    secret.add_argument("--db", metavar="FILE", help="the store")
+    secret.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show it, or erase it from the vault. :raises ArgumentError: there is none of that name"""
+    vault = Vault(Path(Places.of(options.db).folder) / "secrets.json")
+    theme = resolve_theme(flag=options.theme)
+    kept = vault.reveal(theme, options.name)
+    if kept is None:
+        raise ArgumentError(f"theme {theme} has no secret {options.name!r}", options.name)
+    if options.action == "forget":
+        vault.forget(theme, options.name)
+        print(f"forgot {options.name}; the fact keeps its placeholder")
+    else:
+        print(kept)
+    return 0
