@@ -21,7 +21,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
     content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
     session = connection.session(arguments)
-    verdict = screened(connection, content)
+    verdict = screened(connection, content, split=flag(arguments, "split"))
     if connection.trust is not None and scope is not None:
         connection.trust.check_name(connection.theme, "the scope", scope)
     if verdict.suspicion is not None:
@@ -55,14 +55,18 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     )
 
 
-def screened(connection: Connection, line: str) -> Verdict:
+def screened(connection: Connection, line: str, *, split: bool = False) -> Verdict:
     """The line as it may be kept. What is no notation is left for the store to refuse, in its own words."""
     if connection.trust is None:
         return Verdict(line)
     try:
-        said = notation.parse(line, limit=max(len(line), 1))
+        limit = connection.trust.policies.for_theme(connection.theme).fact_chars
+        said = notation.parse(line, limit=max(len(line), 1) if split else limit)
     except InputError:
-        connection.trust.check_name(connection.theme, "this is no notation, and", line)  # a refusal repeats the line
+        if len(line) <= 2_000:  # a longer one is no slip, and would take long to look through
+            connection.trust.check_name(
+                connection.theme, "this is no notation, and", line
+            )  # a refusal repeats the line
         return Verdict(line)
     verdict = connection.trust.screen(connection.theme, said.target, said.content)
     if verdict.content == said.content:
