@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 STEP_PAGES = 8
 """Pages of one backup step. Fewer than any store has, so that a step always comes before the last one."""
 
-COUNTED = ("facts", "scopes", "sessions", "themes", "journal", "tombstones")
+COUNTED = ("facts", "scopes", "sessions", "themes", "journal", "tombstones", "turns", "credentials")
 
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 

@@ -13,12 +13,12 @@ import stat
 from collections.abc import Callable
 from contextlib import closing
 
-from hermes_memory_store import backup, errors, fulltext, recount
+from hermes_memory_store import backup, errors, fulltext, recount, turns
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.schema import FIRST_SCHEMA
+from hermes_memory_store.schema import FIRST_SCHEMA, SECOND_SCHEMA
 from hermes_memory_store.store import Store
-from hermes_memory_store.words import indexed
+from hermes_memory_store.words import indexed, indexed_text
 
 DOCTOR = Actor("doctor")
 
@@ -98,7 +98,7 @@ def database(store: Store, repair: bool) -> Check:
 def schema(store: Store, repair: bool) -> Check:
     """The tables, indexes and triggers this version works with."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in FIRST_SCHEMA:
+        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
@@ -151,11 +151,33 @@ def index_problem(store: Store) -> str | None:
         return vocabulary_problem(conn, fresh) or sample_problem(conn)
 
 
-def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection) -> str | None:
+def turns_text(store: Store, repair: bool) -> Check:
+    """The index of what was said, against one built anew."""
+    problem = turns_problem(store)
+    said = store.db.value("SELECT count(*) FROM turns")
+    if problem is None or not repair:
+        detail = f"the index holds exactly the words of {said} turns" if problem is None else problem
+        return Check("turns", problem is None, detail)
+    with store.db.writing() as conn:
+        turns.rebuild(conn)
+    still = turns_problem(store)
+    return Check("turns", still is None, f"{problem}; built anew from {said} turns", repaired=still is None)
+
+
+def turns_problem(store: Store) -> str | None:
+    """What is wrong with the index of turns, None when nothing is."""
+    with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
+        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = 'turns_text'").fetchone()[0])
+        said = conn.execute("SELECT id, content FROM turns ORDER BY id")
+        fresh.executemany(turns.INDEX, ((key, indexed_text(content)) for key, content in said))
+        return vocabulary_problem(conn, fresh, "turns_text")
+
+
+def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, index: str = "facts_text") -> str | None:
     """The first word of which an index holds another number of facts or places than one made anew."""
-    conn.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.doctor_words USING fts5vocab (main, facts_text, row)")
-    fresh.execute("CREATE VIRTUAL TABLE temp.doctor_words USING fts5vocab (main, facts_text, row)")
-    counted = "SELECT term, doc, cnt FROM temp.doctor_words ORDER BY term"
+    conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
     there, wanted = conn.execute(counted), fresh.execute(counted)
     try:
         for seen in there:
@@ -280,6 +302,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "schema": schema,
     "journal": journal,
     "full-text": full_text,
+    "turns": turns_text,
     "gauges": gauges,
     "standing facts": standing,
     "references": orphans,

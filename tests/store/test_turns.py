@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import InputError, UnsafeText
 from hermes_memory_store.store import Store
 from hermes_memory_store.turns import MAX_TURN
@@ -95,3 +96,15 @@ def test_turns_are_listed_newest_first_page_by_page(store: Store) -> None:
     page = store.turns.list("default", limit=3)
     assert [turn.content for turn in page] == ["turn 4", "turn 3", "turn 2"]
     assert [turn.content for turn in store.turns.list("default", before=page[-1].at)] == ["turn 1", "turn 0"]
+
+
+def test_the_doctor_rebuilds_a_damaged_index_of_turns(store: Store) -> None:
+    store.turns.add("default", "user", "the redis cache")
+    assert {check.name: check.ok for check in examine(store)}["turns"]
+    store.db.conn.execute("INSERT INTO turns_text (turns_text) VALUES ('delete-all')")
+    assert said(store, "redis") == []
+    (found,) = [check for check in examine(store) if not check.ok]
+    assert found.name == "turns"
+    examine(store, repair=True)
+    assert all(check.ok for check in examine(store))
+    assert said(store, "redis") == ["the redis cache"]
