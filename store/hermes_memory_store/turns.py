@@ -125,9 +125,11 @@ class Turns:
         )
         return [turn_of(row) for row in self._db.rows(sql, (theme_id, before, session, limit))]
 
-    def count(self, theme: str) -> int:
-        """How many turns of a theme there are."""
-        return int(self._db.value("SELECT count(*) FROM turns WHERE theme_id = ?", (self._names.theme_or_none(theme),)))
+    def count(self, theme: str, *, older_than_ms: int = 0) -> int:
+        """How many turns of a theme there are, said at least so long ago."""
+        before = self._journal.present() - older_than_ms
+        sql = "SELECT count(*) FROM turns WHERE theme_id = ? AND at <= ?"
+        return int(self._db.value(sql, (self._names.theme_or_none(theme), before)))
 
     def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
         """Erase turns for good, from the index too; how many there were."""
@@ -145,6 +147,9 @@ class Turns:
                 conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
                 entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
                 self._journal.append(conn, [entry], actor=actor, at=now)
+        if rows and not self._db.conn.in_transaction:
+            with self._db.lock, translating(self._db.path):
+                self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
         return len(rows)
 
     def _scores(self, theme: str | None, query: str) -> dict[int, float]:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 SERVICE = "hermes-memory"
 
+PLACES = ("keyring", "file")
+
 ANSWER_S = 3.0
 """How long the keyring may take. One that waits for a person to unlock it must not stop an agent."""
 
@@ -103,6 +105,10 @@ class Vault:
                 log.warning(
                     "this machine has no keyring; masked secrets are kept in %s, readable by its owner only", self.file
                 )
+        if self.where not in PLACES:
+            raise VaultError(
+                f"HERMES_MEMORY_SECRETS must be one of {', '.join(PLACES)}, not {self.where!r}", self.where
+            )
         return self.where == "keyring"
 
     def _change(self, change: Callable[[dict[str, str]], object]) -> None:

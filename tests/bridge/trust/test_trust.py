@@ -23,6 +23,7 @@ from hermes_memory_bridge.trust.folding import readings
 from hermes_memory_bridge.trust.rules import RULES, Rule
 from hermes_memory_bridge.trust.screening import suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
+from hermes_memory_bridge.trust.vault import VaultError
 from hermes_memory_store import notation
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
@@ -228,6 +229,11 @@ def test_a_vault_that_cannot_be_written_keeps_the_fact_out(tmp_path: Path) -> No
     assert broken.read_text() == "no json"
     with Store.open(tmp_path / "memory.db") as store:
         assert store.facts.count(FactFilter(tiers=frozenset(Tier))) == 0
+
+
+def test_an_unknown_place_for_secrets_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VaultError, match="cupboard"):
+        Vault(tmp_path / "secrets.json", "cupboard").keep("default", "a", "b")
 
 
 def test_nothing_inside_can_end_the_fence() -> None:

@@ -30,6 +30,7 @@ COMMANDS = {
     "scopes": "scopes",
     "scope": "scopes",
     "sessions": "sessions",
+    "turns": "turns",
     "purge": "purging",
     "export": "exchange",
     "import": "exchange",

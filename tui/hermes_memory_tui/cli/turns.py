@@ -1,0 +1,97 @@
+"""`turns`: what agents captured of their conversations, and erasing it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import duration, iso
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Turn
+from hermes_memory_store.text import printable
+from hermes_memory_tui.cli.documents import document
+from hermes_memory_tui.cli.options import Settings, common, pass_settings
+from hermes_memory_tui.cli.output import counted
+
+SHOWN = 160
+"""Characters of a turn that a line shows."""
+
+
+@click.command("turns", short_help="List, find or erase captured turns.")
+@click.argument("query", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
+@click.option("--session", metavar="NAME", help="Only of this session.")
+@click.option("--purge", is_flag=True, help="Erase them for good instead.")
+@click.option("--older-than", metavar="AGE", help="With --purge: only what was said longer ago, e.g. 30d.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common
+@pass_settings
+def turns_command(
+    settings: Settings,
+    query: str | None,
+    limit: int,
+    session: str | None,
+    purge: bool,
+    older_than: str | None,
+    yes: bool,
+) -> None:
+    """What was said, newest first, or what answers QUERY, best first. With --purge it is erased for good."""
+    if purge:
+        if query or session:
+            raise ArgumentError(
+                "--purge takes turns by their age only; leave QUERY and --session out", query or session
+            )
+        erase(settings, 0 if older_than is None else duration(older_than), yes)
+        return
+    if older_than is not None:
+        raise ArgumentError("--older-than goes with --purge", older_than)
+    with settings.store() as store:
+        theme = settings.reading_theme(store)
+        found: list[tuple[Turn, float | None]]
+        if query:
+            hits = store.turns.search(theme, query, limit=limit, session=session)
+            found = [(hit.turn, hit.score) for hit in hits]
+        else:
+            found = [(turn, None) for turn in store.turns.list(theme, session=session, limit=limit)]
+    if settings.as_json:
+        document({"turns": [turn_json(turn, score) for turn, score in found]})
+        return
+    for turn, _ in found:
+        said = printable(" ".join(turn.content.split()))
+        click.echo(f"{iso(turn.at)}  {turn.role:<9}  {said[:SHOWN]}{'…' if len(said) > SHOWN else ''}")
+    if not found:
+        click.echo("nothing was captured" if not query else "nothing was said of that", err=True)
+
+
+def turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
+    """A turn as JSON."""
+    return {
+        "uid": turn.uid,
+        "theme": turn.theme,
+        "session": turn.session,
+        "role": turn.role,
+        "content": turn.content,
+        "at": iso(turn.at),
+        "score": score,
+    }
+
+
+def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
+    """Erase turns, after asking."""
+    with settings.store(writing=True) as store:
+        theme = settings.reading_theme(store)
+        count = store.turns.count(theme, older_than_ms=older_than_ms)
+        if count and not yes:
+            if not sys.stdin.isatty():
+                raise ArgumentError(
+                    f"{counted(count, 'turn')} would be erased for good; say --yes to do it without being asked", count
+                )
+            if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r} for good?", err=True):
+                raise ArgumentError("it was not confirmed; nothing was erased")
+        erased = store.turns.purge(theme, older_than_ms=older_than_ms) if count else 0
+    if settings.as_json:
+        document({"purged": erased})
+    else:
+        click.echo(f"{counted(erased, 'turn')} of theme {theme!r} erased")
