@@ -32,6 +32,9 @@ Context = ServerRequestContext[Any, Any]
 LOOK_S = 0.1
 """How often to look for what other processes changed. Our own writes are told at once."""
 
+GATHER_S = 0.05
+"""How long changes are gathered before they are looked at: under load, looking after each write would cost what writing does."""
+
 MOST_ADDRESSES = 1_000
 """Addresses one connection may subscribe to."""
 
@@ -108,6 +111,7 @@ class Notices:
                 for theme, what in changed.items():
                     await self.tell(theme, what)
                 await self.hub.written(LOOK_S)
+                await asyncio.sleep(GATHER_S)
         finally:
             reader.close()
 
