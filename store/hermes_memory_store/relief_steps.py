@@ -208,6 +208,8 @@ class Steps:
         standing = self._standing(said.type, said.target)
         if standing is not None and standing.content != said.content:
             return f"the store says otherwise: {said.type.value}[{standing.target}]: {standing.content}"
+        if said.type in ANSWERS and self._standing(FactType.OBSOLETE, said.target) is not None:
+            return f"the store calls {said.target} obsolete; write it anew if it holds again"
         asked = (FactType.UNKNOWN, place(said)[1]) in map(place, [*self._moved, *before])
         if said.type in ANSWERS and (asked or self._standing(FactType.UNKNOWN, said.target) is not None):
             return f"it would close the open question ?[{said.target}] in the store"

@@ -71,6 +71,15 @@ def test_every_entry_is_in_the_file_or_in_the_store_or_equal_up_to_abbreviation(
     assert explained(done, threshold)
 
 
+def test_a_line_about_what_the_store_calls_obsolete_stays_in_the_file(shared: Store, tmp_path: Path) -> None:
+    shared.facts.write("gone", "~[db]: never autoincrement")
+    profile = Profile(tmp_path / "profile")
+    profile.write("C[db]: never autoincrement")
+    optimize(shared, "gone", home=profile.home, threshold_pct=0)
+    assert profile.entries() == ["C[db]: never autoincrement"]
+    assert standing(shared, "gone") == {"~[db]: never autoincrement"}
+
+
 def explained(report: FileReport, threshold: int) -> bool:
     """Whether the report reached its target, had nothing to do, or says why not."""
     return (
