@@ -39,6 +39,9 @@ TAKE_OVER_S = 10.0
 
 BACKLOG = 1024
 
+LOOK_S = 0.5
+"""How often to look whether anybody is still connected."""
+
 
 class AlreadyServed(Exception):
     """Another bridge serves this store; its process id stands in the message."""
@@ -142,22 +145,16 @@ class Daemon:
             await asyncio.to_thread(self.hub.close)
 
     async def linger(self) -> None:
-        """Stop when nobody has been connected for a while."""
+        """Stop when nobody has been connected for a while, over whichever transport."""
         wait_s = self.settings.linger_s
         if wait_s is None:
             return
-        changed = asyncio.Event()
-        self.agents.on_empty = changed.set
-        while True:
-            changed.clear()
-            if not self.lines.tasks:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), wait_s)
-                    continue
-                if not self.lines.tasks:
-                    self.stopping.set()
-                    return
-            await changed.wait()
+        last = time.monotonic()
+        while time.monotonic() - last < wait_s:
+            await asyncio.sleep(min(wait_s / 2, LOOK_S))
+            if self.lines.tasks or self.agents.here:
+                last = time.monotonic()
+        self.stopping.set()
 
 
 def serve(places: Places, settings: Settings) -> None:
