@@ -37,6 +37,8 @@ class Agents:
         self.lease = lease
         self.trust = trust
         self.here: set[Connection] = set()
+        self.on_empty: Callable[[], None] = lambda: None
+        """Called when the last one has left."""
 
     def admit(
         self,
@@ -79,6 +81,8 @@ class Agents:
         held = connection.sessions()
         if held:
             await self.hub.write(lambda store: ended(store, held, properly=properly))
+        if not self.here:
+            self.on_empty()
 
     async def part_all(self) -> None:
         """The bridge stops: end every session properly."""

@@ -39,9 +39,6 @@ TAKE_OVER_S = 10.0
 
 BACKLOG = 1024
 
-LOOK_S = 0.5
-"""How often to look whether anybody is still connected."""
-
 
 class AlreadyServed(Exception):
     """Another bridge serves this store; its process id stands in the message."""
@@ -145,16 +142,22 @@ class Daemon:
             await asyncio.to_thread(self.hub.close)
 
     async def linger(self) -> None:
-        """Stop when nobody has been connected for a while, over whichever transport."""
+        """Stop when nobody has been connected for a while."""
         wait_s = self.settings.linger_s
         if wait_s is None:
             return
-        last = time.monotonic()
-        while time.monotonic() - last < wait_s:
-            await asyncio.sleep(min(wait_s / 2, LOOK_S))
-            if self.lines.tasks or self.agents.here:
-                last = time.monotonic()
-        self.stopping.set()
+        changed = asyncio.Event()
+        self.agents.on_empty = changed.set
+        while True:
+            changed.clear()
+            if not self.lines.tasks:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), wait_s)
+                    continue
+                if not self.lines.tasks:
+                    self.stopping.set()
+                    return
+            await changed.wait()
 
 
 def serve(places: Places, settings: Settings) -> None:

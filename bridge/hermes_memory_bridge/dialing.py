@@ -22,9 +22,6 @@ LINGER_S = "30"
 
 GREETING = {"hermes-memory": 1}
 
-children: set[int] = set()
-"""Bridges that this process started and has not yet seen end. A worker's other children are its own to wait for."""
-
 
 class Refused(Exception):
     """The bridge will not have us; the message says why and what to do."""
@@ -52,13 +49,13 @@ def dial(places: Places, hello: dict[str, Any], command: list[str]) -> tuple[soc
                     raise TimeoutError(
                         f"the memory bridge did not start within {START_S:.0f} s; see {places.log}"
                     ) from error
-            if starting is not None and reap().get(starting[1]):
+            if reap():
                 raise OSError(f"the memory bridge did not start: {last_line(places.log)}")
             time.sleep(delay)
             delay = min(delay * 1.3, 0.05)
     finally:
         if starting is not None:
-            os.close(starting[0])
+            os.close(starting)
 
 
 def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
@@ -85,8 +82,8 @@ def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[st
     return bridge, answer
 
 
-def start_alone(places: Places, command: list[str]) -> tuple[int, int] | None:
-    """Start a bridge, unless somebody is just doing so: a lock to keep until it listens, and its process id."""
+def start_alone(places: Places, command: list[str]) -> int | None:
+    """Start a bridge, unless somebody is just doing so. Keep the returned lock until it listens."""
     import fcntl
 
     places.make_folder()
@@ -96,13 +93,8 @@ def start_alone(places: Places, command: list[str]) -> tuple[int, int] | None:
     except BlockingIOError:
         os.close(lock)
         return None
-    try:
-        process = spawn(command, places.log)
-    except BaseException:
-        os.close(lock)
-        raise
-    children.add(process)
-    return lock, process
+    spawn(command, places.log)
+    return lock
 
 
 def spawn(command: list[str], log: str) -> int:
@@ -114,19 +106,13 @@ def spawn(command: list[str], log: str) -> int:
     )
 
 
-def reap() -> dict[int, int]:
-    """Let the bridges that we started and that have ended go; how each ended."""
-    ended = {}
-    for process in list(children):
-        try:
-            gone, how = os.waitpid(process, os.WNOHANG)
-        except ChildProcessError:  # another thread was told first
-            children.discard(process)
-            continue
-        if gone:
-            children.discard(process)
-            ended[process] = how
-    return ended
+def reap() -> int | None:
+    """Let a bridge that we started and that has ended go; how it ended, None when none has."""
+    try:
+        gone, how = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return how if gone else None
 
 
 def last_line(log: str) -> str:

@@ -86,18 +86,14 @@ class HttpFront:
             self.agents.hub.in_background(self.agents.part(connection, properly=True))
 
     async def forget_quiet(self) -> None:
-        """Let clients without a session go when nothing has come from them for as long as a lease; for ever.
-
-        What they opened has leases of its own, and whether it is dead is for those to say.
-        """
+        """Let clients without a session go when nothing has come from them for as long as a lease; for ever."""
         lease_s = self.agents.lease.lease_ms / 1000
         while True:
             await asyncio.sleep(lease_s)
             before = time.monotonic() - lease_s
             for key, connection in list(self.known.items()):
                 if not key[0] and not connection.streams and connection.seen < before:
-                    del self.known[key]
-                    self.agents.here.discard(connection)
+                    self.left(key)
 
 
 def http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:

@@ -19,7 +19,6 @@ import hermes_memory_bridge
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPolicy, SessionConfig
 from hermes_memory_bridge.client.transactions import TransactionLog
 from hermes_memory_bridge.client.words import BridgeUnreachable, Endpoint
-from hermes_memory_bridge.places import Places
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
@@ -143,87 +142,12 @@ def test_without_an_endpoint_it_starts_this_users_own_bridge(tmp_path: Path) -> 
     env = environment(tmp_path) | {"HERMES_MEMORY_DB": str(tmp_path / "own.db"), "HERMES_MEMORY_LINGER": "2"}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
     assert done.stdout == "created\n", done.stderr
-    end_bridge(tmp_path / "own.db")
-    with Store.open(tmp_path / "own.db") as store:
-        assert store.facts.count(FactFilter(theme="me", tiers=frozenset({Tier.HOT}))) == 1
-
-
-def test_a_bridge_started_on_demand_stays_for_a_client_that_uses_it(tmp_path: Path) -> None:
-    script = (
-        "import time\n"
-        "from hermes_memory_bridge import MemoryClient\n"
-        "with MemoryClient(retry_policy={'max_retries': 0}) as memory:\n"
-        "    began = time.monotonic()\n"
-        "    while time.monotonic() - began < 2.5:\n"
-        "        memory.search('anything')\n"
-    )
-    db = tmp_path / "own.db"
-    env = environment(tmp_path) | {"HERMES_MEMORY_DB": str(db), "HERMES_MEMORY_LINGER": "0.5"}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
-    end_bridge(db)
-    assert done.returncode == 0, done.stderr
-    with Store.open(db) as store:
-        assert [session.status for session in store.sessions.list()] == [SessionStatus.CLOSED]
-
-
-def test_starting_a_bridge_leaves_a_workers_own_children_to_the_worker(tmp_path: Path) -> None:
-    script = (
-        "import os, subprocess\n"
-        "from hermes_memory_bridge import MemoryClient\n"
-        "child = subprocess.Popen(['sh', '-c', 'exit 3'])\n"
-        "os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)\n"
-        "with MemoryClient():\n"
-        "    print(child.wait())\n"
-    )
-    db = tmp_path / "own.db"
-    env = environment(tmp_path) | {"HERMES_MEMORY_DB": str(db), "HERMES_MEMORY_LINGER": "2"}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
-    end_bridge(db)
-    assert done.stdout == "3\n", done.stderr
-
-
-@pytest.mark.parametrize(
-    ("policy", "checkpoint"), [("checkpoint_and_close", True), ("abort_quietly", False)], ids=["checkpoint", "abort"]
-)
-def test_a_killed_client_is_orphaned_by_its_own_lease_and_policy(
-    db: Path, tmp_path: Path, policy: str, checkpoint: bool
-) -> None:
-    """The bridge forgets silent clients after a lease of its own, shorter here; that must not end what they opened."""
-    with bridge(db, "--heartbeat", "0.2", "--timeout", "0.5") as places, Store.open(db) as store:
-        script = (
-            "import signal\n"
-            "from hermes_memory_bridge import MemoryClient\n"
-            f"config = {{'heartbeat_interval_s': 0.5, 'heartbeat_timeout_s': 2, 'on_orphan': {policy!r}}}\n"
-            f"memory = MemoryClient({endpoint(places)!r}, session_config=config).open()\n"
-            "memory.write('D[a]: b', scope='work')\n"
-            "print(memory.session_id, flush=True)\n"
-            "signal.pause()\n"
-        )
-        worker = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-        assert worker.stdout is not None
-        name = worker.stdout.readline().strip()
-        worker.kill()
-        worker.wait()
-        worker.stdout.close()
-        seen: list[SessionStatus] = []
-
-        def ended() -> bool:
-            status = store.sessions.get("default", name).status
-            if status not in seen:
-                seen.append(status)
-            return status in (SessionStatus.ORPHANED, SessionStatus.CLOSED)
-
-        until(ended, "the end of its session")
-        assert seen[-2:] == [SessionStatus.STALE, SessionStatus.ORPHANED]
-        assert (store.sessions.get("default", name).checkpoint is not None) is checkpoint
-
-
-def end_bridge(db: Path) -> None:
-    """End a bridge that was started on demand, and see it gone."""
-    pid = Path(Places.of(db).pid)
+    pid = tmp_path / "own.db.bridge" / "pid"
     if pid.exists():
         os.kill(int(pid.read_text()), signal.SIGTERM)
     until(lambda: not pid.exists(), "the end of the bridge")
+    with Store.open(tmp_path / "own.db") as store:
+        assert store.facts.count(FactFilter(theme="me", tiers=frozenset({Tier.HOT}))) == 1
 
 
 def test_importing_the_client_costs_no_sdk() -> None:
