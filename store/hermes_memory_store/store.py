@@ -32,7 +32,9 @@ from hermes_memory_themes import Policies
 if TYPE_CHECKING:
     from hermes_memory_store.calls import Calls
     from hermes_memory_store.credentials import Credentials
+    from hermes_memory_store.pressure import Pressure
     from hermes_memory_store.purge import Purge
+    from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.search import Search
     from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
@@ -98,6 +100,20 @@ class Store:
         from hermes_memory_store.purge import Purge
 
         return Purge(self.db, self.names, self.journal)
+
+    @cached_property
+    def pressure(self) -> Pressure:
+        """What relief would do, and how full the hot tiers were."""
+        from hermes_memory_store.pressure import Pressure
+
+        return Pressure(self.db, self.names, self.journal, self.tiers)
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """What sessions were told."""
+        from hermes_memory_store.recorder import Recorder
+
+        return Recorder(self.db, self.names, self.journal)
 
     @classmethod
     def open(
