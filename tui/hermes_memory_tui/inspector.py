@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -14,6 +14,10 @@ from textual.screen import Screen
 from hermes_memory_tui import looks
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.views.view import View
 
 
 def commands() -> type[Provider]:
@@ -39,6 +43,12 @@ class Inspector(App[int]):
         Binding(
             "ctrl+p,colon", "command_palette", "Commands", id="app.palette", tooltip="Find anything that can be done"
         ),
+        *(
+            Binding(
+                entry.key, f"view('{entry.name}')", entry.title, id=f"view.{entry.name}", tooltip=entry.says, show=False
+            )
+            for entry in CATALOG
+        ),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 
@@ -63,6 +73,7 @@ class Inspector(App[int]):
         self._theme_name = theme
         self._old = old
         self._warned = False
+        self._views: dict[str, View[Any]] = {}
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return looks.variable_defaults(self.current_theme.to_color_system().generate())
@@ -86,6 +97,32 @@ class Inspector(App[int]):
 
     def _main(self, memory: Memory) -> MainScreen:
         return MainScreen(memory, memory.overview(self._theme_name), self._theme_name)
+
+    # Views
+
+    def action_view(self, name: str) -> None:
+        self.open_view(name)
+
+    def open_view(self, name: str) -> View[Any] | None:
+        """Open one of the views of the catalogue over the facts; None for the facts themselves."""
+        if self.memory is None or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
+            return None
+        while not isinstance(self.screen, MainScreen):
+            if getattr(self.screen, "NAME", "") == name:
+                return self._views[name]
+            self.pop_screen()
+        if name == FACTS:
+            return None
+        if name not in self._views:
+            self._views[name] = BY_NAME[name].load()(self.memory)
+            self.install_screen(self._views[name], f"view-{name}")
+        self.push_screen(self._views[name])
+        return self._views[name]
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen of the facts."""
+        return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
 
     def action_help(self) -> None:
         from hermes_memory_tui.screens.help import HelpScreen

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import (
@@ -33,6 +35,8 @@ from hermes_memory_store.query import parse_query
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
+
+T = TypeVar("T")
 
 SCREEN_WAIT_S = 0.1
 """How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
@@ -105,6 +109,13 @@ class Done:
     said: str
     show: str | None = None
     """Uid of the fact to put the cursor on."""
+    back: str = "u undoes"
+    """How it is taken back."""
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        return f"{self.said}. {self.back}." if self.back else f"{self.said}."
 
 
 class Interrupted(Exception):
@@ -118,6 +129,10 @@ class Memory:
         self._open_store = open_store
         self._redo: list[int] = []
         self._closed = False
+        self._looking = threading.Lock()
+        self._views: Store | None = None
+        self.epoch = 0
+        """Rises whenever anybody committed, and when another file came to stand at the path."""
         self.files = 0
         """How many files were opened: another one may come to stand at the same path."""
         self.on_close: Callable[[], None] | None = None
@@ -141,6 +156,7 @@ class Memory:
         self.read_only = store.db.read_only
         self._identity = identity(self.path)
         self._version = screen.data_version()
+        self.epoch += 1
 
     def close(self) -> None:
         """Close all connections, for good."""
@@ -150,14 +166,31 @@ class Memory:
         if self.on_close is not None:
             self.on_close()
 
-    def _stores(self) -> tuple[Store, Store, Store]:
-        return self._screen, self._listings, self._store
+    def _stores(self) -> list[Store]:
+        views, self._views = self._views, None
+        return [self._screen, self._listings, self._store] + ([views] if views is not None else [])
 
     def _close(self, stores: Iterable[Store]) -> None:
         for store in stores:
             store.close()
 
     # What is there
+
+    def look(self, job: Callable[[Store], T]) -> T:
+        """Run a job that reads for a view, in the thread that calls it; one at a time."""
+        with self._looking:
+            if self._views is None:
+                self._views = self._store.reader()
+            return job(self._views)
+
+    @contextmanager
+    def apart(self) -> Iterator[Store]:
+        """A connection of its own that only reads, for what takes long."""
+        store = self._store.reader()
+        try:
+            yield store
+        finally:
+            store.db.close()
 
     def now(self) -> Millis:
         """The present, by the store's clock."""
@@ -257,6 +290,7 @@ class Memory:
         if version == self._version:
             return False
         self._version = version
+        self.epoch += 1
         return True
 
     # What a person does
@@ -325,7 +359,7 @@ class Memory:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
         undone = self._store.undo.change(change.change)
         self._redo.append(undone.seqs[0])
-        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change))
+        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), "ctrl+r redoes")
 
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
@@ -343,6 +377,12 @@ class Memory:
             if change.undoes is None and not self._store.undo.is_undone(change.change):
                 return change
         raise errors.NothingToUndo(f"nothing left to undo on {shown.name(fact)}")
+
+    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = "u undoes") -> Done:
+        """Run any write as the person's, and say what it did."""
+        with self._acting() as store:
+            result = act(store)
+        return Done(said if isinstance(said, str) else said(result), back=back)
 
     @contextmanager
     def _acting(self) -> Iterator[Store]:

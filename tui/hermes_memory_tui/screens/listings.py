@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, SessionStatus, Sort, Uid
+from hermes_memory_store.model import Change, Fact, Sort, Uid
 
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine
@@ -36,6 +36,7 @@ from hermes_memory_tui.screens import rows
 from hermes_memory_tui.screens.panes import Panes
 from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
+from hermes_memory_tui.widgets.title_bar import place_and_news
 
 POLL_S = 0.25
 """How often other processes' commits are looked for: a change shows within half a second."""
@@ -48,8 +49,6 @@ AGES_S = 5.0
 
 FOLLOWED = 64
 """Facts changed at once that are followed row by row; with more, the listing is read anew."""
-
-CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
 REST = 4
 """A listing is not read again before this many times its own reading time has passed."""
@@ -76,8 +75,6 @@ class Listings(Panes):
 
     def _fill(self) -> None:
         """Everything the first frame shows, before it is laid out for the first time."""
-        self.title_bar.file = home_relative(str(self.memory.shown_path))
-        self.title_bar.read_only = self.memory.read_only
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
@@ -344,11 +341,8 @@ class Listings(Panes):
         now = self.memory.now()
         self.agents_pane.now = now
         self.agents_pane.sessions = self.overview.sessions
-        self.title_bar.agents = sum(session.status in CONNECTED for session in self.overview.sessions)
-        self.title_bar.place = self.tree_pane.place.title
-        newest = self.overview.newest
-        if newest is not None:
-            self.title_bar.last = f"changed {shown.ago(newest.at, now)} by {shown.who(newest.actor)}"
+        place_and_news(self.title_bar, self.memory, self.overview, self.tree_pane.place.title)
+        self.strip.waiting = shown.waiting(self.overview.themes)
         self.show_gauge()
 
     def show_gauge(self) -> None:
@@ -397,10 +391,6 @@ class Listings(Panes):
         self.table.rows_changed()
         self.show_overview()
 
-    def say_error(self, error: StoreError) -> None:
-        """Tell the person what could not be done."""
-        self.notify(str(error), severity="error", timeout=8, markup=False)
-
     def say_trouble(self, error: StoreError | None) -> None:
         """Say in the title that the store cannot be read, for as long as it cannot."""
         known, self._trouble = self._trouble, error
@@ -410,11 +400,3 @@ class Listings(Panes):
         elif error is None and known is not None:
             self.notify("The store can be read again.", timeout=3)
             self.table.forget()
-
-
-def home_relative(path: str) -> str:
-    """A path with `~` for the home folder."""
-    from pathlib import Path
-
-    home = str(Path.home())
-    return "~" + path.removeprefix(home) if path.startswith(home + "/") else path

@@ -12,12 +12,10 @@ from hermes_memory_store.errors import FactConflict, StoreError
 from hermes_memory_store.model import Fact, Scope, Tier
 from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.listings import Listings
+from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 if TYPE_CHECKING:
     from hermes_memory_tui.screens.editor import Editor
-
-WRITING_SHOWS_S = 0.2
-"""From when on a waiting write is shown: an ordinary one is over long before."""
 
 DEFAULT_THEME = "default"
 
@@ -62,15 +60,14 @@ class MainScreen(Listings):
         Binding("s", "sort", "Sort", id="main.sort", tooltip="The next order of the facts", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
-        Binding("1", "scopes_pane", "Scopes", id="pane.scopes", tooltip="To themes and scopes", show=False),
-        Binding("2", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
-        Binding("3", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
+        Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="To themes and scopes", show=False),
+        Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
+        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
         Binding("escape", "back", "Back", id="main.back", tooltip="One step back", show=False),
     ]
 
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview, theme)
-        self._writes = 0
         self.drafts: dict[str, str] = {}
         """What was typed and not saved, by the fact it belongs to (or `new`)."""
 
@@ -140,8 +137,13 @@ class MainScreen(Listings):
             for scope in self.overview.scopes:
                 if (scope.theme, scope.label) == (fact.theme, fact.scope):
                     return scope
-        self.notify("Choose a scope first: 1 goes to themes and scopes.", severity="warning", timeout=4)
+        self.notify("Choose a scope first: t goes to themes and scopes.", severity="warning", timeout=4)
         return None
+
+    def go_to_scope(self, theme: str, scope: str | None) -> None:
+        """Show the facts of a theme, or of one of its scopes."""
+        self.tree_pane.choose(theme, scope)
+        self.action_facts_pane()
 
     # Typing
 
@@ -210,55 +212,16 @@ class MainScreen(Listings):
 
     # Writing
 
-    def write(
-        self,
-        act: Callable[[], Done],
-        then: Callable[[], object] | None = None,
-        otherwise: Callable[[StoreError], object] | None = None,
-    ) -> None:
-        """Run a write in a thread; say what it did, or why it was not done.
-
-        :param then: called when it is done
-        :param otherwise: called with the error instead of a notification
-        """
-        self._writes += 1
-        self.set_timer(WRITING_SHOWS_S, self._show_writing)
-        self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
-
-    def _write(
-        self,
-        act: Callable[[], Done],
-        then: Callable[[], object] | None,
-        otherwise: Callable[[StoreError], object] | None,
-    ) -> None:
-        try:
-            done = act()
-        except StoreError as error:
-            self.app.call_from_thread(self._refused, error, otherwise)
-        else:
-            self.app.call_from_thread(self._written, done, then)
-
-    def _show_writing(self) -> None:
-        self.title_bar.writing = self._writes > 0
-
-    def _refused(self, error: StoreError, otherwise: Callable[[StoreError], object] | None) -> None:
-        self._writes -= 1
-        self._show_writing()
-        (otherwise or self.say_error)(error)
-
     def _written(self, done: Done, then: Callable[[], object] | None) -> None:
-        self._writes -= 1
-        self._show_writing()
-        if then is not None:
-            then()
-        self.notify(
-            f"{done.said}. u undoes." if not done.said.startswith("undone") else f"{done.said}. ctrl+r redoes.",
-            timeout=4,
-            markup=False,
-        )
+        super()._written(done, then)
+        if done.show is not None:
+            self.go_to(done.show)
+
+    def after_write(self) -> None:
         try:
             self.follow()
-            if done.show is not None:
-                self.go_to(done.show)
         except StoreError as error:
             self.say_trouble(error)
+
+    def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
+        self.app.open_view(message.name)  # type: ignore[attr-defined]

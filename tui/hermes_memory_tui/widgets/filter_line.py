@@ -11,6 +11,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+HINT = 'words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person'
+
 DEBOUNCE_S = 0.08
 """How long typing must rest before the listing follows it."""
 
@@ -46,14 +48,15 @@ class FilterLine(Vertical):
     class Changed(Message):
         """Another line is to be searched for."""
 
-    def __init__(self) -> None:
+    def __init__(self, hint: str = HINT) -> None:
+        """:param hint: what stands in the line while it is empty"""
         super().__init__(id="filter")
         self._timer: Timer | None = None
         self._found = Static("", id="filter-found", markup=False)
         self._error = Static("", id="filter-error", markup=False)
         self._error.display = False
         self.input = SearchInput(
-            placeholder='words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person',
+            placeholder=hint,
             id="filter-input",
             compact=True,
         )

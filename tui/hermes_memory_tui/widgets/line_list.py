@@ -75,6 +75,15 @@ class LineList(ScrollView, can_focus=True):
         """How many rows there are."""
         raise NotImplementedError
 
+    @property
+    def head_lines(self) -> int:
+        """Lines above the rows that do not scroll."""
+        return 0
+
+    def draw_head(self, width: int) -> list[Segment]:
+        """The cells of the line above the rows, for a list that has one."""
+        return [Segment(" " * width, self.ink("dim"))]
+
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
         raise NotImplementedError
@@ -105,14 +114,16 @@ class LineList(ScrollView, can_focus=True):
     def rows_changed(self) -> None:
         """Draw everything anew: call it when rows were added, removed or changed."""
         self._drawn.clear()
-        wanted = Size(0, self.row_count)
+        wanted = Size(0, self.row_count + self.head_lines)
         if self.virtual_size != wanted:
             self.virtual_size = wanted
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        row = y + self.scroll_offset.y
+        if y < self.head_lines:
+            return Strip(self.draw_head(width), width)
+        row = y - self.head_lines + self.scroll_offset.y
         if row >= self.row_count:
             return Strip(self.draw_empty(y, width), width)
         selected = row == self.cursor
@@ -161,13 +172,13 @@ class LineList(ScrollView, can_focus=True):
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""
-        self.refresh(Region(0, row - self.scroll_offset.y, self.size.width, 1))
+        self.refresh(Region(0, row - self.scroll_offset.y + self.head_lines, self.size.width, 1))
 
     def keep_in_view(self) -> None:
         """Scroll just as far as the cursor needs."""
-        height = self.scrollable_content_region.height
+        height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
-        if not height:
+        if height <= 0:
             return
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)
@@ -178,7 +189,7 @@ class LineList(ScrollView, can_focus=True):
         self.cursor += rows
 
     def action_page(self, pages: float) -> None:
-        rows = int(pages * max(self.scrollable_content_region.height - 1, 1))
+        rows = int(pages * max(self.scrollable_content_region.height - self.head_lines - 1, 1))
         self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
         self.cursor += rows
 
@@ -196,8 +207,8 @@ class LineList(ScrollView, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        row = offset.y + self.scroll_offset.y
-        if row >= self.row_count:
+        row = offset.y - self.head_lines + self.scroll_offset.y
+        if not 0 <= row < self.row_count:
             return
         if row == self.cursor and event.chain == 2:
             self.action_open()

@@ -95,12 +95,13 @@ class ScopeTree(LineList):
             self._unfolded.add(themes[0].name)
         self._lay_out()
 
-    def choose(self, theme: str) -> None:
-        """Unfold a theme and put the cursor on it."""
+    def choose(self, theme: str, scope: str | None = None) -> None:
+        """Unfold a theme and put the cursor on it, or on one of its scopes."""
         self._unfolded.add(theme)
         self._lay_out()
         for row, place in enumerate(self.places):
-            if place.theme is not None and place.theme.name == theme:
+            label = None if place.scope is None else place.scope.label
+            if place.theme is not None and place.theme.name == theme and label == scope and not place.unscoped:
                 self.cursor = row
                 return
 
