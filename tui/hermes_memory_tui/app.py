@@ -26,20 +26,25 @@ def run_inspector(db_path: str | Path | None = None, theme: str | None = None, r
     gc.disable()
     from hermes_memory_store.errors import StoreError, StoreNeedsUpgrade
     from hermes_memory_themes import ThemeError
-    from hermes_memory_tui import looks
+    from hermes_memory_tui import looks, settings
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.memory import Memory
 
     memory, old = None, None
     try:
-        look = looks.chosen(os.environ)
+        wishes = settings.load()
+        if wishes.keys:
+            from hermes_memory_tui.actions import known_ids
+
+            settings.refuse_unknown_keys(wishes, known_ids())
+        look = looks.chosen(os.environ, wishes.look)
         memory = Memory.open(db_path, read_only=read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look)
+    app = Inspector(memory, theme, old=old, look=look, settings=wishes)
     app.call_after_refresh(settle)
     app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0

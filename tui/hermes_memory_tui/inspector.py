@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +20,7 @@ from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.settings import Settings
     from hermes_memory_tui.views.view import View
 
 
@@ -25,6 +29,20 @@ def commands() -> type[Provider]:
     from hermes_memory_tui.commands import Commands
 
     return Commands
+
+
+KEPT_MESSAGES = 200
+"""Toasts that can be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One toast."""
+
+    at: float
+    """Seconds since the epoch."""
+    text: str
+    severity: str
 
 
 class Inspector(App[int]):
@@ -49,6 +67,10 @@ class Inspector(App[int]):
             )
             for entry in CATALOG
         ),
+        Binding(
+            "exclamation_mark", "messages", "Messages", id="app.messages", tooltip="What was said before", show=False
+        ),
+        Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="To any pane, by its letter", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 
@@ -59,16 +81,24 @@ class Inspector(App[int]):
         *,
         old: Path | None = None,
         look: str = looks.DEFAULT_LOOK,
+        settings: Settings | None = None,
     ) -> None:
         """Show a memory, and close it in the end.
 
         :param theme: the theme to begin with; all of them when None
+        :param settings: keys, accents and motion as the person set them
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
         for one in looks.LOOKS:
             self.register_theme(one)
+        if settings is not None:
+            looks.accent(settings.accents)
+            self.set_keymap(settings.keys)
+            if settings.reduced_motion:
+                self.animation_level = "none"
         self.theme = look
+        self.said: deque[Said] = deque(maxlen=KEPT_MESSAGES)
         self.memory = memory
         self._theme_name = theme
         self._old = old
@@ -97,6 +127,24 @@ class Inspector(App[int]):
 
     def _main(self, memory: Memory) -> MainScreen:
         return MainScreen(memory, memory.overview(self._theme_name), self._theme_name)
+
+    def notify(self, message: str, **more: Any) -> None:
+        """As `App.notify`; what was said can be read again."""
+        self.said.append(Said(time.time(), message, str(more.get("severity", "information"))))
+        super().notify(message, **more)
+
+    def action_messages(self) -> None:
+        """What was said before."""
+        from hermes_memory_tui.dialogs.messages import Messages
+
+        self.push_screen(Messages(list(self.said)))
+
+    def action_jump(self) -> None:
+        """Letters on the panes of this screen."""
+        from hermes_memory_tui.dialogs.jump import Jump
+
+        panes = [node for node in self.screen.query("*") if node.can_focus and node.display and node.region]
+        self.push_screen(Jump(panes), lambda pane: pane.focus() if pane is not None else None)
 
     # Views
 

@@ -65,7 +65,7 @@ async def test_choosing_a_scope_shows_its_facts_only(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[in]: 1", scope="one")
     fill(tmp_path / "m.db", "V[out]: 2", scope="two")
     async with inspecting(tmp_path / "m.db") as pilot:
-        await pilot.press("1", "j", "j")
+        await pilot.press("t", "j", "j")
         await until(pilot, lambda: targets(pilot) == ["in"])
         assert "default › one" in screen_text(pilot)
 

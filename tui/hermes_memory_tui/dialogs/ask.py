@@ -73,6 +73,7 @@ class Ask(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self.query_one("#ask").border_title = titled(self._heading)
         self.query_one("#ask-text").display = bool(self._lines)
+        self.refresh_bindings()
 
     @property
     def armed(self) -> bool:

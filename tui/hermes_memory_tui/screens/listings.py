@@ -139,7 +139,7 @@ class Listings(Panes):
 
     def _hues(self) -> dict[str, int]:
         names = [theme.name for theme in self.overview.themes]
-        return {name: place % looks.MARKS for place, name in enumerate(names)} if len(names) > 1 else {}
+        return looks.hues(names) if len(names) > 1 else {}
 
     def read_listing(self) -> None:
         """Read the whole listing of the present view in a worker thread."""

@@ -16,6 +16,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import bridge, shown
 from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.naming import named
 from hermes_memory_tui.views.agents import INKS, ask_end, ask_undo, checkpoint, written_by
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets import changes
@@ -36,6 +37,7 @@ class Flight:
     calls: list[dict[str, Any]]
     told: list[Told]
     wrote: list[Change]
+    named: dict[str, str]
 
 
 class AgentView(View[Flight]):
@@ -81,11 +83,13 @@ class AgentView(View[Flight]):
 
     def load(self, store: Store) -> Flight:
         one = self._session
+        wrote = written_by(store, one, MOST)
         return Flight(
             store.sessions.get(one.theme, one.name),
             bridge.calls(self.memory.path, one.theme, one.name)[::-1][:MOST],
             store.recorder.list(one.theme, one.name, limit=MOST),
-            written_by(store, one, MOST),
+            wrote,
+            named(store, wrote),
         )
 
     def draw(self, data: Flight) -> None:
@@ -96,7 +100,7 @@ class AgentView(View[Flight]):
         if kind in ("everything", "told"):
             events += [(one.at, told_row(one, now)) for one in data.told]
         if kind in ("everything", "wrote"):
-            events += [(one.at, wrote_row(one, now)) for one in data.wrote]
+            events += [(one.at, wrote_row(one, data.named, now)) for one in data.wrote]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("Nothing yet.", "", "what this agent calls, is told and writes shows here as it happens")
         self.grid.border_subtitle = f"{kind} · {len(events)}"
@@ -123,7 +127,7 @@ class AgentView(View[Flight]):
         if kind == "wrote":
             change = next((one for one in data.wrote if one.seq == number), None)
             if change is not None:
-                return "what it wrote", [*changes.described(change, {}, now), Content(""), *self._about()]
+                return "what it wrote", [*changes.described(change, data.named, now), Content(""), *self._about()]
         call = next((one for one in data.calls if one["number"] == number), None)
         if kind == "call" and call is not None:
             return "call", [*call_text(call, now), Content(""), *self._about()]
@@ -222,7 +226,7 @@ def told_row(told: Told, now: int) -> Row:
     )
 
 
-def wrote_row(change: Change, now: int) -> Row:
+def wrote_row(change: Change, names: dict[str, str], now: int) -> Row:
     """One change in the list."""
     return Row(
         ("wrote", change.seq),
@@ -230,7 +234,7 @@ def wrote_row(change: Change, now: int) -> Row:
             Cell(shown.age(change.at, now), "dim"),
             Cell("✎ wrote", "warning"),
             Cell(changes.done(change), changes.ink(change)),
-            Cell(changes.subject(change, {})),
+            Cell(changes.subject(change, names)),
             Cell(f"#{change.seq}", "dim"),
         ),
     )

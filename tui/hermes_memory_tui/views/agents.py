@@ -21,6 +21,7 @@ from hermes_memory_store.text import printable
 from hermes_memory_tui import bridge, shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.naming import named
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets import changes
 from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
@@ -196,11 +197,11 @@ class AgentsView(View[Here]):
             return "session", [Content.styled("no session is chosen", "$dim")]
         now = self.memory.now()
 
-        def read(store: Store) -> tuple[list[Change], list[Told]]:
+        def read(store: Store) -> tuple[list[Change], dict[str, str], list[Told]]:
             wrote = written_by(store, session, LATEST)
-            return wrote, store.recorder.list(session.theme, session.name, limit=LATEST)
+            return wrote, named(store, wrote), store.recorder.list(session.theme, session.name, limit=LATEST)
 
-        wrote, tellings = self.memory.look(read)
+        wrote, names, tellings = self.memory.look(read)
         live = self.data.live.get((session.theme, session.name), {})
         return f"session {printable(session.name)[:24]}", [
             Content.assemble(
@@ -224,7 +225,7 @@ class AgentsView(View[Here]):
             *(told_line(one, now) for one in tellings),
             Content(""),
             heading("wrote last", "U takes all of it back"),
-            *(change_line(one, now) for one in wrote),
+            *(change_line(one, names, now) for one in wrote),
             *([] if self.data.bridge else [Content(""), Content.styled("Calls are seen while a bridge runs:", "$dim")]),
             *([] if self.data.bridge else [keys(("hermes-memory-bridge start", "starts it"))]),
         ]
@@ -283,6 +284,7 @@ class AgentsView(View[Here]):
 def ask_undo(view: View[Any], session: Session) -> None:
     """Show what a session wrote, and take it all back when the person says so."""
     wrote = view.memory.look(lambda store: written_by(store, session, 200))
+    names = view.memory.look(lambda store: named(store, wrote))
     standing = [change for change in wrote if change.undoes is None and change.entity in ("fact", "scope")]
     now = view.memory.now()
     lines: list[Line] = [
@@ -291,7 +293,7 @@ def ask_undo(view: View[Any], session: Session) -> None:
         ),
         Content.styled("What others changed since stops it, and is named. u undoes this undo.", "$dim"),
         Content(""),
-        *(change_line(one, now) for one in standing[:14]),
+        *(change_line(one, names, now) for one in standing[:14]),
         *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
     ]
     if not standing:
@@ -337,11 +339,12 @@ def written_by(store: Store, session: Session, limit: int) -> list[Change]:
     from hermes_memory_store.errors import UnknownSession
 
     try:
-        return store.journal.changes(
-            actor=f"session:{session.name}", theme=session.theme, limit=limit, newest_first=True
+        found = store.journal.changes(
+            actor=f"session:{session.name}", theme=session.theme, limit=2 * limit, newest_first=True
         )
     except UnknownSession:
         return []
+    return [change for change in found if change.entity != "session"][:limit]
 
 
 def lease(session: Session, now: int) -> Cell:
@@ -379,9 +382,9 @@ def told_line(one: Told, now: int) -> Content:
     )
 
 
-def change_line(change: Change, now: int) -> Content:
-    """One change in a line."""
-    subject = shown.fit(changes.subject(change, {}), 60).rstrip()
+def change_line(change: Change, names: dict[str, str], now: int) -> Content:
+    """One change in a line. :param names: facts and scopes by uid"""
+    subject = shown.fit(changes.subject(change, names), 60).rstrip()
     return Content.assemble(
         (f"{shown.age(change.at, now):>4}  ", "$dim"), (f"{changes.done(change):<12}", "bold"), f" {subject}"
     )

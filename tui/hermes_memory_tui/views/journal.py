@@ -12,13 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.errors import QueryError, StoreError
-from hermes_memory_store.model import Change, Check, Theme, Uid
+from hermes_memory_store.model import Change, Check, Theme
 from hermes_memory_store.query import moment_of
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.naming import named
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets import changes
 from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
@@ -101,11 +102,11 @@ class JournalView(View[Timeline]):
         found = store.journal.changes(
             theme=wanted.theme, actor=wanted.actor, ops=wanted.ops, limit=limit, newest_first=True
         )
-        return Timeline(store.themes(), found, called(store, found), len(found) < limit)
+        return Timeline(store.themes(), found, named(store, found), len(found) < limit)
 
     def draw(self, data: Timeline) -> None:
         now = self.memory.now()
-        hues = {theme.name: place % looks.MARKS for place, theme in enumerate(data.themes)}
+        hues = looks.hues(theme.name for theme in data.themes)
         self.grid.empty = ("No change is of that kind." if self._wanted != Wanted() else "Nothing has happened yet.",)
         more = "" if data.complete else "+"
         self.grid.border_subtitle = f"{shown.count(len(data.changes))}{more} changes, newest first"
@@ -178,12 +179,12 @@ class JournalView(View[Timeline]):
         if len(rows) <= 1:
             self.write(lambda: self.memory.undo_change(change))
             return
-        named, now = self.data.named if self.data else {}, self.memory.now()
+        names, now = self.data.named if self.data else {}, self.memory.now()
         lines: list[Line] = [
             Content(f"This change has {len(rows)} rows; all are taken back together."),
             Content(""),
             *(
-                Content.assemble((f"{changes.done(one):<12}", "bold"), f" {changes.subject(one, named)}", ("", ""))
+                Content.assemble((f"{changes.done(one):<12}", "bold"), f" {changes.subject(one, names)}", ("", ""))
                 for one in rows[:14]
             ),
             *([Content.styled(f"and {len(rows) - 14} more", "$dim")] if len(rows) > 14 else []),
@@ -253,17 +254,6 @@ def line(change: Change, named: dict[str, str], hue: int, now: int) -> Row:
             Cell(printable(change.theme), "dim"),
         ),
     )
-
-
-def called(store: Store, found: Sequence[Change]) -> dict[str, str]:
-    """Names of the facts and scopes whose rows do not say them."""
-    wanted = {one.uid for one in found if one.entity == "fact" and "target" not in (one.after or {})}
-    facts = store.facts.named(wanted)
-    named = {uid: printable(f"{fact.type.value}[{fact.target}]: {fact.content}") for uid, fact in facts.items()}
-    for one in found:
-        if one.entity == "scope" and "label" not in (one.after or {}) and one.uid not in named:
-            named[one.uid] = printable(store.names.label_of_scope(Uid(one.uid)) or one.uid[:8])
-    return named
 
 
 def parsed(text: str, store: Store) -> Wanted:

@@ -99,7 +99,8 @@ class PressureView(View[Loads]):
         return Loads(themes, histories, files, lost, trouble)
 
     def draw(self, data: Loads) -> None:
-        rows = [self._theme_row(theme, place % looks.MARKS, data) for place, theme in enumerate(data.themes)]
+        hues = looks.hues(theme.name for theme in data.themes)
+        rows = [self._theme_row(theme, hues[theme.name], data) for theme in data.themes]
         rows += [file_row(file) for file in data.files]
         if data.evicted:
             cost = sum(one.tokens for one in data.evicted)

@@ -57,7 +57,7 @@ class ReviewView(View[Queue]):
 
     def draw(self, data: Queue) -> None:
         now = self.memory.now()
-        hues = {theme.name: place % looks.MARKS for place, theme in enumerate(data.themes)}
+        hues = looks.hues(theme.name for theme in data.themes)
         self.grid.empty = (
             "Nothing waits for you.",
             "",

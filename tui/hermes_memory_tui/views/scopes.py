@@ -86,7 +86,7 @@ class ScopesView(View[Scopes]):
 
     def draw(self, data: Scopes) -> None:
         now = self.memory.now()
-        hues = {theme.name: place % looks.MARKS for place, theme in enumerate(data.themes)}
+        hues = looks.hues(theme.name for theme in data.themes)
         self.grid.empty = ("There are no scopes yet.", "", "an agent opens one with its first write to it")
         self.grid.border_subtitle = f"{shown.plural(len(data.scopes), 'scope')}, by {self.SORTS[self._sort]}"
         self.grid.show([line(scope, hues.get(scope.theme, 0), now) for scope in self._sorted(data.scopes)])

@@ -45,7 +45,8 @@ class TeamView(View[State]):
     def draw(self, data: State) -> None:
         self.grid.empty = ("No theme was written to yet.",)
         self.grid.border_subtitle = "bridge runs" if data.bridge else "no bridge runs"
-        self.grid.show([line(theme, place % looks.MARKS, data) for place, theme in enumerate(data.themes)])
+        hues = looks.hues(theme.name for theme in data.themes)
+        self.grid.show([line(theme, hues[theme.name], data) for theme in data.themes])
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         data = self.data

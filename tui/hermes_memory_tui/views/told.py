@@ -97,7 +97,7 @@ class ToldView(View[Telling]):
                 )
             )
         self.grid.empty = ("No hot facts: an agent of this theme is told the rules alone.",)
-        hue = next((place for place, theme in enumerate(data.themes) if theme.name == data.theme), 0) % looks.MARKS
+        hue = looks.hues(theme.name for theme in data.themes).get(data.theme, 0)
         title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"{printable(data.theme)} is told")
         self.grid.border_title = title
         self.grid.border_subtitle = (

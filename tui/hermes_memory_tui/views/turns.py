@@ -81,7 +81,7 @@ class TurnsView(View[Talk]):
 
     def draw(self, data: Talk) -> None:
         now = self.memory.now()
-        hues = {theme.name: place % looks.MARKS for place, theme in enumerate(data.themes)}
+        hues = looks.hues(theme.name for theme in data.themes)
         searched = bool(self.filter.input.value.strip())
         self.grid.empty = (
             ("Nobody said that.",)

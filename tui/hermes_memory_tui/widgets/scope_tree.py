@@ -108,8 +108,9 @@ class ScopeTree(LineList):
     def _lay_out(self) -> None:
         key = self.place.key
         self.places = [Place()]
-        for number, theme in enumerate(self._themes):
-            hue = number % looks.MARKS
+        hues = looks.hues(theme.name for theme in self._themes)
+        for theme in self._themes:
+            hue = hues[theme.name]
             self.places.append(Place(theme, hue=hue))
             if theme.name in self._unfolded:
                 scopes = self._scopes.get(theme.name, [])
