@@ -44,7 +44,7 @@ def run_inspector(db_path: str | Path | None = None, theme: str | None = None, r
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look, settings=wishes)
+    app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
     app.call_after_refresh(settle)
     app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from hermes_memory_tui import looks
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
-from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS
+from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
 
 if TYPE_CHECKING:
     from hermes_memory_tui.settings import Settings
@@ -65,7 +65,7 @@ class Inspector(App[int]):
             Binding(
                 entry.key, f"view('{entry.name}')", entry.title, id=f"view.{entry.name}", tooltip=entry.says, show=False
             )
-            for entry in CATALOG
+            for entry in (*CATALOG, START)
         ),
         Binding(
             "exclamation_mark", "messages", "Messages", id="app.messages", tooltip="What was said before", show=False
@@ -82,11 +82,13 @@ class Inspector(App[int]):
         old: Path | None = None,
         look: str = looks.DEFAULT_LOOK,
         settings: Settings | None = None,
+        greets: bool = False,
     ) -> None:
         """Show a memory, and close it in the end.
 
         :param theme: the theme to begin with; all of them when None
         :param settings: keys, accents and motion as the person set them
+        :param greets: whether an empty memory opens with what is on this machine
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
@@ -103,6 +105,7 @@ class Inspector(App[int]):
         self._theme_name = theme
         self._old = old
         self._warned = False
+        self.greets = greets
         self._views: dict[str, View[Any]] = {}
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -119,6 +122,8 @@ class Inspector(App[int]):
             from hermes_memory_tui.screens.upgrade import UpgradeScreen
 
             self.push_screen(UpgradeScreen(self._old, self._theme_name or "default"), self._upgraded)
+        elif self.greets and self.memory is not None and not self.main.overview.themes:
+            self.open_view(START.name)
 
     def _upgraded(self, memory: Memory | None) -> None:
         if memory is not None:

@@ -47,4 +47,7 @@ CATALOG = (
     Entry("team", "9", "Team", "Sync with a team database", "team:TeamView"),
 )
 
-BY_NAME = {entry.name: entry for entry in CATALOG}
+START = Entry("start", "0", "Start", "What is on this machine that a memory could begin with", "start:StartView")
+"""Not in the strip: it opens by itself on an empty memory."""
+
+BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}
