@@ -6,16 +6,22 @@ conversation that planted it. Nothing here asks a model or the network.
 
 from __future__ import annotations
 
+import copy
+import logging
 import re
 from dataclasses import dataclass
+from typing import Self
 
 from hermes_memory_bridge.trust.screening import Suspicion, suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
-from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
 from hermes_memory_themes import Policies
 
 __all__ = ["NameRefused", "SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+
+
+log = logging.getLogger(__name__)
 
 
 class SecretRefused(InputError):
@@ -48,6 +54,25 @@ class Trust:
     def __init__(self, policies: Policies, vault: Vault) -> None:
         self.policies = policies
         self.vault = vault
+        self._fresh: list[Kept] | None = None
+
+    def for_one_call(self) -> Self:
+        """The same, remembering what it newly kept until the call is through."""
+        one = copy.copy(self)
+        one._fresh = []
+        return one
+
+    def take_back(self) -> None:
+        """The call failed: no fact stands for what was newly kept for it, so it is taken out of the vault again.
+
+        Call it before the next write runs: that may come to need the same secret, and would find it.
+        """
+        while self._fresh:
+            kept = self._fresh.pop()
+            try:
+                self.vault.forget(kept.theme, kept.name)
+            except Exception:
+                log.exception("the secret %r of theme %s is kept although its fact is not", kept.name, kept.theme)
 
     def screen(self, theme: str, target: str, content: str) -> Verdict:
         """Look at a fact before it is written.
@@ -87,7 +112,10 @@ class Trust:
             )
         names = []
         for secret in found:
-            names.append(self.vault.keep(theme, target, secret))
+            kept = self.vault.take(theme, target, secret)
+            if kept.fresh and self._fresh is not None:
+                self._fresh.append(kept)
+            names.append(kept.name)
             content = content.replace(secret, placeholder(names[-1]))
         return content, tuple(names)
 
