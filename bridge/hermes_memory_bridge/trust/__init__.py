@@ -16,9 +16,10 @@ from hermes_memory_bridge.trust.screening import Suspicion, suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
+from hermes_memory_store.sources import Sources
 from hermes_memory_themes import Policies
 
-__all__ = ["NameRefused", "SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+__all__ = ["NameRefused", "SecretRefused", "SourceRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
 
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,12 @@ class NameRefused(InputError):
     """A target or scope reads like an instruction. Names are listed beside facts and cannot wait for a person as those do."""
 
     code = "name.refused"
+
+
+class SourceRefused(InputError):
+    """A person has ruled that nothing suspicious is kept of this source."""
+
+    code = "source.refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +81,30 @@ class Trust:
             except Exception:
                 log.exception("the secret %r of theme %s is kept although its fact is not", kept.name, kept.theme)
 
-    def screen(self, theme: str, target: str, content: str) -> Verdict:
+    def screen(
+        self, theme: str, target: str, content: str, *, source: str = "", sources: Sources | None = None
+    ) -> Verdict:
         """Look at a fact before it is written.
 
+        :param source: the program that writes it
+        :param sources: what a person has ruled about programs; without it every suspicious fact waits
+        :raises SourceRefused: it is suspicious, and a person has ruled that nothing suspicious of this source is kept
         :raises SecretRefused: it holds a secret, and the policy keeps none
         :raises VaultError: it holds a secret that could not be kept
         """
         self.check_name(theme, "the target", target)
         policy = self.policies.for_theme(theme)
         suspected = suspicion(target, content) if policy.quarantine else None
+        if suspected is not None and sources is not None:
+            rule = sources.rule(theme, source)
+            if rule == "never":
+                raise SourceRefused(
+                    f"it {suspected.what}, and a person has ruled that nothing suspicious from {source!r} is kept "
+                    f"in theme {theme!r}; tell the user if it matters",
+                    source,
+                )
+            if rule == "always":
+                suspected = None
         return Verdict(*self._masked(theme, target, content, policy.secrets), suspicion=suspected)
 
     def check_name(self, theme: str, what: str, name: str) -> None:
