@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.search import Search
+    from hermes_memory_store.sources import Sources
     from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
 
@@ -79,6 +80,13 @@ class Store:
         from hermes_memory_store.credentials import Credentials
 
         return Credentials(self.db, self.names, self.journal, self.clock)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What a person has ruled about where facts come from."""
+        from hermes_memory_store.sources import Sources
+
+        return Sources(self.db, self.names, self.journal)
 
     @cached_property
     def turns(self) -> Turns:

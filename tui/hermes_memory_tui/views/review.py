@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hermes_memory_store.sources import Waiting
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.model import Theme
+from hermes_memory_store.model import Rule, Theme, Waiting
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
@@ -27,7 +26,7 @@ class Queue:
 
     themes: list[Theme]
     waiting: list[Waiting]
-    rules: dict[tuple[str, str], str]
+    rules: dict[tuple[str, str], Rule]
 
 
 class ReviewView(View[Queue]):
@@ -124,12 +123,15 @@ class ReviewView(View[Queue]):
     def action_approve(self) -> None:
         one = self.waiting
         if one is not None:
-            self.write(lambda: self.memory.restore([one.fact]))
+            self._settle(one, lambda store: store.facts.approve([one.fact.uid]), "approved")
 
     def action_refuse(self) -> None:
         one = self.waiting
         if one is not None:
-            self.write(lambda: self.memory.archive([one.fact]))
+            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "refused: archived, told to nobody")
+
+    def _settle(self, one: Waiting, act: Callable[[Store], object], said: str) -> None:
+        self.write(lambda: self.memory.do(act, f"{shown.name(one.fact)} {said}"))
 
     def action_edit(self) -> None:
         one = self.waiting
@@ -152,7 +154,7 @@ class ReviewView(View[Queue]):
     def action_never(self) -> None:
         self._rule("never", "Suspicious writes of this source are refused without asking you.")
 
-    def _rule(self, rule: str, means: str) -> None:
+    def _rule(self, rule: Rule, means: str) -> None:
         one = self.waiting
         if one is None:
             return
