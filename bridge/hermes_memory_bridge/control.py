@@ -15,7 +15,9 @@ def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) 
         bridge.settimeout(timeout_s)
         try:
             bridge.connect(places.line)
-            bridge.sendall(json.dumps({"hermes-memory": 1, "command": command, "arguments": arguments}).encode() + b"\n")
+            bridge.sendall(
+                json.dumps({"hermes-memory": 1, "command": command, "arguments": arguments}).encode() + b"\n"
+            )
             said = b""
             while not said.endswith(b"\n"):
                 more = bridge.recv(65_536)

@@ -99,6 +99,12 @@ class Vault:
             known = read(self.index if self._uses_keyring() else self.file)
         return sorted(key.removeprefix(f"{theme}/") for key in known if key.startswith(f"{theme}/"))
 
+    def known(self) -> list[tuple[str, str]]:
+        """Theme and name of every secret that is listed, without asking a keyring. :raises VaultError:"""
+        with self._lock:
+            keys = {**read(self.index), **read(self.file)}
+        return sorted((theme, name) for theme, _, name in (key.partition("/") for key in keys))
+
     def forget(self, theme: str, name: str) -> None:
         """Erase a secret."""
         key = f"{theme}/{name}"

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.model import Rule, Theme, Waiting
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact, Rule, Theme, Waiting
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.editor import Editor, FactEditor
 from hermes_memory_tui.views.view import View
-from hermes_memory_tui.widgets.grid import Cell, Column, Row
+from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
+from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
 
 
@@ -27,6 +34,8 @@ class Queue:
     themes: list[Theme]
     waiting: list[Waiting]
     rules: dict[tuple[str, str], Rule]
+    secrets: list[tuple[str, str, Fact | None]]
+    """Theme and name of every masked secret, and a fact that stands for it."""
 
 
 class ReviewView(View[Queue]):
@@ -45,14 +54,30 @@ class ReviewView(View[Queue]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "approve", "Approve", id="review.approve", tooltip="It is a fact: let it into the hot tier"),
         Binding("e", "edit", "Edit", id="review.edit", tooltip="Correct it; it waits on until you approve it"),
-        Binding("x", "refuse", "Refuse", id="review.refuse", tooltip="Put it away: archived, told to nobody"),
+        Binding("d", "refuse", "Refuse", id="review.refuse", tooltip="Put it away: told to nobody, erased in the end"),
         Binding("A", "always", "Always", id="review.always", tooltip="Believe this source in this theme from now on"),
         Binding("N", "never", "Never", id="review.never", tooltip="Refuse what looks suspicious from this source"),
     ]
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.secrets = Grid((Column("theme", 16), Column("masked secret", 24), Column("stands in")), id="grid-below")
+
+    def below(self) -> ComposeResult:
+        yield self.secrets
+
+    def on_mount(self) -> None:
+        self.secrets.border_title = "masked secrets"
+
     def load(self, store: Store) -> Queue:
         rules = {(one.theme, one.source): one.rule for one in store.sources.list()}
-        return Queue(store.themes(), store.facts.waiting(), rules)
+        themes, held = store.themes(), vault(self.memory.path)
+        secrets = [
+            (theme.name, name, standing_for(store, theme.name, name))
+            for theme in themes
+            for name in held.names(theme.name)
+        ]
+        return Queue(themes, store.facts.waiting(), rules, secrets)
 
     def draw(self, data: Queue) -> None:
         now = self.memory.now()
@@ -80,6 +105,41 @@ class ReviewView(View[Queue]):
             ]
         )
 
+        self.secrets.display = bool(data.secrets)
+        self.secrets.show(
+            [
+                Row(
+                    (theme, name),
+                    (
+                        Cell(printable(theme), "dim"),
+                        Cell(printable(name), bold=True),
+                        Cell(printable(fact.notation) if fact else "no fact that lives", "" if fact else "dim"),
+                    ),
+                )
+                for theme, name, fact in data.secrets
+            ]
+        )
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if message.list is self.secrets:
+            self._reveal()
+        else:
+            super().on_line_list_opened(message)
+
+    def _reveal(self) -> None:
+        """Show a masked secret to the person, and to nobody else: it is neither logged nor copied."""
+        key = self.secrets.key
+        if not isinstance(key, tuple):
+            return
+        theme, name = key
+        try:
+            secret = vault(self.memory.path).reveal(theme, name)
+        except StoreError as error:
+            self.say_error(error)
+            return
+        said = Content.styled("it is no longer in the vault", "$dim") if secret is None else Content(printable(secret))
+        self.app.push_screen(Ask(f"secret {printable(name)}", [said]))
+
     @property
     def waiting(self) -> Waiting | None:
         """What is under the cursor."""
@@ -103,7 +163,7 @@ class ReviewView(View[Queue]):
             pair("scope", printable(fact.scope or "no scope")),
             pair("when", f"{shown.moment(one.at, now)} ({shown.ago(one.at, now)})"),
             Content(""),
-            keys(("a", "approves"), ("e", "edits"), ("x", "refuses")),
+            keys(("a", "approves"), ("e", "edits"), ("d", "refuses")),
             keys(("A", f"always believes {one.source}"), ("N", "never does")) if one.source else Content(""),
             Content(""),
             *self._rules(),
@@ -128,7 +188,7 @@ class ReviewView(View[Queue]):
     def action_refuse(self) -> None:
         one = self.waiting
         if one is not None:
-            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "refused: archived, told to nobody")
+            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "refused: told to nobody")
 
     def _settle(self, one: Waiting, act: Callable[[Store], object], said: str) -> None:
         self.write(lambda: self.memory.do(act, f"{shown.name(one.fact)} {said}"))
@@ -178,3 +238,14 @@ class ReviewView(View[Queue]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         writes = ("approve", "refuse", "edit", "always", "never", "undo", "redo")
         return not (action in writes and self.memory.read_only)
+
+
+def vault(store: Path) -> Vault:
+    """Where the bridge of this store keeps secrets."""
+    return Vault(Path(Places.of(store).folder) / "secrets.json")
+
+
+def standing_for(store: Store, theme: str, name: str) -> Fact | None:
+    """A live fact that holds the place of a secret."""
+    found = store.search.find(theme, f'"{name}"', limit=5).facts
+    return next((fact for fact in found if f"‹secret:{name}›" in fact.content), None)

@@ -8,17 +8,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
+from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory, Overview
 from hermes_memory_tui.screens.acting import Acting
 from hermes_memory_tui.widgets.grid import Column, Grid
@@ -52,6 +55,7 @@ class View(Acting, Screen[None], Generic[T]):
         Binding("u", "undo", "Undo", id="view.undo", tooltip="Take back your newest change that still holds"),
         Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Do again what you undid last", show=False),
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
+        Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
     ]
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
@@ -211,6 +215,23 @@ class View(Acting, Screen[None], Generic[T]):
         self.app.copy_to_clipboard(self.pages.plain)
         self.notify("Copied.", timeout=2)
 
+    def action_export(self) -> None:
+        """Ask for a file, and write the list to it as a table."""
+        lines = [Content(f"{len(self.grid.rows):,} lines as a Markdown table.")]
+        start = f"hermes-memory-{self.NAME}.md"
+        self.ask_then(Ask("export what is shown", lines, type_in="file", start=start, check=taken), self._export)
+
+    def _export(self, name: str) -> None:
+        path = Path(name).expanduser()
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(self.grid.table())
+        except OSError as error:
+            said = f"{path} could not be written: {error.strerror or error}"
+            self.notify(said, severity="error", timeout=8, markup=False)
+        else:
+            self.notify(f"{len(self.grid.rows):,} lines written to {path.absolute()}.", timeout=5, markup=False)
+
     def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
         self.inspector.open_view(message.name)
 
@@ -236,6 +257,14 @@ class View(Acting, Screen[None], Generic[T]):
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
         self.app.push_screen(dialog, partial(answered, then))
+
+
+def taken(name: str) -> str | None:
+    """What is wrong with a file to be written."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return f"{path} is there already; choose another name"
+    return None if path.parent.is_dir() else f"there is no folder {path.parent}"
 
 
 def answered(then: Any, answer: str | None) -> None:

@@ -41,6 +41,12 @@ class Cell:
     parts: tuple[tuple[str, str, str], ...] = ()
     """Instead of the text: pieces as (text, ink, on), for bars and strips."""
 
+    @property
+    def plain(self) -> str:
+        """The text as a cell of a Markdown table."""
+        text = "".join(piece for piece, _, _ in self.parts) if self.parts else self.text
+        return text.strip().replace("|", "\\|")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -92,6 +98,14 @@ class Grid(LineList):
                 self.cursor = place
                 return True
         return False
+
+    def table(self) -> str:
+        """Everything that is listed, as a Markdown table."""
+        named = [place for place, column in enumerate(self.columns) if column.title]
+        lines = ["| " + " | ".join(self.columns[place].title for place in named) + " |", "|" + " --- |" * len(named)]
+        for row in self.rows:
+            lines.append("| " + " | ".join(row.cells[place].plain for place in named) + " |")
+        return "\n".join(lines) + "\n"
 
     @property
     def head_lines(self) -> int:
