@@ -162,9 +162,12 @@ class Store:
             raise
         return cls(db, clock, policies)
 
-    def reader(self) -> Self:
-        """A second connection that only reads, for another thread. What it hands out is noted with what this one does."""
-        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads)
+    def reader(self, *, noting: bool = True) -> Self:
+        """A second connection that only reads, for another thread. What it hands out is noted with what this one does.
+
+        :param noting: not for a person's own looking about, which must not count as an agent's reading
+        """
+        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads if noting else None)
 
     def themes(self) -> list[Theme]:
         """Every theme that was ever written to, with its gauge and counts."""

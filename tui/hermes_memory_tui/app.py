@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.inspector import Inspector
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
@@ -45,9 +50,21 @@ def run_inspector(db_path: str | Path | None = None, theme: str | None = None, r
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
     app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
+    logging.getLogger().addHandler(Listener(app))
     app.call_after_refresh(settle)
     app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+class Listener(logging.Handler):
+    """Warnings of the rooms below go to the messages a person can read, never over the screen."""
+
+    def __init__(self, app: Inspector) -> None:
+        super().__init__(logging.WARNING)
+        self._app = app
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._app.remember(record.getMessage(), "warning")
 
 
 def settle() -> None:

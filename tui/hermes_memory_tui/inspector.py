@@ -135,8 +135,12 @@ class Inspector(App[int]):
 
     def notify(self, message: str, **more: Any) -> None:
         """As `App.notify`; what was said can be read again."""
-        self.said.append(Said(time.time(), message, str(more.get("severity", "information"))))
+        self.remember(message, str(more.get("severity", "information")))
         super().notify(message, **more)
+
+    def remember(self, message: str, severity: str) -> None:
+        """Keep a message without showing it. May be called from any thread."""
+        self.said.append(Said(time.time(), message, severity))
 
     def action_messages(self) -> None:
         """What was said before."""

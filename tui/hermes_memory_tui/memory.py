@@ -180,13 +180,13 @@ class Memory:
         """Run a job that reads for a view, in the thread that calls it; one at a time."""
         with self._looking:
             if self._views is None:
-                self._views = self._store.reader()
+                self._views = self._store.reader(noting=False)
             return job(self._views)
 
     @contextmanager
     def apart(self) -> Iterator[Store]:
         """A connection of its own that only reads, for what takes long."""
-        store = self._store.reader()
+        store = self._store.reader(noting=False)
         try:
             yield store
         finally:

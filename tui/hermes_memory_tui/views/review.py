@@ -71,13 +71,8 @@ class ReviewView(View[Queue]):
 
     def load(self, store: Store) -> Queue:
         rules = {(one.theme, one.source): one.rule for one in store.sources.list()}
-        themes, held = store.themes(), vault(self.memory.path)
-        secrets = [
-            (theme.name, name, standing_for(store, theme.name, name))
-            for theme in themes
-            for name in held.names(theme.name)
-        ]
-        return Queue(themes, store.facts.waiting(), rules, secrets)
+        secrets = [(theme, name, standing_for(store, theme, name)) for theme, name in vault(self.memory.path).known()]
+        return Queue(store.themes(), store.facts.waiting(), rules, secrets)
 
     def draw(self, data: Queue) -> None:
         now = self.memory.now()
