@@ -47,6 +47,9 @@ MOST_CHANGES = 300
 """Changes that are followed one by one; when more came at once, everything is read anew."""
 
 
+FEW_THEMES = 4
+"""Themes whose targets are offered when none is chosen: each costs a millisecond or two."""
+
 RECENT = 20
 """Newest journal rows among which the last change of a fact or a scope is looked for."""
 
@@ -233,6 +236,16 @@ class Memory:
     def limit(self, theme: str) -> int:
         """Characters a fact's content may have in a theme."""
         return self._store.policies.for_theme(theme).fact_chars
+
+    def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Targets of a theme, or of the first few themes, that begin with these characters."""
+        names = self._screen.names
+        themes = [theme] if theme is not None else names.all_themes()[:FEW_THEMES]
+        return list(dict.fromkeys(target for one in themes for target in names.targets(one, begun, most)))[:most]
+
+    def authors(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Who may have written facts: sessions whose names begin with these characters, and kinds of actors."""
+        return self._screen.names.authors(begun, most, theme)
 
     def changes(self, since: int) -> list[Change]:
         """Journal rows after `since`, oldest first, at most one more than `MOST_CHANGES`."""

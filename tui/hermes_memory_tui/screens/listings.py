@@ -19,9 +19,11 @@ from hermes_memory_store.errors import StoreError, UnknownFact
 from hermes_memory_store.model import Change, Fact, SessionStatus, Sort, Uid
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.widgets.filter_line import FilterLine
+    from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui import looks, shown
+from hermes_memory_tui import completing, kept, looks, shown
+from hermes_memory_tui.kept import Kept
+from hermes_memory_tui.matching import Marks
 from hermes_memory_tui.memory import (
     FIRST_PAGE,
     MOST_CHANGES,
@@ -61,6 +63,7 @@ class Listings(Panes):
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview)
         self._theme = theme
+        self.kept = Kept(kept.default_path(), read_only=memory.read_only)
         self._view = View()
         self._listing = Listing(self._view, array("q"), 0, False, memory.query(self._view).filter)
         self._seq = overview.seq
@@ -102,6 +105,31 @@ class Listings(Panes):
         if self.line != self._view.line:
             self.look_at(self._chosen_view())
 
+    async def action_search(self) -> None:
+        await super().action_search()
+        if self.filter_line is not None:
+            self.filter_line.serve(self._known, lambda: self.kept.lines)
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if not message.cleared:
+            self.kept.add_line(self.line)
+
+    def _known(self, name: str, begun: str) -> Sequence[str]:
+        """The values a filter may have, for completion."""
+        theme = self._view.theme
+        try:
+            match name:
+                case "scope":
+                    labels = (scope.label for scope in self.overview.scopes if theme in (None, scope.theme))
+                    return list(dict.fromkeys(labels))
+                case "target":
+                    return self.memory.targets(theme, begun, completing.MOST_OFFERED)
+                case "by":
+                    return self.memory.authors(theme, begun, completing.MOST_OFFERED)
+        except StoreError:
+            return ()
+        return completing.fixed(name)
+
     def action_sort(self) -> None:
         """The next order: last changed, created, by target, by type."""
         orders = list(Sort)
@@ -121,6 +149,7 @@ class Listings(Panes):
     def look_at(self, view: View) -> None:
         """Show another view from its top: its first page now, all of it when it is read."""
         self._view = view
+        self.table.marks = Marks(view.line)
         self.table.hues = self._hues() if view.theme is None else {}
         if self.table.marked:
             self.table.action_unmark()
@@ -336,7 +365,7 @@ class Listings(Panes):
         except StoreError as error:
             self.say_trouble(error)
         else:
-            self.detail_pane.show(detail.fact, detail.history, detail.chain, now)
+            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks)
         self.show_gauge()
 
     def show_overview(self) -> None:

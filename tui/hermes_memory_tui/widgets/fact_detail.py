@@ -14,6 +14,7 @@ from textual.widgets import Static
 from hermes_memory_store.model import Change, Fact, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
+from hermes_memory_tui.matching import Marks, marked
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
@@ -33,8 +34,13 @@ class FactDetail(VerticalScroll):
     def compose(self) -> ComposeResult:
         yield Static(id="fact-text", markup=False)
 
-    def show(self, fact: Fact | None, history: list[Change], chain: list[Fact], now: int) -> None:
-        """Show a fact; nothing when None."""
+    def show(
+        self, fact: Fact | None, history: list[Change], chain: list[Fact], now: int, marks: Marks | None = None
+    ) -> None:
+        """Show a fact; nothing when None.
+
+        :param marks: words that stand out in it, because they were searched for
+        """
         text = self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
@@ -42,7 +48,9 @@ class FactDetail(VerticalScroll):
             return
         self.border_title = f"fact {fact.uid[:18]}"
         text.update(
-            Content("\n").join([*head(fact, now), *self._chain(fact, chain, now), *self._history(history, now)])
+            Content("\n").join(
+                [*head(fact, now, marks or Marks()), *self._chain(fact, chain, now), *self._history(history, now)]
+            )
         )
 
     def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Content]:
@@ -84,12 +92,12 @@ class FactDetail(VerticalScroll):
         return lines
 
 
-def head(fact: Fact, now: int) -> list[Content]:
+def head(fact: Fact, now: int, marks: Marks) -> list[Content]:
     """What the fact says and where it stands."""
     scope = printable(fact.scope) if fact.scope is not None else "no scope"
     lines = [
-        Content.assemble((f"{fact.type.value}[{printable(fact.target)}]", "bold")),
-        Content(printable(fact.content)),
+        Content.assemble((f"{fact.type.value}[", "bold"), marked(printable(fact.target), marks, "bold"), ("]", "bold")),
+        marked(printable(fact.content), marks),
         Content(""),
         Content.assemble(
             (f"{shown.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),

@@ -18,6 +18,7 @@ from textual.message import Message
 from hermes_memory_store.model import Fact, Millis, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
+from hermes_memory_tui.matching import Marks, parts
 from hermes_memory_tui.widgets.line_list import LineList
 
 BLOCK = 64
@@ -65,6 +66,8 @@ class FactTable(LineList):
         self.marked: dict[int, Fact] = {}
         self.hues: dict[str, int] = {}
         """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
+        self.marks = Marks()
+        """The words that stand out in the rows, because they were searched for."""
         self.empty: Sequence[str] = ()
         """What is said where the facts would be."""
 
@@ -184,19 +187,29 @@ class FactTable(LineList):
         target_width = max(10, min(30, width // 4))
         age = shown.age(fact.updated_at, self._clock())
         used = 2 + 2 + 2 * bool(self.hues) + len(kind) + target_width + 2 + (place_width + 1 if place else 0) + 5
-        content = shown.fit(printable(fact.content), width - used)
         segments = [
             self._gutter(fact),
             Segment(f"{shown.TIER_SHAPES[fact.tier]} ", self._tier_style(fact.tier)),
             *self._whose(fact),
             Segment(kind, dim),
-            Segment(shown.fit(printable(fact.target), target_width) + "  ", dim if away else self.ink(bold=True)),
-            Segment(content, plain),
+            *self._found_in(printable(fact.target), target_width, dim if away else self.ink(bold=True)),
+            Segment("  ", plain),
+            *self._found_in(printable(fact.content), width - used, plain),
         ]
         if place:
             segments.append(Segment(" " + shown.fit(place, place_width), dim))
         segments.append(Segment(f"{age:>4} ", dim))
         return segments
+
+    def _found_in(self, text: str, width: int, style: Style) -> list[Segment]:
+        """A text in its cells, the words that were searched for standing out."""
+        cells = shown.fit(text, width)
+        if not self.marks:
+            return [Segment(cells, style)]
+        cut = len(cells) - 1 if cells.endswith("…") else len(text)
+        spans = [(start, min(end, cut)) for start, end in self.marks.spans(text) if start < cut]
+        found = self.ink("accent", bold=True, underline=True)
+        return [Segment(part, found if hit else style) for part, hit in parts(cells, spans)]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.keys or not 0 <= line - 1 < len(self.empty):

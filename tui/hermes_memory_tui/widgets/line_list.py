@@ -68,7 +68,7 @@ class LineList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
-        self._inks: dict[tuple[str, str, bool], Style] = {}
+        self._inks: dict[tuple[str, str, bool, bool], Style] = {}
 
     @property
     def row_count(self) -> int:
@@ -83,7 +83,7 @@ class LineList(ScrollView, can_focus=True):
         """The cells of a line below the last row; blank unless a subclass has something to say there."""
         return [Segment(" " * width, self.ink())]
 
-    def ink(self, name: str = "", *, on: str = "", bold: bool = False) -> Style:
+    def ink(self, name: str = "", *, on: str = "", bold: bool = False, underline: bool = False) -> Style:
         """A style of the present look.
 
         Component classes would say the same, but Textual applies each of them to each widget several times before the
@@ -92,14 +92,14 @@ class LineList(ScrollView, can_focus=True):
         :param name: a variable of the look for the text; the widget's own colour when empty
         :param on: a variable of the look for what is behind it; the widget's own background when empty
         """
-        style = self._inks.get((name, on, bold))
+        style = self._inks.get((name, on, bold, underline))
         if style is None:
             variables = self.app.theme_variables
             _, _, background, colour = self.colors
             behind = background + colour_of(variables[on]) if on else background
             text = behind + colour_of(variables[name]) if name else behind + colour
-            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold)
-            self._inks[name, on, bold] = style
+            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
+            self._inks[name, on, bold, underline] = style
         return style
 
     def rows_changed(self) -> None:
@@ -129,8 +129,15 @@ class LineList(ScrollView, can_focus=True):
         # What has a background of its own (a bar) keeps it: its colour is what it says.
         cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
+        found = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
-        kept = (segment.style if segment.style and segment.style.bgcolor != plain else style for segment in strip)
+
+        def over(own: Style | None) -> Style:
+            if own is None or own.bgcolor == plain:
+                return found if own is not None and own.underline else style
+            return own
+
+        kept = (over(segment.style) for segment in strip)
         return Strip(
             [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
         )
