@@ -27,6 +27,7 @@ GROUPS = {
     "pane": "Panes",
     "scopes": "Themes and scopes",
     "search": "In the search line",
+    "picker": "In a list of choices",
     "editor": "In an editor",
     "detail": "In the fact",
     "app": "Anywhere",

@@ -15,6 +15,7 @@ from hermes_memory_tui.screens.listings import Listings
 
 if TYPE_CHECKING:
     from hermes_memory_tui.screens.editor import Editor
+    from hermes_memory_tui.widgets.filter_line import SearchInput
 
 WRITING_SHOWS_S = 0.2
 """From when on a waiting write is shown: an ordinary one is over long before."""
@@ -33,6 +34,7 @@ class MainScreen(Listings):
     BINDING_GROUP_TITLE = "Memory"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
+        Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
         Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
         Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
@@ -78,6 +80,60 @@ class MainScreen(Listings):
         if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
             return False
         return not (self.memory.read_only and action in WRITES)
+
+    # Saved views
+
+    def on_search_input_saved(self, message: SearchInput.Saved) -> None:
+        from hermes_memory_tui.screens.picker import Asking
+
+        line = self.line
+        if not line:
+            self.notify("Type a search first, then ctrl+s saves it.", severity="warning", timeout=4)
+            return
+
+        def save(name: str | None) -> None:
+            if name is not None:
+                self.kept.save_view(name, line)
+                self._say_kept(f"View {name!r} saved; v opens it.")
+
+        def check(name: str) -> str:
+            return f"There is a view {name!r}: replace it?" if name in self.kept.views else ""
+
+        self.app.push_screen(Asking("save this search", says=line, check=check), save)
+
+    def action_views(self) -> None:
+        """Choose one of the saved views."""
+        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        def choices() -> list[Choice]:
+            return [Choice(name, name, line) for name, line in sorted(self.kept.views.items())]
+
+        def remove(name: str) -> list[Choice]:
+            self.kept.remove_view(name)
+            self._say_kept(f"View {name!r} removed.")
+            return choices()
+
+        empty = "No view is saved yet: ctrl+s in the search line saves one."
+        self.app.push_screen(Picker("saved views", choices(), empty=empty, remove=remove), self._open_view)
+
+    async def _open_view(self, name: str | None) -> None:
+        line = None if name is None else self.kept.views.get(name)
+        if line is None:
+            return
+        await self.action_search()
+        if self.filter_line is not None:
+            self.filter_line.input.value = line
+        self.table.focus()
+
+    def _say_kept(self, said: str) -> None:
+        trouble = self.kept.trouble
+        self.notify(
+            f"Not kept: {trouble}." if trouble else said,
+            severity="warning" if trouble else "information",
+            timeout=5,
+            markup=False,
+        )
 
     # Facts
 
