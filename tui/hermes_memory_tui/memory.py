@@ -62,6 +62,7 @@ class View:
     scopes: frozenset[str | None] = frozenset()
     line: str = ""
     sort: Sort = Sort.UPDATED
+    descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,9 @@ class Memory:
 
     def first_page(self, view: View) -> Page:
         """The facts at the top of a view without words, and how many there are."""
-        return self._screen.facts.page(self.query(view).filter, sort=view.sort, limit=FIRST_PAGE)
+        return self._screen.facts.page(
+            self.query(view).filter, sort=view.sort, descending=view.descending, limit=FIRST_PAGE
+        )
 
     def listing(self, view: View) -> Listing:
         """Every fact of a view. May take a second at a million facts: call it from a worker thread.
@@ -203,7 +206,7 @@ class Memory:
             found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
             keys = array("q", (fact.id for fact in found.facts))
             return Listing(view, keys, max(found.total, len(keys)), True, query.filter, seq)
-        keys = self._listings.facts.ids(query.filter, sort=view.sort)
+        keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return Listing(view, keys, len(keys), False, query.filter, seq)
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
@@ -298,6 +301,10 @@ class Memory:
                 )
             store.facts.edit(base.uid, content)
         return Done(f"{shown.name(base)} edited", base.uid)
+
+    def chosen(self, keys: Sequence[int]) -> list[Fact]:
+        """Facts by key as they stand for a write. May take a second for many thousands: call it from a worker thread."""
+        return self._store.facts.by_ids(keys)
 
     def archive(self, facts: Sequence[Fact]) -> Done:
         """Put facts away."""

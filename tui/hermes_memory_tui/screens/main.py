@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 WRITING_SHOWS_S = 0.2
 """From when on a waiting write is shown: an ordinary one is over long before."""
 
+MOST_COPIED = 500
+"""Facts that are copied at once: terminals take some tens of thousands of characters."""
+
 DEFAULT_THEME = "default"
 
 WRITES = frozenset(
@@ -61,7 +64,8 @@ class MainScreen(Listings):
             tooltip="Open the scope again and warm what cooled",
             show=False,
         ),
-        Binding("s", "sort", "Sort", id="main.sort", tooltip="The next order of the facts", show=False),
+        Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
+        Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
         Binding("1", "scopes_pane", "Scopes", id="pane.scopes", tooltip="To themes and scopes", show=False),
@@ -144,14 +148,12 @@ class MainScreen(Listings):
         self._on_chosen(self.memory.restore)
 
     def action_pin(self) -> None:
-        facts = self.table.chosen
-        pinned = not all(fact.pinned for fact in facts)
-        self._on_chosen(partial(self.memory.pin, pinned=pinned))
+        self._on_chosen(lambda facts: self.memory.pin(facts, not all(fact.pinned for fact in facts)))
 
     def _on_chosen(self, act: Callable[[Sequence[Fact]], Done]) -> None:
-        facts = self.table.chosen
-        if facts:
-            self.write(partial(act, facts), self.table.action_unmark)
+        keys = self.table.chosen
+        if keys:
+            self.write(lambda: act(self.memory.chosen(keys)), self.table.action_unmark)
 
     def action_undo(self) -> None:
         self.write(self.memory.undo)
@@ -165,10 +167,21 @@ class MainScreen(Listings):
             self.write(lambda: self.memory.undo_change(self.memory.newest_of(fact)))
 
     def action_copy_uid(self) -> None:
-        self._copy([fact.uid for fact in self.table.chosen])
+        self._copy([fact.uid for fact in self._to_copy()])
 
     def action_copy(self) -> None:
-        self._copy([fact.notation for fact in self.table.chosen])
+        self._copy([fact.notation for fact in self._to_copy()])
+
+    def _to_copy(self) -> list[Fact]:
+        keys = self.table.chosen
+        if len(keys) > MOST_COPIED:
+            self.notify(
+                f"The clipboard takes {MOST_COPIED:,} facts at most; x writes them to a file.",
+                severity="warning",
+                timeout=5,
+            )
+            return []
+        return self.load_facts(keys) or []
 
     def _copy(self, lines: list[str]) -> None:
         if lines:

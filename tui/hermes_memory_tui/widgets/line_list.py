@@ -79,6 +79,15 @@ class LineList(ScrollView, can_focus=True):
         """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
         raise NotImplementedError
 
+    @property
+    def head_lines(self) -> int:
+        """Lines above the rows that do not scroll: none or one."""
+        return 0
+
+    def draw_head(self, width: int) -> list[Segment]:
+        """The cells of the line above the rows."""
+        return [Segment(" " * width, self.ink())]
+
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         """The cells of a line below the last row; blank unless a subclass has something to say there."""
         return [Segment(" " * width, self.ink())]
@@ -105,16 +114,19 @@ class LineList(ScrollView, can_focus=True):
     def rows_changed(self) -> None:
         """Draw everything anew: call it when rows were added, removed or changed."""
         self._drawn.clear()
-        wanted = Size(0, self.row_count)
+        wanted = Size(0, self.row_count + self.head_lines)
         if self.virtual_size != wanted:
             self.virtual_size = wanted
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        row = y + self.scroll_offset.y
+        head = self.head_lines
+        if y < head:
+            return Strip(self.draw_head(width), width)
+        row = y - head + self.scroll_offset.y
         if row >= self.row_count:
-            return Strip(self.draw_empty(y, width), width)
+            return Strip(self.draw_empty(y - head, width), width)
         selected = row == self.cursor
         key = (row, width, selected, selected and self.has_focus)
         strip = self._drawn.get(key)
@@ -148,7 +160,7 @@ class LineList(ScrollView, can_focus=True):
         self._inks.clear()
 
     def on_resize(self) -> None:
-        self._drawn.clear()
+        self.rows_changed()
         self.keep_in_view()
 
     def on_focus(self) -> None:
@@ -168,13 +180,13 @@ class LineList(ScrollView, can_focus=True):
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""
-        self.refresh(Region(0, row - self.scroll_offset.y, self.size.width, 1))
+        self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
     def keep_in_view(self) -> None:
         """Scroll just as far as the cursor needs."""
-        height = self.scrollable_content_region.height
+        height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
-        if not height:
+        if height <= 0:
             return
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)
@@ -203,8 +215,8 @@ class LineList(ScrollView, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        row = offset.y + self.scroll_offset.y
-        if row >= self.row_count:
+        row = offset.y - self.head_lines + self.scroll_offset.y
+        if offset.y < self.head_lines or row >= self.row_count:
             return
         if row == self.cursor and event.chain == 2:
             self.action_open()
