@@ -17,6 +17,7 @@ from pathlib import Path
 from hermes_memory_store import errors
 from hermes_memory_store.model import (
     Change,
+    Changed,
     Fact,
     FactFilter,
     Gauge,
@@ -32,7 +33,8 @@ from hermes_memory_store.model import (
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
-from hermes_memory_tui import shown
+from hermes_memory_tui import acts, shown
+from hermes_memory_tui.acts import Act, Preview
 
 SCREEN_WAIT_S = 0.1
 """How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
@@ -109,6 +111,11 @@ class Done:
     said: str
     show: str | None = None
     """Uid of the fact to put the cursor on."""
+    back: str = "u undoes."
+    """How to take it back."""
+
+
+FINAL = "Nothing brings that back."
 
 
 class Interrupted(Exception):
@@ -306,17 +313,37 @@ class Memory:
         """Facts by key as they stand for a write. May take a second for many thousands: call it from a worker thread."""
         return self._store.facts.by_ids(keys)
 
-    def archive(self, facts: Sequence[Fact]) -> Done:
-        """Put facts away."""
-        return self._each(facts, "archived", lambda store, uids: store.facts.archive(uids))
+    def preview(self, act: Act, facts: Sequence[Fact]) -> Preview:
+        """What an act on these facts would change. May take a second: call it from a worker thread."""
+        return acts.preview(self._store, act, facts)
 
-    def restore(self, facts: Sequence[Fact]) -> Done:
-        """Bring facts back to the hot tier."""
-        return self._each(facts, "restored", lambda store, uids: store.facts.restore(uids))
+    def preview_scope(self, theme: str, label: str) -> Preview:
+        """What erasing a whole scope would take."""
+        plan = self._store.purge.preview(theme, scope=label)
+        facts = self._store.facts
+        everything = frozenset(Tier) - {Tier.WITHDRAWN}
+        wanted = FactFilter(theme=theme, scopes=frozenset({label}), tiers=everything)
+        found = acts.preview(self._store, acts.PURGE, facts.by_ids(facts.ids(wanted)), scope=label)
+        return replace(found, facts=plan.total, tiers=plan.by_tier)
 
-    def pin(self, facts: Sequence[Fact], pinned: bool) -> Done:
-        """Pin facts, or let them go."""
-        return self._each(facts, "pinned" if pinned else "unpinned", lambda store, uids: store.facts.pin(uids, pinned))
+    def act(self, act: Act, facts: Sequence[Fact]) -> Done:
+        """Do it, as one change. :raises StoreError: nothing was changed then"""
+        with self._acting() as store:
+            answer = act.run(store, [fact.uid for fact in facts])
+        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
+        said = f"{what} {act.done}"
+        if act.final:
+            return Done(said + unreached(answer), back=FINAL)
+        if isinstance(answer, Changed) and not answer.uids:
+            return Done(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
+        return Done(said)
+
+    def purge_scope(self, theme: str, label: str) -> Done:
+        """Erase everything in a scope for good."""
+        with self._acting() as store:
+            plan = store.purge.run(theme, scope=label)
+        said = f"{shown.plural(plan.total, 'fact')} of scope {label} erased for good"
+        return Done(said + unreached((plan.total, plan.unreached)), back=FINAL)
 
     def close_scope(self, theme: str, label: str) -> Done:
         """Close a scope; its hot facts cool."""
@@ -345,7 +372,7 @@ class Memory:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
         undone = self._store.undo.change(change.change)
         self._redo.append(undone.seqs[0])
-        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change))
+        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), back="ctrl+r redoes.")
 
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
@@ -369,13 +396,6 @@ class Memory:
         yield self._store
         self._redo.clear()
 
-    def _each(self, facts: Sequence[Fact], done: str, act: Callable[[Store, list[str]], object]) -> Done:
-        uids = [fact.uid for fact in facts]
-        with self._acting() as store:
-            act(store, list(uids))
-        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
-        return Done(f"{what} {done}")
-
     def _told(self, change: Change, uids: Iterable[str]) -> str:
         facts = [uid for uid in uids if uid != change.uid]
         if change.entity == "scope":
@@ -391,6 +411,14 @@ class Memory:
 
     def _label(self, uid: str) -> str:
         return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])
+
+
+def unreached(answer: object) -> str:
+    """What a purge could not reach, in words."""
+    match answer:
+        case (int(), tuple() as copies) if copies:
+            return f"; still in {', '.join(map(str, copies))}, which could not be cleaned"
+    return ""
 
 
 def lets_through(wanted: FactFilter, fact: Fact) -> bool:

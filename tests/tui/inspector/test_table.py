@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.store import Store
+from hermes_memory_tui.screens.confirming import Confirming
 from hermes_memory_tui.widgets import fact_table
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, until
 
@@ -42,6 +43,8 @@ async def test_all_are_marked_and_what_is_done_is_done_to_all(path: Path) -> Non
         await pilot.press("asterisk")
         await until(pilot, lambda: "6 facts marked" in said(pilot))
         await pilot.press("p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await pilot.press("enter")
         await until(pilot, lambda: screen_text(pilot).count("⚑") == 6)
         assert main_screen(pilot).table.marked == {}
 

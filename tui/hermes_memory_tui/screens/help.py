@@ -28,6 +28,7 @@ GROUPS = {
     "scopes": "Themes and scopes",
     "search": "In the search line",
     "picker": "In a list of choices",
+    "confirm": "Before it is done",
     "editor": "In an editor",
     "detail": "In the fact",
     "app": "Anywhere",

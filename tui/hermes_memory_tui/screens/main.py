@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 
 from hermes_memory_store.errors import FactConflict, StoreError
 from hermes_memory_store.model import Fact, Scope, Tier
+from hermes_memory_tui import acts
+from hermes_memory_tui.acts import Act, Preview
 from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.listings import Listings
 
@@ -26,7 +28,8 @@ MOST_COPIED = 500
 DEFAULT_THEME = "default"
 
 WRITES = frozenset(
-    {"edit", "new", "archive", "restore", "pin", "undo", "redo", "undo_fact", "close_scope", "reopen_scope"}
+    {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
+    | {"close_scope", "reopen_scope"}
 )
 """Actions that change the memory; hidden when it is open for reading only."""
 
@@ -45,6 +48,10 @@ class MainScreen(Listings):
         Binding(
             "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
         ),
+        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move facts to the hot tier: agents are told them"),
+        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move facts to the cold tier: found by search only"),
+        Binding("m", "move", "Move", id="fact.move", tooltip="Move facts to another scope of their theme"),
+        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Erase facts for good, or the scope the tree is on"),
         Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
         Binding(
@@ -142,18 +149,110 @@ class MainScreen(Listings):
     # Facts
 
     def action_archive(self) -> None:
-        self._on_chosen(self.memory.archive)
+        self.on_chosen(lambda _: acts.ARCHIVE)
 
     def action_restore(self) -> None:
-        self._on_chosen(self.memory.restore)
+        self.on_chosen(lambda _: acts.RESTORE)
 
     def action_pin(self) -> None:
-        self._on_chosen(lambda facts: self.memory.pin(facts, not all(fact.pinned for fact in facts)))
+        self.on_chosen(lambda facts: acts.UNPIN if all(fact.pinned for fact in facts) else acts.PIN)
 
-    def _on_chosen(self, act: Callable[[Sequence[Fact]], Done]) -> None:
+    def action_warm(self) -> None:
+        self.on_chosen(lambda _: acts.WARM)
+
+    def action_cool(self) -> None:
+        self.on_chosen(lambda _: acts.COOL)
+
+    def action_move(self) -> None:
+        """Choose a scope of the theme, or type a new one."""
+        from hermes_memory_tui.screens.picker import NEW, Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
         keys = self.table.chosen
-        if keys:
-            self.write(lambda: act(self.memory.chosen(keys)), self.table.action_unmark)
+        found = self.load_facts(keys[:1])
+        if not found:
+            return
+        first = found[0]
+        scopes = [scope for scope in self.overview.scopes if scope.theme == first.theme]
+        choices = [Choice(f"={scope.label}", scope.label, scope.status.value) for scope in scopes]
+        choices.append(Choice("none", "no scope"))
+
+        def choose(key: str | None) -> None:
+            if key is not None:
+                label = (
+                    None
+                    if key == "none"
+                    else key.removeprefix(NEW).removeprefix("=" if not key.startswith(NEW) else "")
+                )
+                self.on_chosen(lambda _: acts.moving(label), keys)
+
+        title = f"move to a scope of {first.theme}"
+        self.app.push_screen(Picker(title, choices, typing=True, new="new scope"), choose)
+
+    def action_purge(self) -> None:
+        """Erase for good: the whole scope where the tree has the focus, else the chosen facts."""
+        scope = self.tree_pane.place.scope if self.focused is self.tree_pane else None
+        if scope is None:
+            self.on_chosen(lambda _: acts.PURGE)
+            return
+        self._look_ahead(
+            lambda: self.memory.preview_scope(scope.theme, scope.label),
+            lambda: self.memory.purge_scope(scope.theme, scope.label),
+        )
+
+    def on_chosen(self, choose: Callable[[Sequence[Fact]], Act], keys: Sequence[int] = ()) -> None:
+        """Do something to the marked facts, or the one under the cursor; to several only after saying what exactly.
+
+        :param choose: what is done to these facts
+        """
+        keys = keys or self.table.chosen
+        if not keys:
+            return
+
+        def facts_and_act() -> tuple[list[Fact], Act]:
+            facts = self.memory.chosen(keys)
+            return facts, choose(facts)
+
+        def one() -> Done:
+            facts, act = facts_and_act()
+            return self.memory.act(act, facts)
+
+        if len(keys) == 1 and choose(()) is not acts.PURGE:
+            self.write(one, self.table.action_unmark)
+            return
+        looked: list[tuple[list[Fact], Act]] = []
+
+        def preview() -> Preview:
+            facts, act = facts_and_act()
+            looked.append((facts, act))
+            return self.memory.preview(act, facts)
+
+        self._look_ahead(preview, lambda: self.memory.act(looked[0][1], looked[0][0]))
+
+    def _look_ahead(self, preview: Callable[[], Preview], act: Callable[[], Done]) -> None:
+        """Say what an act would change, and do it when the person agrees."""
+
+        def look() -> None:
+            try:
+                found = preview()
+            except StoreError as error:
+                self.app.call_from_thread(self.say_error, error)
+            else:
+                self.app.call_from_thread(ask, found)
+
+        def ask(found: Preview) -> None:
+            from hermes_memory_tui.screens.confirming import Confirming
+
+            if found.facts:
+                self.app.push_screen(Confirming(found), decide)
+            else:
+                self.notify("There is nothing in it.", timeout=4)
+
+        def decide(agreed: bool | None) -> None:
+            if agreed:
+                self.write(act, self.table.action_unmark)
+
+        self.run_worker(look, thread=True, group="looking", exclusive=True)
 
     def action_undo(self) -> None:
         self.write(self.memory.undo)
@@ -321,7 +420,7 @@ class MainScreen(Listings):
         if then is not None:
             then()
         self.notify(
-            f"{done.said}. u undoes." if not done.said.startswith("undone") else f"{done.said}. ctrl+r redoes.",
+            f"{done.said}. {done.back}",
             timeout=4,
             markup=False,
         )
