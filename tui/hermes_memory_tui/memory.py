@@ -220,6 +220,12 @@ class Memory:
         """Facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
 
+    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
+        """Write facts to a file; how many. Takes seconds for many: call it from a worker thread."""
+        from hermes_memory_tui import exporting
+
+        return exporting.export(self._store, keys, file, replace=replace, progress=progress)
+
     def fact(self, uid: str) -> Fact:
         """One fact as it stands now."""
         return self._screen.facts.get(uid)

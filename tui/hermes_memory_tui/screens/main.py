@@ -52,6 +52,7 @@ class MainScreen(Listings):
         Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move facts to the cold tier: found by search only"),
         Binding("m", "move", "Move", id="fact.move", tooltip="Move facts to another scope of their theme"),
         Binding("P", "purge", "Purge", id="fact.purge", tooltip="Erase facts for good, or the scope the tree is on"),
+        Binding("x", "export", "Export", id="fact.export", tooltip="Write what is marked, or listed, to a file"),
         Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
         Binding(
@@ -286,6 +287,41 @@ class MainScreen(Listings):
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
             self.notify("Copied.", timeout=2)
+
+    def action_export(self) -> None:
+        """Write the marked facts, else all that are listed, to a file."""
+        from hermes_memory_tui import exporting
+        from hermes_memory_tui.screens.picker import Asking
+
+        keys: Sequence[int] = list(self.table.marked) or self.table.keys[:]
+        if not keys:
+            return
+
+        def write(file: str | None) -> None:
+            if file is not None:
+                # Asked above whether a file that is there may be replaced.
+                replace = bool(exporting.wrong(file))
+                self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
+
+        what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
+        says = ".jsonl keeps everything, .md is lines to read"
+        self.app.push_screen(Asking(what, "~/facts.jsonl", says, check=exporting.wrong), write)
+
+    def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
+        def progress(done: int) -> None:
+            self.app.call_from_thread(self._show_exported, done, len(keys))
+
+        try:
+            done = self.memory.export(keys, file, replace=replace, progress=progress)
+        except StoreError as error:
+            self.app.call_from_thread(self.say_error, error)
+        else:
+            said = f"{done:,} facts written to {file}."
+            self.app.call_from_thread(self.notify, said, timeout=6, markup=False)
+        self.app.call_from_thread(self.show_counts)
+
+    def _show_exported(self, done: int, total: int) -> None:
+        self.table.border_subtitle = f"writing {done:,} of {total:,} facts"
 
     # Scopes
 
