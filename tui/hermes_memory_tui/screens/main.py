@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from hermes_memory_store.errors import FactConflict, StoreError
-from hermes_memory_store.model import Fact, Scope, Tier
-from hermes_memory_tui import acts
+from hermes_memory_store.errors import FactConflict, StoreError, UnknownFact
+from hermes_memory_store.model import Fact, Gauge, Scope, Tier
+from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
 from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.listings import Listings
@@ -358,7 +358,8 @@ class MainScreen(Listings):
         if fact.tier is Tier.SUPERSEDED:
             self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
             return
-        self._open(FactEditor(fact, self.memory.limit(fact.theme), self.drafts.get(fact.uid), self._save_edit))
+        gauge = self._gauge_of(fact.theme)
+        self._open(FactEditor(fact, self.memory.limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge))
 
     def action_new(self) -> None:
         from hermes_memory_tui.screens.editor import NewFactEditor
@@ -366,12 +367,55 @@ class MainScreen(Listings):
         place = self.tree_pane.place
         theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
         scope = place.scope.label if place.scope else ""
-        self._open(NewFactEditor(theme, scope, self.memory.limit(theme), self.drafts.get("new"), self._save_new))
+        limit, gauge = self.memory.limit(theme), self._gauge_of(theme)
+        self._open(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+
+    def _gauge_of(self, theme: str) -> Gauge | None:
+        return next((one.gauge for one in self.overview.themes if one.name == theme), None)
+
+    # What was typed and not saved
+
+    def on_mount(self) -> None:
+        if not self.memory.read_only:
+            self.call_after_refresh(self._offer_drafts)
+
+    def _offer_drafts(self) -> None:
+        """Say what was typed before the last end and never saved."""
+        found = []
+        for key in self.kept.drafts(self._file):
+            try:
+                found.append("a new fact (n)" if key == "new" else f"{shown.name(self.memory.fact(key))} (e)")
+            except UnknownFact:
+                self._rescue(key)
+                found.append("what was to become of a fact that is gone (n)")
+            except StoreError:
+                return
+        if found:
+            text = ", ".join(dict.fromkeys(found))
+            self.notify(f"Typed before and not saved: {text}.", severity="warning", timeout=8, markup=False)
+
+    def _rescue(self, key: str) -> None:
+        """What was typed for a fact that is gone is offered as a new one, behind what is offered there already."""
+        drafts = self.kept.drafts(self._file)
+        self.kept.set_draft(self._file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
+        self.kept.set_draft(self._file, key, None)
+
+    @property
+    def _file(self) -> str:
+        return str(self.memory.path.absolute())
+
+    def _draft(self, key: str) -> str | None:
+        return self.drafts.get(key) or self.kept.drafts(self._file).get(key)
+
+    def _keep_draft(self, key: str, text: str | None) -> None:
+        self.kept.set_draft(self._file, key, text)
 
     def _open(self, editor: Editor) -> None:
+        editor.keep = self._keep_draft
         self.app.push_screen(editor, partial(self._left, editor))
 
     def _left(self, editor: Editor, draft: str | None) -> None:
+        self._keep_draft(editor.draft_key, draft)
         if draft is None:
             self.drafts.pop(editor.draft_key, None)
             return
