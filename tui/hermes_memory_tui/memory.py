@@ -31,6 +31,7 @@ from hermes_memory_store.model import (
     Tier,
 )
 from hermes_memory_store.query import parse_query
+from hermes_memory_store.reads import Reader, Reads
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import acts, shown
@@ -102,6 +103,8 @@ class Detail:
     fact: Fact
     history: list[Change]
     chain: list[Fact]
+    readers: list[Reader]
+    """Who was told it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +236,10 @@ class Memory:
     def detail(self, uid: str) -> Detail:
         """One fact with its history and the facts it replaced."""
         facts = self._screen.facts
-        return Detail(facts.get(uid), facts.history(uid), facts.chain(uid))
+        fact = facts.get(uid)
+        # The reading connection knows the notes that were written, not those this process still gathers.
+        readers = Reads(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
+        return Detail(fact, facts.history(uid), facts.chain(uid), readers)
 
     def overview(self, theme: str | None = None) -> Overview:
         """Themes, running sessions, and the scopes: those of one theme, or of all."""

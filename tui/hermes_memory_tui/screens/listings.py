@@ -399,7 +399,7 @@ class Listings(Panes):
         except StoreError as error:
             self.say_trouble(error)
         else:
-            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks)
+            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers)
         self.show_gauge()
 
     def show_overview(self) -> None:

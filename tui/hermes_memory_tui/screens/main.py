@@ -73,6 +73,15 @@ class MainScreen(Listings):
             show=False,
         ),
         Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
+        Binding(
+            "equals_sign",
+            "differences",
+            "Differences",
+            id="main.differences",
+            key_display="=",
+            tooltip="Show what each version of the fact changed, or each whole",
+            show=False,
+        ),
         Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
@@ -92,6 +101,9 @@ class MainScreen(Listings):
         if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
             return False
         return not (self.memory.read_only and action in WRITES)
+
+    def action_differences(self) -> None:
+        self.detail_pane.differences = not self.detail_pane.differences
 
     # Saved views
 
