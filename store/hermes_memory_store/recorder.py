@@ -68,12 +68,6 @@ class Recorder:
         """The facts of a note, in the words that stood then."""
         return [self._as_told(uid, told.at) for uid in told.facts]
 
-    def last_reader(self, uid: str) -> Told | None:
-        """Who was told a fact last, among the newest notes."""
-        sql = NOTES.replace("ORDER BY", "AND i.facts LIKE ?5 ORDER BY")
-        row = self._db.row(sql, (LOOKED_BACK, None, None, 1, f"%{uid}%"))
-        return None if row is None else self._told(row)
-
     def _told(self, row: tuple[Any, ...]) -> Told:
         key, at, theme_id, session, kind, why, tokens, facts = row
         theme = self._names.theme_name(theme_id)

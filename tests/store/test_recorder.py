@@ -28,9 +28,6 @@ def test_what_was_told_is_told_again_in_its_own_words(tmp_path: Path) -> None:
         assert then.changed
         assert not store.recorder.facts(newest)[0].changed
         assert store.recorder.list("t", "somebody else") == []
-        last = store.recorder.last_reader(fact.uid)
-        assert last is not None
-        assert last.kind == "search"
         store.purge.facts({__import__("hermes_memory_store.uids").uids.to_bytes(fact.uid)})
         assert store.recorder.facts(first)[0].notation is None
 

@@ -192,7 +192,11 @@ class Inspector(App[int]):
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None and main.drafts and not self._warned:
             self._warned = True
-            self.notify("Something you typed is not saved. Quit again to throw it away.", severity="warning", timeout=5)
+            self.notify(
+                "Something you typed is not saved. Quit again; it is offered at the next start.",
+                severity="warning",
+                timeout=5,
+            )
             return
         self.exit(0)
 

@@ -19,6 +19,7 @@ from typing import TypeVar
 from hermes_memory_store import errors
 from hermes_memory_store.model import (
     Change,
+    Changed,
     Fact,
     FactFilter,
     Gauge,
@@ -32,9 +33,11 @@ from hermes_memory_store.model import (
     Tier,
 )
 from hermes_memory_store.query import parse_query
+from hermes_memory_store.reads import Reader, Reads
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
-from hermes_memory_tui import shown
+from hermes_memory_tui import acts, shown
+from hermes_memory_tui.acts import Act, Preview
 
 T = TypeVar("T")
 
@@ -51,6 +54,9 @@ MOST_CHANGES = 300
 """Changes that are followed one by one; when more came at once, everything is read anew."""
 
 
+FEW_THEMES = 4
+"""Themes whose targets are offered when none is chosen: each costs a millisecond or two."""
+
 RECENT = 20
 """Newest journal rows among which the last change of a fact or a scope is looked for."""
 
@@ -63,6 +69,7 @@ class View:
     scopes: frozenset[str | None] = frozenset()
     line: str = ""
     sort: Sort = Sort.UPDATED
+    descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ class Detail:
     fact: Fact
     history: list[Change]
     chain: list[Fact]
+    readers: list[Reader]
+    """Who was told it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +118,16 @@ class Done:
     said: str
     show: str | None = None
     """Uid of the fact to put the cursor on."""
-    back: str = "u undoes"
-    """How it is taken back."""
+    back: str = "u undoes."
+    """How to take it back."""
 
     @property
     def sentence(self) -> str:
         """What a person is told."""
-        return f"{self.said}. {self.back}." if self.back else f"{self.said}."
+        return f"{self.said}. {self.back}" if self.back else f"{self.said}."
+
+
+FINAL = "Nothing brings that back."
 
 
 class Interrupted(Exception):
@@ -148,7 +160,7 @@ class Memory:
 
     def _connect(self) -> None:
         store = self._open_store()
-        screen, listings = store.reader(), store.reader()
+        screen, listings = store.reader(noting=False), store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
         self._store, self._screen, self._listings = store, screen, listings
         self.files += 1
@@ -203,7 +215,9 @@ class Memory:
 
     def first_page(self, view: View) -> Page:
         """The facts at the top of a view without words, and how many there are."""
-        return self._screen.facts.page(self.query(view).filter, sort=view.sort, limit=FIRST_PAGE)
+        return self._screen.facts.page(
+            self.query(view).filter, sort=view.sort, descending=view.descending, limit=FIRST_PAGE
+        )
 
     def listing(self, view: View) -> Listing:
         """Every fact of a view. May take a second at a million facts: call it from a worker thread.
@@ -233,12 +247,18 @@ class Memory:
             found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
             keys = array("q", (fact.id for fact in found.facts))
             return Listing(view, keys, max(found.total, len(keys)), True, query.filter, seq)
-        keys = self._listings.facts.ids(query.filter, sort=view.sort)
+        keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return Listing(view, keys, len(keys), False, query.filter, seq)
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
         """Facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
+
+    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
+        """Write facts to a file; how many. Takes seconds for many: call it from a worker thread."""
+        from hermes_memory_tui import exporting
+
+        return exporting.export(self._store, keys, file, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
         """One fact as it stands now."""
@@ -247,7 +267,10 @@ class Memory:
     def detail(self, uid: str) -> Detail:
         """One fact with its history and the facts it replaced."""
         facts = self._screen.facts
-        return Detail(facts.get(uid), facts.history(uid), facts.chain(uid))
+        fact = facts.get(uid)
+        # The reading connection knows the notes that were written, not those this process still gathers.
+        readers = Reads(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
+        return Detail(fact, facts.history(uid), facts.chain(uid), readers)
 
     def overview(self, theme: str | None = None) -> Overview:
         """Themes, running sessions, and the scopes: those of one theme, or of all."""
@@ -266,6 +289,16 @@ class Memory:
     def limit(self, theme: str) -> int:
         """Characters a fact's content may have in a theme."""
         return self._store.policies.for_theme(theme).fact_chars
+
+    def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Targets of a theme, or of the first few themes, that begin with these characters."""
+        names = self._screen.names
+        themes = [theme] if theme is not None else names.all_themes()[:FEW_THEMES]
+        return list(dict.fromkeys(target for one in themes for target in names.targets(one, begun, most)))[:most]
+
+    def authors(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Who may have written facts: sessions whose names begin with these characters, and kinds of actors."""
+        return self._screen.names.authors(begun, most, theme)
 
     def changes(self, since: int) -> list[Change]:
         """Journal rows after `since`, oldest first, at most one more than `MOST_CHANGES`."""
@@ -320,17 +353,41 @@ class Memory:
             store.facts.edit(base.uid, content)
         return Done(f"{shown.name(base)} edited", base.uid)
 
-    def archive(self, facts: Sequence[Fact]) -> Done:
-        """Put facts away."""
-        return self._each(facts, "archived", lambda store, uids: store.facts.archive(uids))
+    def chosen(self, keys: Sequence[int]) -> list[Fact]:
+        """Facts by key as they stand for a write. May take a second for many thousands: call it from a worker thread."""
+        return self._store.facts.by_ids(keys)
 
-    def restore(self, facts: Sequence[Fact]) -> Done:
-        """Bring facts back to the hot tier."""
-        return self._each(facts, "restored", lambda store, uids: store.facts.restore(uids))
+    def preview(self, act: Act, facts: Sequence[Fact]) -> Preview:
+        """What an act on these facts would change. May take a second: call it from a worker thread."""
+        return acts.preview(self._store, act, facts)
 
-    def pin(self, facts: Sequence[Fact], pinned: bool) -> Done:
-        """Pin facts, or let them go."""
-        return self._each(facts, "pinned" if pinned else "unpinned", lambda store, uids: store.facts.pin(uids, pinned))
+    def preview_scope(self, theme: str, label: str) -> Preview:
+        """What erasing a whole scope would take."""
+        plan = self._store.purge.preview(theme, scope=label)
+        facts = self._store.facts
+        everything = frozenset(Tier) - {Tier.WITHDRAWN}
+        wanted = FactFilter(theme=theme, scopes=frozenset({label}), tiers=everything)
+        found = acts.preview(self._store, acts.PURGE, facts.by_ids(facts.ids(wanted)), scope=label)
+        return replace(found, facts=plan.total, tiers=plan.by_tier)
+
+    def act(self, act: Act, facts: Sequence[Fact]) -> Done:
+        """Do it, as one change. :raises StoreError: nothing was changed then"""
+        with self._acting() as store:
+            answer = act.run(store, [fact.uid for fact in facts])
+        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
+        said = f"{what} {act.done}"
+        if act.final:
+            return Done(said + unreached(answer), back=FINAL)
+        if isinstance(answer, Changed) and not answer.uids:
+            return Done(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
+        return Done(said)
+
+    def purge_scope(self, theme: str, label: str) -> Done:
+        """Erase everything in a scope for good."""
+        with self._acting() as store:
+            plan = store.purge.run(theme, scope=label)
+        said = f"{shown.plural(plan.total, 'fact')} of scope {label} erased for good"
+        return Done(said + unreached((plan.total, plan.unreached)), back=FINAL)
 
     def close_scope(self, theme: str, label: str) -> Done:
         """Close a scope; its hot facts cool."""
@@ -359,7 +416,7 @@ class Memory:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
         undone = self._store.undo.change(change.change)
         self._redo.append(undone.seqs[0])
-        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), "ctrl+r redoes")
+        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), back="ctrl+r redoes.")
 
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
@@ -378,7 +435,7 @@ class Memory:
                 return change
         raise errors.NothingToUndo(f"nothing left to undo on {shown.name(fact)}")
 
-    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = "u undoes") -> Done:
+    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = "u undoes.") -> Done:
         """Run any write as the person's, and say what it did."""
         with self._acting() as store:
             result = act(store)
@@ -388,13 +445,6 @@ class Memory:
     def _acting(self) -> Iterator[Store]:
         yield self._store
         self._redo.clear()
-
-    def _each(self, facts: Sequence[Fact], done: str, act: Callable[[Store, list[str]], object]) -> Done:
-        uids = [fact.uid for fact in facts]
-        with self._acting() as store:
-            act(store, list(uids))
-        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
-        return Done(f"{what} {done}")
 
     def _told(self, change: Change, uids: Iterable[str]) -> str:
         facts = [uid for uid in uids if uid != change.uid]
@@ -411,6 +461,14 @@ class Memory:
 
     def _label(self, uid: str) -> str:
         return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])
+
+
+def unreached(answer: object) -> str:
+    """What a purge could not reach, in words."""
+    match answer:
+        case (int(), tuple() as copies) if copies:
+            return f"; still in {', '.join(map(str, copies))}, which could not be cleaned"
+    return ""
 
 
 def lets_through(wanted: FactFilter, fact: Fact) -> bool:

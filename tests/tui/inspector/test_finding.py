@@ -75,8 +75,14 @@ async def test_letters_typed_into_the_line_do_nothing_else(path: Path) -> None:
 async def test_the_order_changes_with_s(path: Path) -> None:
     async with inspecting(path) as pilot:
         before = targets(pilot)
-        await pilot.press("s", "s")
-        await until(pilot, lambda: "by target" in screen_text(pilot))
+        await pilot.press("s")
+        await until(pilot, lambda: "by target, z to a" in screen_text(pilot))
+        await pilot.press("j", "j", "j", "j", "enter")
+        await until(pilot, lambda: targets(pilot) == sorted(before))
+        assert "by target, a to z" in screen_text(pilot)
+        await pilot.press("s", "j", "enter")
+        await until(pilot, lambda: targets(pilot) == sorted(before, reverse=True))
+    async with inspecting(path) as pilot:
         assert targets(pilot) == sorted(before, reverse=True)
 
 

@@ -86,6 +86,8 @@ async def test_marking_two_facts_archives_both(tmp_path: Path) -> None:
         await pilot.press("space", "space")
         assert "2 marked" in screen_text(pilot)
         await pilot.press("a")
+        await until(pilot, lambda: "archive · 2 facts" in screen_text(pilot))
+        await pilot.press("enter")
         await until(pilot, lambda: len(shown_facts(pilot)) == 1)
 
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, Sort, Uid
+from hermes_memory_store.model import Change, Fact, Uid
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.widgets.filter_line import FilterLine
+    from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui import looks, shown
+from hermes_memory_tui import columns, completing, kept, looks, shown
+from hermes_memory_tui.kept import Kept
+from hermes_memory_tui.matching import Marks
 from hermes_memory_tui.memory import (
     FIRST_PAGE,
     MOST_CHANGES,
@@ -60,7 +63,8 @@ class Listings(Panes):
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview)
         self._theme = theme
-        self._view = View()
+        self.kept = Kept(kept.default_path(), read_only=memory.read_only)
+        self._view = replace(View(), **self._kept_order())
         self._listing = Listing(self._view, array("q"), 0, False, memory.query(self._view).filter)
         self._seq = overview.seq
         self._worker: Worker[None] | None = None
@@ -75,6 +79,7 @@ class Listings(Panes):
 
     def _fill(self) -> None:
         """Everything the first frame shows, before it is laid out for the first time."""
+        self.table.columns = columns.known(self.kept.columns)
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
@@ -99,11 +104,68 @@ class Listings(Panes):
         if self.line != self._view.line:
             self.look_at(self._chosen_view())
 
+    async def action_search(self) -> None:
+        await super().action_search()
+        if self.filter_line is not None:
+            self.filter_line.serve(self._known, lambda: self.kept.lines)
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if not message.cleared:
+            self.kept.add_line(self.line)
+
+    def _known(self, name: str, begun: str) -> Sequence[str]:
+        """The values a filter may have, for completion."""
+        theme = self._view.theme
+        try:
+            match name:
+                case "scope":
+                    labels = (scope.label for scope in self.overview.scopes if theme in (None, scope.theme))
+                    return list(dict.fromkeys(labels))
+                case "target":
+                    return self.memory.targets(theme, begun, completing.MOST_OFFERED)
+                case "by":
+                    return self.memory.authors(theme, begun, completing.MOST_OFFERED)
+        except StoreError:
+            return ()
+        return completing.fixed(name)
+
     def action_sort(self) -> None:
-        """The next order: last changed, created, by target, by type."""
-        orders = list(Sort)
-        sort = orders[(orders.index(self._view.sort) + 1) % len(orders)]
-        self.look_at(View(self._view.theme, self._view.scopes, self._view.line, sort))
+        """Choose an order and its direction."""
+        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        names = {f"{sort.value} {descending}": (sort, descending) for sort, descending in columns.ORDERS}
+        choices = [Choice(name, columns.ORDERS[order]) for name, order in names.items()]
+
+        def choose(name: str | None) -> None:
+            if name is not None:
+                sort, descending = names[name]
+                self.kept.set_order(sort.value, descending)
+                self.look_at(replace(self._view, sort=sort, descending=descending))
+
+        at = f"{self._view.sort.value} {self._view.descending}"
+        self.app.push_screen(Picker("order of the facts", choices, at=at), choose)
+
+    def _kept_order(self) -> dict[str, Any]:
+        kept_order = self.kept.order
+        for sort, descending in columns.ORDERS:
+            if kept_order == (sort.value, descending):
+                return {"sort": sort, "descending": descending}
+        return {}
+
+    def action_columns(self) -> None:
+        """Choose the columns of the table."""
+        from hermes_memory_tui.screens.picker import Ticking
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        def choose(names: list[str] | None) -> None:
+            if names is not None:
+                self.kept.set_columns(names)
+                self.table.columns = columns.known(names)
+                self.table.rows_changed()
+
+        choices = [Choice(column.name, column.name, column.says) for column in columns.COLUMNS]
+        self.app.push_screen(Ticking("columns", choices, self.table.columns), choose)
 
     def _chosen_view(self) -> View:
         place = self.tree_pane.place
@@ -113,11 +175,12 @@ class Listings(Panes):
             scopes = frozenset({None})
         elif place.scope is not None:
             scopes = frozenset({place.scope.label})
-        return View(theme, scopes, self.line, self._view.sort)
+        return replace(self._view, theme=theme, scopes=scopes, line=self.line)
 
     def look_at(self, view: View) -> None:
         """Show another view from its top: its first page now, all of it when it is read."""
         self._view = view
+        self.table.marks = Marks(view.line)
         self.table.hues = self._hues() if view.theme is None else {}
         if self.table.marked:
             self.table.action_unmark()
@@ -333,7 +396,7 @@ class Listings(Panes):
         except StoreError as error:
             self.say_trouble(error)
         else:
-            self.detail_pane.show(detail.fact, detail.history, detail.chain, now)
+            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers)
         self.show_gauge()
 
     def show_overview(self) -> None:
@@ -358,7 +421,7 @@ class Listings(Panes):
         """How many facts there are, in the table's frame."""
         listing = self._listing
         view = listing.view
-        order = "best first" if listing.ranked else f"by {view.sort.value}"
+        order = "best first" if listing.ranked else columns.ORDERS[view.sort, view.descending]
         self.table.border_title = f"facts · {self.tree_pane.place.title}"
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
         self.table.border_subtitle = f"{marked}{shown.plural(listing.total, 'fact')}, {order}"

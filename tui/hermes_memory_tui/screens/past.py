@@ -114,7 +114,7 @@ class PastScreen(MainScreen):
         if self._present.read_only:
             self.notify("The memory is open for reading only.", severity="warning", timeout=4)
             return
-        facts = self.table.chosen
+        facts = self.memory.chosen(self.table.chosen)
         if facts:
             self.write(lambda: brought_back(self._present, facts), self.table.action_unmark)
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from hermes_memory_store.model import Fact, FactType, Injection, Theme
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
-from hermes_memory_tui import looks, shown
+from hermes_memory_tui import acts, looks, shown
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
@@ -136,17 +136,17 @@ class ToldView(View[Telling]):
     def action_pin(self) -> None:
         fact = self._fact()
         if fact is not None:
-            self.write(lambda: self.memory.pin([fact], pinned=not fact.pinned))
+            self.write(lambda: self.memory.act(acts.UNPIN if fact.pinned else acts.PIN, [fact]))
 
     def action_cool(self) -> None:
         fact = self._fact()
         if fact is not None:
-            self.write(lambda: self.memory.do(lambda store: store.facts.cool([fact.uid]), f"{shown.name(fact)} cooled"))
+            self.write(lambda: self.memory.act(acts.COOL, [fact]))
 
     def action_archive(self) -> None:
         fact = self._fact()
         if fact is not None:
-            self.write(lambda: self.memory.archive([fact]))
+            self.write(lambda: self.memory.act(acts.ARCHIVE, [fact]))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not (action in ("pin", "cool", "archive", "undo", "redo") and self.memory.read_only)

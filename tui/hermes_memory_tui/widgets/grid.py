@@ -119,7 +119,7 @@ class Grid(LineList):
         return self._line(self.rows[row].cells, width)
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
-        place = line - self.head_lines - 1
+        place = line - 1
         if self.rows or not 0 <= place < len(self.empty):
             return super().draw_empty(line, width)
         return [Segment(shown.fit("  " + self.empty[place], width), self.ink() if place == 0 else self.ink("dim"))]

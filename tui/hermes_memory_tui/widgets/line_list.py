@@ -68,31 +68,31 @@ class LineList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
-        self._inks: dict[tuple[str, str, bool], Style] = {}
+        self._inks: dict[tuple[str, str, bool, bool], Style] = {}
 
     @property
     def row_count(self) -> int:
         """How many rows there are."""
         raise NotImplementedError
 
-    @property
-    def head_lines(self) -> int:
-        """Lines above the rows that do not scroll."""
-        return 0
-
-    def draw_head(self, width: int) -> list[Segment]:
-        """The cells of the line above the rows, for a list that has one."""
-        return [Segment(" " * width, self.ink("dim"))]
-
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
         raise NotImplementedError
+
+    @property
+    def head_lines(self) -> int:
+        """Lines above the rows that do not scroll: none or one."""
+        return 0
+
+    def draw_head(self, width: int) -> list[Segment]:
+        """The cells of the line above the rows."""
+        return [Segment(" " * width, self.ink())]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         """The cells of a line below the last row; blank unless a subclass has something to say there."""
         return [Segment(" " * width, self.ink())]
 
-    def ink(self, name: str = "", *, on: str = "", bold: bool = False) -> Style:
+    def ink(self, name: str = "", *, on: str = "", bold: bool = False, underline: bool = False) -> Style:
         """A style of the present look.
 
         Component classes would say the same, but Textual applies each of them to each widget several times before the
@@ -101,14 +101,14 @@ class LineList(ScrollView, can_focus=True):
         :param name: a variable of the look for the text; the widget's own colour when empty
         :param on: a variable of the look for what is behind it; the widget's own background when empty
         """
-        style = self._inks.get((name, on, bold))
+        style = self._inks.get((name, on, bold, underline))
         if style is None:
             variables = self.app.theme_variables
             _, _, background, colour = self.colors
             behind = background + colour_of(variables[on]) if on else background
             text = behind + colour_of(variables[name]) if name else behind + colour
-            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold)
-            self._inks[name, on, bold] = style
+            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
+            self._inks[name, on, bold, underline] = style
         return style
 
     def rows_changed(self) -> None:
@@ -121,11 +121,12 @@ class LineList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        if y < self.head_lines:
+        head = self.head_lines
+        if y < head:
             return Strip(self.draw_head(width), width)
-        row = y - self.head_lines + self.scroll_offset.y
+        row = y - head + self.scroll_offset.y
         if row >= self.row_count:
-            return Strip(self.draw_empty(y, width), width)
+            return Strip(self.draw_empty(y - head, width), width)
         selected = row == self.cursor
         key = (row, width, selected, selected and self.has_focus)
         strip = self._drawn.get(key)
@@ -140,8 +141,15 @@ class LineList(ScrollView, can_focus=True):
         # What has a background of its own (a bar) keeps it: its colour is what it says.
         cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
+        found = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
-        kept = (segment.style if segment.style and segment.style.bgcolor != plain else style for segment in strip)
+
+        def over(own: Style | None) -> Style:
+            if own is None or own.bgcolor == plain:
+                return found if own is not None and own.underline else style
+            return own
+
+        kept = (over(segment.style) for segment in strip)
         return Strip(
             [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
         )
@@ -152,7 +160,7 @@ class LineList(ScrollView, can_focus=True):
         self._inks.clear()
 
     def on_resize(self) -> None:
-        self._drawn.clear()
+        self.rows_changed()
         self.keep_in_view()
 
     def on_focus(self) -> None:
@@ -172,7 +180,7 @@ class LineList(ScrollView, can_focus=True):
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""
-        self.refresh(Region(0, row - self.scroll_offset.y + self.head_lines, self.size.width, 1))
+        self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
     def keep_in_view(self) -> None:
         """Scroll just as far as the cursor needs."""
