@@ -157,7 +157,9 @@ class Daemon:
                 if not self.lines.tasks:
                     self.stopping.set()
                     return
-            await changed.wait()
+            # Not for ever: what is here may be a process that only asks something, and tells nobody that it has left.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), wait_s)
 
 
 def serve(places: Places, settings: Settings) -> None:
