@@ -72,6 +72,11 @@ class Connection:
         self.pid = pid
         self.credential: str | None = None
         """Name of the token it showed."""
+        self.transport = ""
+        """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
+        self.connected_at = system_clock()
+        self.hang_up: Callable[[], None] = lambda: None
+        """Ends the connection from this side, properly."""
         self.listening: set[Callable[[], None]] = set()
         """Ends its streams of notifications."""
         self.streams = 0
@@ -97,6 +102,10 @@ class Connection:
     def revoke(self) -> None:
         """Its token is no longer good: it may do nothing from now on, and hears of nothing."""
         self.rights = Rights(read=False, write=False, purge=False)
+        self.end_streams()
+
+    def end_streams(self) -> None:
+        """End its streams of notifications."""
         for stream in list(self.listening):
             stream()
 

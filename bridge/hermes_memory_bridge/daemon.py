@@ -25,6 +25,7 @@ from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.inspection import Inspection, check_arguments
 from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
@@ -69,6 +70,7 @@ class Daemon:
         self.agents = Agents(self.hub, settings.lease, Trust(self.hub.store.policies, vault))
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
+        self.inspection = Inspection(self.hub, self.agents)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
@@ -81,9 +83,19 @@ class Daemon:
         """Let only those in to HTTP who may come in."""
         return Gate(app, self.hub, self.settings.limits)
 
-    async def command(self, name: str) -> dict[str, Any]:
-        """What another process of this user asked of the bridge itself."""
-        if name == "stop":
+    async def command(self, name: str, arguments: Any) -> dict[str, Any]:
+        """What another process of this user asked of the bridge itself.
+
+        :raises ArgumentError: names the command or argument that is none
+        """
+        check_arguments(name, arguments)
+        if name in ("status", "stop"):
+            return self.status(stop=name == "stop")
+        return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
+
+    def status(self, *, stop: bool) -> dict[str, Any]:
+        """How the bridge does. :param stop: and tell it to stop"""
+        if stop:
             self.stopping.set()
         return {
             "hermes-memory": 1,
@@ -157,7 +169,9 @@ class Daemon:
                 if not self.lines.tasks:
                     self.stopping.set()
                     return
-            await changed.wait()
+            # Not for ever: what is here may be a process that only asks something, and tells nobody that it has left.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), wait_s)
 
 
 def serve(places: Places, settings: Settings) -> None:

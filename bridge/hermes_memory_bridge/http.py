@@ -70,10 +70,12 @@ class HttpFront:
                     pid=identity.pid,
                     holds=False,
                     credential=identity.credential,
+                    transport="http" if client_is_local(context) else "tcp",
                 )
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
             self.known[key] = connection
+            connection.hang_up = lambda: self.left(key)
             if key[0]:
                 sdk.on_close(context, lambda: self.left(key))
         connection.seen = time.monotonic()
@@ -83,6 +85,7 @@ class HttpFront:
         """A session has ended."""
         connection = self.known.pop(key, None)
         if connection is not None:
+            connection.end_streams()
             self.agents.hub.in_background(self.agents.part(connection, properly=True))
 
     async def forget_quiet(self) -> None:
@@ -94,6 +97,12 @@ class HttpFront:
             for key, connection in list(self.known.items()):
                 if not key[0] and not connection.streams and connection.seen < before:
                     self.left(key)
+
+
+def client_is_local(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether a request came over the unix socket, see `PeerProtocol`."""
+    client = context.request.client  # type: ignore[union-attr]
+    return client is not None and client.host == "unix"
 
 
 def http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:

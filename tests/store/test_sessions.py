@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.model import PERSON, OrphanPolicy, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 
@@ -114,6 +114,13 @@ def test_a_lapsed_lease_is_stale_then_orphaned_with_a_checkpoint(store: Store, c
     assert orphan.checkpoint is not None
     assert (orphan.checkpoint["turn"], orphan.checkpoint["scope"], orphan.checkpoint["writes"]) == (4, "login", 1)
     assert store.sessions.sweep() == []
+
+
+def test_the_journal_says_who_closed_a_session(store: Store) -> None:
+    for name, actor in (("s1", None), ("s2", PERSON)):
+        store.sessions.close(store.sessions.open(THEME, name), actor=actor)
+    closed = store.journal.changes(ops=["closed"])
+    assert [str(change.actor) for change in closed] == ["session:s1", "person"]
 
 
 def test_an_orphan_that_aborts_quietly_leaves_no_checkpoint(store: Store, clock: HandClock) -> None:
