@@ -96,8 +96,7 @@ class Agents:
         while True:
             await asyncio.sleep(self.lease.heartbeat_ms / 1000)
             since = time.monotonic() - self.lease.heartbeat_ms / 1000
-            alive = [one for one in self.here if one.holds or one.streams or one.seen > since]
-            held = [session for connection in alive for session in connection.sessions()]
+            held = [session for connection in self.here for session in connection.alive(since)]
             if held:
                 await self._quietly(renewal(held))
 

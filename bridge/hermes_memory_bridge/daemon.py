@@ -138,6 +138,7 @@ class Daemon:
             web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
             await serving
+            self.front.close()
             await self.agents.part_all()
             await asyncio.to_thread(self.hub.close)
 

@@ -85,14 +85,24 @@ class HttpFront:
         if connection is not None:
             self.agents.hub.in_background(self.agents.part(connection, properly=True))
 
+    def close(self) -> None:
+        """The bridge stops. What clients without a session opened by name, they will go on with at the next one."""
+        for key, connection in self.known.items():
+            if not key[0]:
+                connection.leave_to_leases()
+
     async def forget_quiet(self) -> None:
-        """Let clients without a session go when nothing has come from them for as long as a lease; for ever."""
+        """Let clients without a session go when nothing has come from them for as long as a lease; for ever.
+
+        What they opened by name has leases of its own, and whether it is dead is for those to say.
+        """
         lease_s = self.agents.lease.lease_ms / 1000
         while True:
             await asyncio.sleep(lease_s)
             before = time.monotonic() - lease_s
             for key, connection in list(self.known.items()):
                 if not key[0] and not connection.streams and connection.seen < before:
+                    connection.leave_to_leases()
                     self.left(key)
 
 
