@@ -37,8 +37,8 @@ class Agents:
         self.lease = lease
         self.trust = trust
         self.here: set[Connection] = set()
-        self.on_empty: Callable[[], None] = lambda: None
-        """Called when the last one has left."""
+        self.left = time.monotonic()
+        """When a lasting connection last ended; clients without one are told by their requests."""
 
     def admit(
         self,
@@ -78,11 +78,11 @@ class Agents:
     async def part(self, connection: Connection, *, properly: bool) -> None:
         """A connection is gone. Without a word its sessions are stale, and orphaned when nobody resumes them in time."""
         self.here.discard(connection)
+        if connection.holds:
+            self.left = time.monotonic()
         held = connection.sessions()
         if held:
             await self.hub.write(lambda store: ended(store, held, properly=properly))
-        if not self.here:
-            self.on_empty()
 
     async def part_all(self) -> None:
         """The bridge stops: end every session properly."""
