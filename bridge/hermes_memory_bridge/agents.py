@@ -37,8 +37,8 @@ class Agents:
         self.lease = lease
         self.trust = trust
         self.here: set[Connection] = set()
-        self.on_empty: Callable[[], None] = lambda: None
-        """Called when the last one has left."""
+        self.left = time.monotonic()
+        """When a lasting connection last ended; clients without one are told by their requests."""
 
     def admit(
         self,
@@ -80,11 +80,11 @@ class Agents:
     async def part(self, connection: Connection, *, properly: bool) -> None:
         """A connection is gone. Without a word its sessions are stale, and orphaned when nobody resumes them in time."""
         self.here.discard(connection)
+        if connection.holds:
+            self.left = time.monotonic()
         held = connection.sessions()
         if held:
             await self.hub.write(lambda store: ended(store, held, properly=properly))
-        if not self.here:
-            self.on_empty()
 
     async def end(self, theme: str, name: str) -> str | None:
         """End a session as a person does, and its connection when it is that one's own; why not, when it cannot be.
@@ -120,8 +120,7 @@ class Agents:
         while True:
             await asyncio.sleep(self.lease.heartbeat_ms / 1000)
             since = time.monotonic() - self.lease.heartbeat_ms / 1000
-            alive = [one for one in self.here if one.holds or one.streams or one.seen > since]
-            held = [session for connection in alive for session in connection.sessions()]
+            held = [session for connection in self.here for session in connection.alive(since)]
             if held:
                 await self._quietly(renewal(held))
 

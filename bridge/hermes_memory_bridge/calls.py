@@ -84,6 +84,7 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
 async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -> None:
     """Open the session a call belongs to, in a commit of its own: a tool that fails does not take it back."""
     name = connection.session_name(arguments)
+    connection.hear(name)
     if not connection.knows(name):
         connection.remember(await hub.write(lambda store: connection.using(store).take_session(name)))
 

@@ -148,6 +148,18 @@ class Sessions:
         )
         return self._db.value(sql, (self._clock(),)) is not None
 
+    def lapse_in_ms(self) -> int | None:
+        """How long until the last of the leases lapses, less than 0 when it has and nobody is orphaned yet; None without any.
+
+        A session whose other end broke off has a lease to be resumed in, in which nobody is there.
+        """
+        sql = (
+            "SELECT max(min(heartbeat_at, ?1) + lease_ms) - ?1 FROM sessions"
+            " WHERE status IN ('open', 'live') OR (status = 'stale' AND heartbeat_at + lease_ms < ?1)"
+        )
+        found: int | None = self._db.value(sql, (self._clock(),))
+        return found
+
     def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
         """A user message arrived: count the turn, note which scopes it refers to, close those that are done.
 
