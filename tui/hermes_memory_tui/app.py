@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.inspector import Inspector
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
 
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""What asks a program to end. (Ctrl-C is a key while the inspector has the terminal.)"""
 
-def run_inspector(db_path: str | Path | None = None, theme: str | None = None, read_only: bool = False) -> int:
+
+def run_inspector(
+    db_path: str | Path | None = None,
+    theme: str | None = None,
+    read_only: bool = False,
+    leave_after_s: float | None = None,
+) -> int:
     """Show a memory until the person quits; the exit code.
 
     :param db_path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`; created when there is none
     :param theme: the theme to begin with; all of them when None
     :param read_only: change nothing, and create nothing
+    :param leave_after_s: quit by itself after so long
     """
-    if os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+    if not on_a_screen():
         print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
@@ -41,8 +57,38 @@ def run_inspector(db_path: str | Path | None = None, theme: str | None = None, r
         return 1
     app = Inspector(memory, theme, old=old, look=look)
     app.call_after_refresh(settle)
-    app.run()
+    if leave_after_s is not None:
+        app.call_after_refresh(app.set_timer, leave_after_s, lambda: app.exit(0))
+    with leaving_when_told(app):
+        app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+def on_a_screen() -> bool:
+    """Whether there is a terminal to draw on, or a browser: whoever serves one sets the driver."""
+    if "WebDriver" in os.environ.get("TEXTUAL_DRIVER", ""):
+        return True
+    return os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
+
+
+@contextmanager
+def leaving_when_told(app: Inspector) -> Iterator[None]:
+    """Quit properly when a signal asks for it, so that the terminal is left as it was found."""
+    import asyncio
+
+    def leave(number: int, _: object) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise SystemExit(128 + number) from None
+        loop.call_soon_threadsafe(app.exit, 128 + number)
+
+    before = {name: signal.signal(name, leave) for name in ENDING}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 def settle() -> None:
