@@ -41,6 +41,7 @@ COMMANDS = {
     "doctor": "care",
     "upgrade": "care",
     "optimize": "optimize",
+    "demo": "demo",
     "completion": "completion",
 }
 """Command → the module of this package that holds it, in the order the help shows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hermes_memory_store.model import Actor, FactFilter, Millis, Session
@@ -84,12 +84,26 @@ class DemoClock:
         return self.now
 
 
-def make(path: Path, now: int = NOW) -> DemoClock:
-    """Write the demo store, with its policies beside it; its clock stands at `now` afterwards."""
-    clock = DemoClock(now)
-    path.with_name(FILE_NAME).write_text(POLICIES, encoding="utf-8")
+def nothing(store: Store, then: int) -> None:
+    """Nothing happens between two facts."""
+
+
+def make(
+    path: Path,
+    now: int = NOW,
+    *,
+    clock: DemoClock | None = None,
+    meanwhile: Callable[[Store, int], None] = nothing,
+) -> DemoClock:
+    """Write the demo store, with its policies beside it; its clock stands at `now` afterwards.
+
+    :param meanwhile: called before every fact with the moment of it, for what else happened until then
+    """
+    clock = clock or DemoClock(now)
+    write_policies(path)
     with open_store(path, clock) as store:
         for theme, place, scope, line, ago in written():
+            meanwhile(store, now - ago)
             clock.now = Millis(now - ago)
             store.facts.write(theme, line, scope=scope, session=session(store, theme, place))
         a_person_looks_in(store, clock, now)
@@ -97,6 +111,11 @@ def make(path: Path, now: int = NOW) -> DemoClock:
         for theme, place in (("frontend", 0), ("intraday-sre", 1)):
             store.sessions.heartbeat(session(store, theme, place))
     return clock
+
+
+def write_policies(path: Path) -> None:
+    """The policies of a store, beside it."""
+    path.with_name(FILE_NAME).write_text(POLICIES, encoding="utf-8")
 
 
 def open_store(path: Path, clock: DemoClock) -> Store:
