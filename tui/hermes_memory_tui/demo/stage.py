@@ -31,6 +31,9 @@ from hermes_memory_tui.demo import home, work
 LINGER_S = "5"
 """How long the bridge stays without an agent."""
 
+STEP_BACK = 10
+"""How much nicer the children are than the inspector: a dozen processes start while it is about to paint."""
+
 LEAVE_S = 5.0
 """How long a process may take to leave before it is killed."""
 
@@ -128,6 +131,7 @@ class Stage:
                 stderr=log,
                 process_group=0,
             )
+            step_back(self.bridge)
         if self.listening:
             self._pipe = list(os.pipe())
         for number in range(self.agents):
@@ -159,6 +163,7 @@ class Stage:
                     process_group=0,
                 )
             )
+            step_back(self.crew[-1])
 
     def _strike(self) -> None:
         self._held = True  # a second signal changes nothing: this ends within seconds
@@ -221,6 +226,12 @@ class Stage:
             self._held = False
         if self._told is not None:
             raise Told(128 + self._told)
+
+
+def step_back(process: subprocess.Popen[bytes]) -> None:
+    """Let the inspector, and whatever else the person does, go first."""
+    with contextlib.suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, STEP_BACK)
 
 
 def ended(process: subprocess.Popen[bytes], deadline: float) -> bool:
