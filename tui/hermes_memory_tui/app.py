@@ -6,6 +6,8 @@ import gc
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
+
+LOOK_S = 2.0
+"""How often an inspector in a browser looks whether its server is still there."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """What asks a program to end. (Ctrl-C is a key while the inspector has the terminal.)"""
@@ -59,16 +64,31 @@ def run_inspector(
     app.call_after_refresh(settle)
     if leave_after_s is not None:
         app.call_after_refresh(app.set_timer, leave_after_s, lambda: app.exit(0))
+    if in_a_browser():
+        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
     with leaving_when_told(app):
         app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
 
 
 def on_a_screen() -> bool:
-    """Whether there is a terminal to draw on, or a browser: whoever serves one sets the driver."""
-    if "WebDriver" in os.environ.get("TEXTUAL_DRIVER", ""):
-        return True
-    return os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
+    """Whether there is a terminal to draw on, or a browser."""
+    return in_a_browser() or (os.environ.get("TERM") != "dumb" and sys.stdout.isatty())
+
+
+def in_a_browser() -> bool:
+    """Whether a server shows us in a browser: it sets the driver."""
+    return "WebDriver" in os.environ.get("TEXTUAL_DRIVER", "")
+
+
+def leave_with(server: int) -> None:
+    """End when the server has gone: nobody could see us or tell us to.
+
+    At once, and from a thread of its own: Textual would wait for ever for somebody to take what it draws.
+    """
+    while os.getppid() == server:
+        time.sleep(LOOK_S)
+    os._exit(1)
 
 
 @contextmanager
