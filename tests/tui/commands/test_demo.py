@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -21,6 +22,7 @@ from typing import Any
 import psutil
 import pytest
 
+from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_bridge.trust.screening import suspicion
 from hermes_memory_store import memory_files, notation
@@ -194,8 +196,9 @@ def environment(stage: Path) -> dict[str, str]:
     return os.environ | {"TMPDIR": str(stage), "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
 
 
+@pytest.mark.slow
 def test_without_a_screen_it_says_what_is_called_and_leaves_nothing(stage: Path) -> None:
-    command = [*COMMAND, "demo", "--no-inspector", "--agents", "2", "--seconds", "9", "--json"]
+    command = [*COMMAND, "demo", "--no-inspector", "--agents", "2", "--seconds", "7", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment(stage))
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -204,6 +207,53 @@ def test_without_a_screen_it_says_what_is_called_and_leaves_nothing(stage: Path)
     assert said["calls"]["memory_status"] == 2
     assert said["calls"]["memory_write"] >= 1
     assert said["refused"] == 0
+    gone(stage)
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_much_was_called_and_leaves_nothing(stage: Path) -> None:
+    running = subprocess.Popen(
+        [*COMMAND, "demo", "--no-inspector", "--agents", "1"], stdout=subprocess.PIPE, text=True, env=environment(stage)
+    )
+    assert running.stdout is not None
+    first = running.stdout.readline()
+    running.send_signal(signal.SIGINT)
+    rest, _ = running.communicate(timeout=PATIENCE_S)
+
+    assert "memory_status" in first
+    assert re.search(r"^\d+ calls? by 1 agent in ", rest, re.MULTILINE)
+    assert running.returncode == 130
+    gone(stage)
+
+
+@pytest.mark.slow
+def test_a_path_that_is_too_long_for_a_socket_leaves_nothing_either(stage: Path) -> None:
+    long = stage / ("x" * 100)
+    long.mkdir()
+    elsewhere = Path(Places.of(long / "hermes-memory-demo-00000000" / demo_home.STORE).folder).parent
+    before = set(elsewhere.glob("*"))
+
+    command = [*COMMAND, "demo", "--no-inspector", "--agents", "1", "--seconds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment(long))
+
+    assert done.returncode == 0, done.stderr
+    assert set(elsewhere.glob("*")) - before == set()
+    long.rmdir()
+    gone(stage)
+
+
+@pytest.mark.slow
+def test_a_bridge_that_never_comes_is_said(stage: Path) -> None:
+    command = [*COMMAND, "demo", "--no-inspector", "--agents", "1"]
+    running = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(stage)
+    )
+    (bridge,) = until(lambda: processes(stage, "serve"), "the bridge")
+    bridge.kill()
+    _, said = running.communicate(timeout=PATIENCE_S)
+
+    assert running.returncode == 1
+    assert "no agent reached the bridge" in said
     gone(stage)
 
 
@@ -287,6 +337,7 @@ def on_a_terminal(stage: Path, *args: str) -> Iterator[Terminal]:
             os.waitpid(terminal.pid, 0)
 
 
+@pytest.mark.slow
 def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "2") as terminal:
         terminal.shows("ui-agent")
@@ -300,12 +351,14 @@ def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path) -
     gone(stage)
 
 
+@pytest.mark.slow
 def test_it_ends_by_itself_after_so_long(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "1", "--seconds", "5") as terminal:
         assert terminal.ends() == 0
     gone(stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_nothing_and_the_terminal_as_it_was(stage: Path, number: signal.Signals) -> None:
     with on_a_terminal(stage, "--agents", "1") as terminal:
@@ -315,6 +368,7 @@ def test_a_signal_leaves_nothing_and_the_terminal_as_it_was(stage: Path, number:
     gone(stage)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_leaves_nothing(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "1") as terminal:
         terminal.close()
@@ -322,6 +376,7 @@ def test_a_terminal_that_is_closed_leaves_nothing(stage: Path) -> None:
     gone(stage)
 
 
+@pytest.mark.slow
 def test_children_that_are_killed_are_no_hindrance(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "3") as terminal:
         until(lambda: terminal.read(0.05) or len(processes(stage, "--tools")) == 3, "three agents at the bridge")
@@ -334,6 +389,7 @@ def test_children_that_are_killed_are_no_hindrance(stage: Path) -> None:
     gone(stage)
 
 
+@pytest.mark.slow
 def test_even_a_kill_leaves_no_process(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "2") as terminal:
         os.kill(terminal.pid, signal.SIGKILL)

@@ -167,6 +167,7 @@ async def test_it_listens_on_the_loopback_interface_only(memory: Path) -> None:
 
 
 @installed
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_its_end_is_the_end_of_its_pages(memory: Path, number: signal.Signals) -> None:
     with serving_at("--db", str(memory)) as served:

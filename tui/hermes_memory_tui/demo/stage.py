@@ -37,6 +37,9 @@ STEP_BACK = 10
 LEAVE_S = 5.0
 """How long a process may take to leave before it is killed."""
 
+LOOK_S = 0.5
+"""How often to look whether the bridge is still to come."""
+
 SEEN_S = 2.0
 """How long a bridge that an agent is just starting may take to be seen."""
 
@@ -97,18 +100,25 @@ class Stage:
                 agent.stdin.close()
 
     def reports(self, seconds: float | None) -> Iterator[dict[str, Any]]:
-        """What agents call, as they report it, until they are let go after so long, or have all ended."""
-        until = None if seconds is None else time.monotonic() + seconds
+        """What agents call, as they report it, until so long after the first call; to the end when the bridge never came."""
+        heard = let_go = False
+        until = None
         rest = b""
         while True:
-            wait_s = None if until is None else max(0.0, until - time.monotonic())
+            wait_s = LOOK_S if until is None else max(0.0, until - time.monotonic())
             if not select.select(self._pipe, [], [], wait_s)[0]:
-                self.dismiss()
-                until = None
+                if let_go:
+                    return
+                if until is not None or (not heard and self.bridge is not None and ended(self.bridge, 0.0)):
+                    self.dismiss()
+                    let_go, until = True, time.monotonic() + LEAVE_S
                 continue
             piece = os.read(self._pipe[0], 65_536)
             if not piece:
                 return
+            if not heard and seconds is not None:
+                until = time.monotonic() + seconds
+            heard = True
             *lines, rest = (rest + piece).split(b"\n")
             yield from map(json.loads, lines)
 
