@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.arguments import Arguments
@@ -16,6 +16,9 @@ from hermes_memory_bridge.tools.allowed import refused
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.trust import Trust
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +58,9 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
             return await hub.read(lambda store: spec.handler(connection.using(store), arguments))
-        return await hub.write(once(connection, spec, arguments, key), alone=spec.alone)
+        trust = None if connection.trust is None else connection.trust.for_one_call()
+        job = once(connection, spec, arguments, key, trust)
+        return await hub.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)
     except TakenBack as taken_back:
         return taken_back.answer
     except StoreError as error:
@@ -75,14 +80,26 @@ async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -
         connection.remember(await hub.write(lambda store: connection.using(store).take_session(name)))
 
 
-def once(connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Callable[[Store], Answer]:
+def once(
+    connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None, trust: Trust | None
+) -> Callable[[Store], Answer]:
     """A tool as a write. With a key, its answer is kept with what it wrote, and given again instead of a second write."""
+
+    def attempted(store: Store) -> Answer:
+        try:
+            return run(store)
+        except BaseException:
+            if trust is not None:
+                trust.take_back()
+            raise
 
     def run(store: Store) -> Answer:
         kept = store.calls.answer(connection.theme, key) if key else None
         if kept is not None:
             return Answer(**json.loads(kept))
-        answer = spec.handler(connection.using(store), arguments)
+        view = connection.using(store)
+        view.trust = trust
+        answer = spec.handler(view, arguments)
         if "error" in answer.data:
             raise TakenBack(answer)
         if key:
@@ -90,7 +107,7 @@ def once(connection: Connection, spec: ToolSpec, arguments: Arguments, key: str 
             store.calls.keep(connection.theme, key, said)
         return answer
 
-    return run
+    return attempted
 
 
 def key_of(meta: Any) -> str | None:

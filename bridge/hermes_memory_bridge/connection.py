@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hermes_memory_bridge.arguments import Arguments, text_or_none
-from hermes_memory_store import uids
+from hermes_memory_store import sources, uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import OrphanPolicy, Rights, Session
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
@@ -122,6 +122,14 @@ class Connection:
             known = self.take_session(name)
             self.remember(known)
         return known
+
+    @property
+    def source(self) -> str:
+        """Whose writes these are, as a person rules on them: the program that connected, else the connection itself.
+
+        Never what a call says: `session_id` is chosen by a model, and names sessions of other programs too.
+        """
+        return sources.named(self.client, self.name)
 
     def session_name(self, arguments: Arguments | None) -> str:
         """Name of the session a call belongs to. :raises ArgumentError: `session_id` is no text"""

@@ -9,13 +9,15 @@ from typing import Any
 from hermes_memory_bridge.places import Places
 
 
-def ask(places: Places, command: str, timeout_s: float = 5.0) -> dict[str, Any] | None:
+def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
     """Ask the running bridge something; None when none answers."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
         bridge.settimeout(timeout_s)
         try:
             bridge.connect(places.line)
-            bridge.sendall(json.dumps({"hermes-memory": 1, "command": command}).encode() + b"\n")
+            bridge.sendall(
+                json.dumps({"hermes-memory": 1, "command": command, "arguments": arguments}).encode() + b"\n"
+            )
             said = b""
             while not said.endswith(b"\n"):
                 more = bridge.recv(65_536)

@@ -83,12 +83,19 @@ class Hub:
         """Run a job that only reads. A slow one keeps nobody else waiting."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, job)
 
-    async def write(self, job: Callable[[Store], T], *, alone: bool = False) -> T:
-        """Run a job that writes; when this returns, what it wrote is on the disk. What it raised is raised here."""
+    async def write(
+        self, job: Callable[[Store], T], *, alone: bool = False, failed: Callable[[], None] | None = None
+    ) -> T:
+        """Run a job that writes; when this returns, what it wrote is on the disk. What it raised is raised here.
+
+        :param failed: called when it failed, or the commit it was part of, before the next commit begins
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
         def tell(result: Any, error: BaseException | None) -> None:
+            if error is not None and failed is not None:
+                failed()
             loop.call_soon_threadsafe(settle, result, error)
 
         def settle(result: Any, error: BaseException | None) -> None:

@@ -16,7 +16,7 @@ from contextlib import closing
 from hermes_memory_store import backup, errors, fulltext, recount, turns
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.schema import FIRST_SCHEMA, SECOND_SCHEMA
+from hermes_memory_store.schema import FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA
 from hermes_memory_store.store import Store
 from hermes_memory_store.words import indexed, indexed_text
 
@@ -49,6 +49,9 @@ ORPHANS = {
     "facts the journal does not know": "SELECT count(*) FROM facts WHERE uid NOT IN (SELECT uid FROM journal)",
     "scopes without their theme": "SELECT count(*) FROM scopes WHERE theme_id NOT IN (SELECT id FROM themes)",
     "sessions without their theme": "SELECT count(*) FROM sessions WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "rules of sources without their theme": (
+        "SELECT count(*) FROM source_rules WHERE theme_id NOT IN (SELECT id FROM themes)"
+    ),
     "purged facts that are still there": "SELECT count(*) FROM tombstones JOIN facts USING (uid)",
     "counts of reads without a fact": "SELECT count(*) FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)",
 }
@@ -98,7 +101,7 @@ def database(store: Store, repair: bool) -> Check:
 def schema(store: Store, repair: bool) -> Check:
     """The tables, indexes and triggers this version works with."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA):
+        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA, *THIRD_SCHEMA):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}

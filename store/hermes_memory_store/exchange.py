@@ -13,7 +13,7 @@ importing it once. `docs/formats.md` has both formats.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,6 +97,20 @@ def export_jsonl(store: Store, theme: str, *, scope: str | None = None) -> Itera
     if scope is not None:
         store.names.scope(theme, scope)
     return portable.lines(store, theme, scope)
+
+
+def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Single facts by key as MEMORY_SPEC lines, each with the number of facts so far."""
+    with store.reader() as reader, reader.db.snapshot():
+        yield TITLE, 0
+        done, label = 0, None
+        for start in range(0, len(keys), BATCH):
+            for fact in reader.facts.by_ids(keys[start : start + BATCH]):
+                if fact.scope != label:
+                    label = fact.scope
+                    yield f"{SCOPE_MARK} {label or ''}".rstrip(), done
+                done += 1
+                yield f"{fact.type.value}[{' '.join(fact.target.split())}]: {' '.join(fact.content.split())}", done
 
 
 def import_file(

@@ -29,18 +29,26 @@ from hermes_memory_store.model import (
     Sort,
     Tier,
     Uid,
+    Waiting,
     WriteResult,
 )
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
 from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
+from hermes_memory_store.sources import source_of
 from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.waiting import WHY, waiting
 from hermes_memory_store.writing import standing_fact, write_fact
 from hermes_memory_themes import Policies
 
 MIN_PREFIX = 6
 """Characters of a uid that must be given, as in git."""
+
+UIDS_AT_ONCE = 500
+"""Facts that are asked for by uid in one statement."""
+Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
+"""The columns a change sets on a fact; None: it stays as it is."""
 
 
 class Facts:
@@ -114,17 +122,21 @@ class Facts:
         scope: str | None = None,
         actor: Actor | None = None,
         session: Session | None = None,
+        source: str | None = None,
     ) -> Fact:
-        """Keep a suspicious fact apart until a person restores or purges it: it replaces nothing, and nobody is told it.
+        """Keep a suspicious fact apart until a person approves or refuses it: it replaces nothing, and nobody is told it.
 
         The same one again changes nothing.
 
         :param why: the rule it fell under, for the record
+        :param source: the program it came from; the session's unless said otherwise
         :raises NotationError: ContentTooLong, UnsafeText; nothing was changed then
         """
         said = notation.parse(str(line), limit=self._policies.for_theme(theme).fact_chars)
         label = None if scope is None else checked_label(scope)
         who = actor or (Actor("session", session.name) if session else PERSON)
+        if source is None and session is not None:
+            source = source_of(session)
         with self._db.writing() as conn:
             change = Mutation(conn, self._names, self._journal, who)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
@@ -137,12 +149,35 @@ class Facts:
             ).fetchone()
             if known is None:
                 row = change.insert_fact(
-                    theme_id, key, said, tier=Tier.QUARANTINED.value, cooled_by=f"quarantine:{why}"
+                    theme_id, key, said, tier=Tier.QUARANTINED.value, cooled_by=f"{WHY}{why}", source=source
                 )
                 change.record()
                 known = (row.uid,)
             (stored,) = self._stored(conn, [known[0]])
             return fact_of(stored, self._names)
+
+    def waiting(self, theme: str | None = None) -> builtins.list[Waiting]:
+        """The facts that wait for a person, of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
+        return waiting(self._db, self._names, theme)
+
+    def approve(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Let in facts that wait: from now on they stand, by the rules of a write.
+
+        :raises FactConflict: one of them does not wait; nothing was changed then
+        """
+        return self._each(self._found(names, theme), "restore", actor, awaited(restoring))
+
+    def refuse(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
+        """Put away facts that wait: no list or search shows them, undo brings them back to the queue until the theme's
+        retention is over, and then they are erased.
+
+        They are not archived: an agent may ask for what is archived, and only one fact may stand for a target.
+
+        :raises FactConflict: one of them does not wait; nothing was changed then
+        """
+        from hermes_memory_store.purge import HELD
+
+        return self._each(self._found(names, theme), HELD, actor, awaited(lambda _, __: {"tier": Tier.WITHDRAWN.value}))
 
     def write_many(
         self,
@@ -179,6 +214,15 @@ class Facts:
             sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
             found.update((row[0], fact_of(row, self._names)) for row in self._db.rows(sql, tuple(some)))
         return [found[key] for key in ids if key in found]
+
+    def named(self, wanted: Iterable[str]) -> dict[str, Fact]:
+        """Facts by their whole uids, withdrawn ones too; those that are gone are left out."""
+        found: dict[str, Fact] = {}
+        for some in pages.chunks([uids.to_bytes(uid) for uid in wanted], UIDS_AT_ONCE):
+            sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
+            for fact in (fact_of(row, self._names) for row in self._db.rows(sql, list(some))):
+                found[fact.uid] = fact
+        return found
 
     def page(
         self,
@@ -272,16 +316,7 @@ class Facts:
 
         What stands in the place of a superseded one becomes superseded by it.
         """
-
-        def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
-            if row.tier == Tier.HOT:
-                return None
-            standing = standing_fact(change, row.scope_id, FactType(row.type), row.target)
-            if standing is not None and standing.uid != row.uid:
-                change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
-            return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
-
-        return self._each(self._found(names, theme), "restore", actor, columns)
+        return self._each(self._found(names, theme), "restore", actor, restoring)
 
     def move(
         self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None
@@ -324,7 +359,7 @@ class Facts:
         wanted: Sequence[bytes],
         op: str,
         actor: Actor,
-        columns: Callable[[Mutation, FactRow], dict[str, Any] | None],
+        columns: Columns,
         *,
         allowed: Sequence[Tier] = (),
     ) -> Changed:
@@ -376,6 +411,27 @@ class Facts:
         return FactRow(*rows[0])
 
 
-def moving(columns: dict[str, Any]) -> Callable[[Mutation, FactRow], dict[str, Any] | None]:
+def restoring(change: Mutation, row: FactRow) -> dict[str, Any] | None:
+    """The rule that makes a fact hot, and supersedes what stands in its place."""
+    if row.tier == Tier.HOT:
+        return None
+    standing = standing_fact(change, row.scope_id, FactType(row.type), row.target)
+    if standing is not None and standing.uid != row.uid:
+        change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
+    return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
+
+
+def awaited(columns: Columns) -> Columns:
+    """The same rule, for facts that wait only."""
+
+    def checked(change: Mutation, row: FactRow) -> dict[str, Any] | None:
+        if row.tier != Tier.QUARANTINED:
+            raise errors.FactConflict(f"{uids.to_text(row.uid)} is {row.tier} and does not wait for anybody", row.tier)
+        return columns(change, row)
+
+    return checked
+
+
+def moving(columns: dict[str, Any]) -> Columns:
     """The rule that sets the same columns on every fact that is not there yet."""
     return lambda _, row: None if row.tier == columns["tier"] else columns

@@ -56,8 +56,11 @@ class Injections:
         self._policies = policies
         self._reads = reads
 
-    def status(self, theme: str, *, session: Session | None = None) -> Injection:
-        """What an agent of this theme is told now. Recorded: which facts, how many tokens, which session."""
+    def status(self, theme: str, *, session: Session | None = None, record: bool = True) -> Injection:
+        """What an agent of this theme is told now. Recorded: which facts, how many tokens, which session.
+
+        :param record: not when a person looks at what an agent would be told
+        """
         budget = self._policies.for_theme(theme).injection_tokens
         gauge = self._tiers.gauge(theme)
         ranked = self._ranked(theme)
@@ -66,7 +69,8 @@ class Injections:
         left_out = len(ranked) - len(keys)
         scopes = self._open_scopes(theme)
         text = self._text(chosen, left_out, scopes, f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]")
-        self._reads.note("status", theme, chosen, session=session, tokens=spent)
+        if record:
+            self._reads.note("status", theme, chosen, session=session, tokens=spent)
         return Injection(text, chosen, spent, tokens.estimate(text), left_out, gauge, scopes)
 
     def ranked(self, theme: str) -> list[Fact]:

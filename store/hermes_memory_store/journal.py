@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,14 +98,26 @@ class Journal:
         self,
         *,
         since: int = 0,
+        until: int | None = None,
         uid: str | None = None,
         theme: str | None = None,
         actor: str | None = None,
+        ops: Collection[str] = (),
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Change]:
-        """Rows after `since`, of one entity, theme or actor if asked, oldest first unless told otherwise."""
+        """Rows after `since`, of one entity, theme or actor if asked, oldest first unless told otherwise.
+
+        :param until: only rows before this one, for paging backwards
+        :param ops: only these operations (`create`, `edit`, `archive` …)
+        """
         where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
+        if until is not None:
+            where.append("seq < ?")
+            args.append(until)
+        if ops:
+            where.append(f"op IN ({', '.join('?' * len(ops))})")
+            args += ops
         if uid is not None:
             where.append("uid = ?")
             args.append(uids.to_bytes(uid))

@@ -10,7 +10,7 @@ import sqlite3
 
 from sqlite_utils import Database, Migrations
 
-from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, SECOND_SCHEMA, STORE_VERSION
+from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, SECOND_SCHEMA, STORE_VERSION, THIRD_SCHEMA
 
 migrations = Migrations("hermes-memory")
 
@@ -26,6 +26,13 @@ def m001_memory(db: Database) -> None:
 def m002_bridge(db: Database) -> None:
     """Tokens, answers to calls that may come twice, and captured turns."""
     for statement in SECOND_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m003_sources(db: Database) -> None:
+    """What a person ruled about sources of suspicious facts."""
+    for statement in THIRD_SCHEMA:
         db.execute(statement)
 
 

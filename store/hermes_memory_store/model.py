@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, Literal, NewType
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""
@@ -173,6 +173,33 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A suspicious fact that waits for a person."""
+
+    fact: Fact
+    why: str
+    """The rule it fell under."""
+    source: str | None
+    """The program it came from; None when a person or an import brought it."""
+    at: Millis
+    """Since when it waits."""
+
+
+Rule = Literal["always", "never"]
+"""What becomes of a source's suspicious facts: they are let in, or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRule:
+    """What a person has ruled about one source, in one theme."""
+
+    theme: str
+    source: str
+    rule: Rule
+    at: Millis
+
+
+@dataclass(frozen=True, slots=True)
 class Gauge:
     """How full the hot tier of one theme is."""
 
@@ -266,7 +293,7 @@ class Change:
     """`create`, `touch`, `supersede`, `obsolete`, `resolve`, `edit`, `pin`, `unpin`, `cool`, `warm`, `archive`,
     `restore`, `merge`, `open`, `close`, `reopen`, `rename`, `undo`, `purge` …"""
     entity: str
-    """`fact`, `scope` or `session`."""
+    """`fact`, `scope`, `session`, `token` or `source`."""
     uid: Uid
     theme: str
     change: int

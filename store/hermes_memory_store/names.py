@@ -187,6 +187,16 @@ class Names:
                 count += 1
         return sorted(found, key=str.casefold)[:most]
 
+    def authors(self, begun: str, most: int, theme: str | None = None) -> list[str]:
+        """Names of sessions and kinds of actors that begin with these characters, the newest sessions first."""
+        theme_id = None if theme is None else self.theme_or_none(theme) or 0
+        sql = (
+            "SELECT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) AND name >= ?2 AND name < ?3"
+            " GROUP BY name ORDER BY max(id) DESC LIMIT ?4"
+        )
+        rows = self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))
+        return [*(row[0] for row in rows), *(kind for kind in sorted(KINDS) if kind.startswith(begun))][:most]
+
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Keys of the scopes a filter names, None when it names none.
 

@@ -21,7 +21,7 @@ from hermes_memory_store.store import Store
 class PastStore(Store):
     """A store that is removed from the disk when it is closed."""
 
-    def reader(self) -> Store:  # type: ignore[override]  # closing a second connection must not remove the file
+    def reader(self, *, noting: bool = True) -> Store:  # type: ignore[override]  # closing a second connection must not remove the file
         """A second connection that only reads, for another thread."""
         return Store(Db(self.path, read_only=True), self.clock, self.policies)
 

@@ -6,7 +6,7 @@ One line describes the file, one each scope, one each fact. `restoring.py` bring
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,15 +34,26 @@ SCOPES = """
     ORDER BY s.label
 """
 
-FACTS = """
+FACT = """
     SELECT f.id, f.uid, s.label, f.type, f.target, f.content, f.tier, f.pinned, a.kind, a.name, f.created_at,
       f.updated_at, f.superseded_by, f.cooled_by, r.times, r.last_at
     FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
     LEFT JOIN reads r ON r.fact_id = f.id
+"""
+
+FACTS = (
+    FACT
+    + """
     WHERE f.theme_id = ? AND (f.tier = 'superseded') = ? AND f.tier <> 'withdrawn' AND (? IS NULL OR s.label = ?)
       AND f.id {} ?
     ORDER BY f.id {} LIMIT 2000
 """
+)
+
+CHOSEN = FACT + " WHERE f.id IN ({})"
+
+AT_ONCE = 500
+"""Single facts that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,22 @@ def lines(store: Store, theme: str, scope: str | None) -> Iterator[str]:
                 }
             )
         yield from fact_lines(reader, theme_id, scope)
+
+
+def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Single facts by key, each line with the number of facts so far; from a connection of their own."""
+    with store.reader() as reader, reader.db.snapshot():
+        yield (
+            dumped({"kind": "header", "format": FORMAT, "version": VERSION, "theme": None, "at": iso(store.clock())}),
+            0,
+        )
+        done = 0
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            rows = {row[0]: row for row in reader.db.rows(CHOSEN.format(", ".join("?" * len(some))), tuple(some))}
+            for row in (rows[key] for key in some if key in rows):
+                done += 1
+                yield fact_line(row), done
 
 
 def fact_lines(reader: Store, theme_id: int, scope: str | None) -> Iterator[str]:

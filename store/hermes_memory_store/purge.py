@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors, fulltext, journal
+from hermes_memory_store import errors, fulltext, journal, uids
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, RELIEF, Actor, PurgePlan, Tier
@@ -21,6 +21,9 @@ SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 
 HELD = "hold"
 """Operation by which an agent's purge takes a fact away for the time of its retention."""
+
+AT_ONCE = 500
+"""Facts that are looked up together."""
 
 SAMPLES = 3
 """Facts a preview shows."""
@@ -121,16 +124,27 @@ class Purge:
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
         """Erase single facts by uid; how many there were."""
+        return self._erase_each(wanted, actor)[0]
+
+    def erase(self, names: Collection[str], *, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+        """Erase single facts by their whole uids, in one transaction: how many there were, and the copies of the store that
+        still hold them because they could not be reached."""
+        return self._erase_each([uids.to_bytes(name) for name in names], actor)
+
+    def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
+        asked = list(wanted)
+        rows: list[tuple[Any, ...]] = []
         with self._db.writing() as conn:
-            marks = ", ".join("?" * len(wanted))
-            rows = conn.execute(
-                f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})", tuple(wanted)
-            ).fetchall()
+            for start in range(0, len(asked), AT_ONCE):
+                some = asked[start : start + AT_ONCE]
+                marks = ", ".join("?" * len(some))
+                sql = f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})"
+                rows += conn.execute(sql, some).fetchall()
             self._erase(conn, rows, actor)
-        if rows:
-            self._scrub()
-            self._erase_from_backups([row[1] for row in rows])
-        return len(rows)
+        if not rows:
+            return 0, ()
+        self._scrub()
+        return len(rows), self._erase_from_backups([row[1] for row in rows])
 
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:

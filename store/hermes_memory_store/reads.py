@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
-from hermes_memory_store.model import Fact, Session
+from hermes_memory_store.model import Fact, Millis, Session
 from hermes_memory_store.names import Names
 
 ENOUGH = 128
@@ -22,6 +22,9 @@ ENOUGH = 128
 
 KEPT = 10_000
 """Notes kept in memory while the store cannot be written; the oldest go first after that."""
+
+LOOKED_BACK = 2_000
+"""Notes among which readers of a fact are looked for: a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,19 @@ class Note:
     tokens: int
     fact_ids: tuple[int, ...]
     fact_uids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One time that a fact was handed out."""
+
+    at: Millis
+    session: str | None
+    """Who was told; None for a person."""
+    kind: str
+    """`status`, `search`, `reflect`, `recall` …"""
+    why: str | None
+    """The question, for a search."""
 
 
 class Reads:
@@ -89,6 +105,15 @@ class Reads:
                 self._notes = (notes + self._notes)[-KEPT:]
             return False
         return True
+
+    def readers(self, uid: str, most: int = 3) -> list[Reader]:
+        """Who was told a fact last, the newest first, as far as the newest `LOOKED_BACK` notes say."""
+        sql = """
+            SELECT i.at, s.name, i.kind, i.why FROM injections i LEFT JOIN sessions s ON s.id = i.session_id
+            WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ? AND instr(i.facts, ?)
+            ORDER BY i.id DESC LIMIT ?
+        """
+        return [Reader(*row) for row in self._db.rows(sql, (LOOKED_BACK, uid, most))]
 
     def _write(self, notes: list[Note], wait_s: float | None) -> None:
         seen: dict[int, tuple[int, int]] = {}

@@ -125,7 +125,10 @@ class Mutation:
         uid: bytes | None = None,
         **given: Any,
     ) -> FactRow:
-        """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by."""
+        """A new fact, hot unless `given` says otherwise. `given` may hold tier, pinned, times, superseded_by, cooled_by.
+
+        A `source` in it stands in the journal only.
+        """
         row = FactRow(
             id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
             uid=uid or uids.new_uid(self.now),
@@ -148,6 +151,8 @@ class Mutation:
         words = self._portable(row, scope.label)
         if given.get("by", self.actor) != self.actor:
             words["by"] = str(given["by"])
+        if given.get("source"):
+            words["source"] = given["source"]
         self.entries.append(Entry(op, "fact", row.uid, theme_id, None, words))
         return row
 

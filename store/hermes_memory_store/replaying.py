@@ -10,7 +10,7 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_store import errors, journal, tokens, uids
+from hermes_memory_store import errors, journal, sources, tokens, uids
 from hermes_memory_store.model import Actor, FactType, Millis, OrphanPolicy, SessionStatus, Tier
 from hermes_memory_store.records import FactRow, notation_chars, write_rows
 from hermes_memory_store.schema import THEME_SHIFT
@@ -117,6 +117,8 @@ class Replayer:
             self._scope(record, theme_id, after)
         elif record.entity == "session" and after is not None:
             self._session(record, theme_id, after)
+        elif record.entity == "source" and after is not None:
+            sources.put(self._conn, theme_id, after["source"], after["rule"], record.at)
         place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
         told = (record.undoes, record.before, record.after, record.salt, record.digest, record.hash)
         self._rows.append(place + told)

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_store import copies, errors, fulltext, journal
+from hermes_memory_store import copies, errors, fulltext, journal, sources
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.model import Actor, SessionStatus
 from hermes_memory_store.records import Mutation
@@ -105,6 +105,8 @@ def take_back(change: Mutation, record: Record, last: int) -> None:
             take_back_scope(change, record)
         case "session":
             take_back_session(change.conn, record, last)
+        case "source":
+            take_back_rule(change.conn, record)
 
 
 def take_back_fact(change: Mutation, record: Record) -> None:
@@ -147,3 +149,10 @@ def take_back_session(conn: sqlite3.Connection, record: Record, last: int) -> No
     said = json.loads(then[0])
     ended = then[1] if SessionStatus(said["status"]) in ENDED else None
     conn.execute("UPDATE sessions SET status = ?, ended_at = ? WHERE uid = ?", (said["status"], ended, record.uid))
+
+
+def take_back_rule(conn: sqlite3.Connection, record: Record) -> None:
+    """What was ruled before holds again."""
+    said = json.loads(record.before or "{}")
+    (theme_id,) = conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
+    sources.put(conn, theme_id, said["source"], said["rule"], said["ruled_at"])

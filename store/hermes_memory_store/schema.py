@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -295,5 +295,18 @@ SECOND_SCHEMA = (
     "CREATE INDEX turns_of_session ON turns (session_id) WHERE session_id IS NOT NULL",
     """
     CREATE VIRTUAL TABLE turns_text USING fts5 (content, content = '', columnsize = 0, tokenize = ascii)
+    """,
+)
+
+THIRD_SCHEMA = (
+    # What a person ruled about everything suspicious that one source writes: `always` let it in, or `never`.
+    """
+    CREATE TABLE source_rules (
+      theme_id INTEGER NOT NULL REFERENCES themes (id),
+      source TEXT NOT NULL,
+      rule TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (theme_id, source)
+    ) STRICT, WITHOUT ROWID
     """,
 )

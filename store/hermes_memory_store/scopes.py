@@ -20,6 +20,13 @@ MAX_LABEL = 128
 COOLED_BY_CLOSING = "scope"
 """Mark on facts that went cold because their scope closed: what reopening warms."""
 
+STANDING_TIERS = (Tier.HOT, Tier.COLD, Tier.ARCHIVED)
+
+STANDING_IN = (
+    f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type = ? AND target = ?"
+    " AND tier IN ('hot', 'cold', 'archived')"
+)
+
 LISTED = """
     SELECT s.id, s.uid, t.name, s.label, s.status, s.opened_at, s.closed_at, s.closed_by,
       (SELECT min(n.turn - a.last_turn) FROM attention a JOIN sessions n ON n.id = a.session_id
@@ -30,7 +37,7 @@ LISTED = """
 
 
 class Scopes:
-    """Lists, closes, reopens and renames scopes."""
+    """Lists, closes, reopens, renames and merges scopes."""
 
     def __init__(self, db: Db, names: Names, journal: Journal) -> None:
         self._db = db
@@ -87,6 +94,47 @@ class Scopes:
                     )
                 change.update_scope(key.id, "rename", label=wanted)
             return changed(change)
+
+    def merge(self, theme: str, label: str, into: str, *, actor: Actor = PERSON) -> Changed:
+        """Move everything of one scope to another of its theme, and take the emptied one off every list.
+
+        Where both say something of the same type and target, the newer fact stands and the other is superseded by it.
+
+        :raises UnknownScope: when the theme has no scope of one of the labels
+        :raises ArgumentError: when both are the same
+        """
+        with self._db.writing() as conn:
+            source, target = self._names.scope(theme, label), self._names.scope(theme, into)
+            if source.id == target.id:
+                raise errors.ArgumentError(f"scope {label!r} cannot be merged into itself; name another one", into)
+            change = Mutation(conn, self._names, self._journal, actor)
+            for row in map(
+                FactRow._make,
+                conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ?", (source.id,)).fetchall(),
+            ):
+                move_merging(change, row, target)
+            change.update_scope(source.id, "merge", status=ScopeStatus.WITHDRAWN)
+            conn.execute("DELETE FROM attention WHERE scope_id = ?", (source.id,))
+            conn.execute("UPDATE sessions SET scope_id = ? WHERE scope_id = ?", (target.id, source.id))
+            return changed(change)
+
+
+def move_merging(change: Mutation, row: FactRow, target: ScopeKey) -> None:
+    """Move a fact to another scope; of two that would stand in one place, the older is superseded first.
+
+    In two steps, so that taking them back one by one never meets two facts in one place.
+    """
+    if row.tier in STANDING_TIERS:
+        other = change.conn.execute(STANDING_IN, (target.id, row.type, row.target)).fetchone()
+        if other is not None:
+            there = FactRow(*other)
+            newer, older = (row, there) if row.updated_at > there.updated_at else (there, row)
+            change.update_fact(
+                older, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=newer.uid, pinned=0
+            )
+    moved = change.fact_row(row.uid)
+    assert moved is not None
+    change.update_fact(moved, "move", keep_time=True, scope=target)
 
 
 def checked_label(label: str) -> str:

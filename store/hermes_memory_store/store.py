@@ -32,8 +32,11 @@ from hermes_memory_themes import Policies
 if TYPE_CHECKING:
     from hermes_memory_store.calls import Calls
     from hermes_memory_store.credentials import Credentials
+    from hermes_memory_store.pressure import Pressure
     from hermes_memory_store.purge import Purge
+    from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.search import Search
+    from hermes_memory_store.sources import Sources
     from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
 
@@ -79,6 +82,13 @@ class Store:
         return Credentials(self.db, self.names, self.journal, self.clock)
 
     @cached_property
+    def sources(self) -> Sources:
+        """What a person has ruled about where facts come from."""
+        from hermes_memory_store.sources import Sources
+
+        return Sources(self.db, self.names, self.journal)
+
+    @cached_property
     def turns(self) -> Turns:
         """What was said."""
         from hermes_memory_store.turns import Turns
@@ -98,6 +108,20 @@ class Store:
         from hermes_memory_store.purge import Purge
 
         return Purge(self.db, self.names, self.journal)
+
+    @cached_property
+    def pressure(self) -> Pressure:
+        """What relief would do, and how full the hot tiers were."""
+        from hermes_memory_store.pressure import Pressure
+
+        return Pressure(self.db, self.names, self.journal, self.tiers)
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """What sessions were told."""
+        from hermes_memory_store.recorder import Recorder
+
+        return Recorder(self.db, self.names, self.journal)
 
     @classmethod
     def open(
@@ -138,9 +162,12 @@ class Store:
             raise
         return cls(db, clock, policies)
 
-    def reader(self) -> Self:
-        """A second connection that only reads, for another thread. What it hands out is noted with what this one does."""
-        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads)
+    def reader(self, *, noting: bool = True) -> Self:
+        """A second connection that only reads, for another thread. What it hands out is noted with what this one does.
+
+        :param noting: not for a person's own looking about, which must not count as an agent's reading
+        """
+        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads if noting else None)
 
     def themes(self) -> list[Theme]:
         """Every theme that was ever written to, with its gauge and counts."""

@@ -32,8 +32,13 @@ GAUGES = "SELECT name, last_fact, hot_facts, hot_chars, hot_tokens, pinned_chars
 TOMBSTONES = "SELECT uid, purged_at FROM tombstones ORDER BY uid"
 
 
+RULES = """
+    SELECT t.name, r.source, r.rule, r.at FROM source_rules r JOIN themes t ON t.id = r.theme_id ORDER BY 1, 2
+"""
+
+
 def portrait(store: Store) -> dict[str, list[Any]]:
-    """Facts, scopes, tallies, gauges, tombstones, the words of the full-text index, and the journal hash by hash."""
+    """Facts, scopes, tallies, gauges, tombstones, rules, the words of the full-text index, and the journal hash by hash."""
     store.db.conn.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab (main, facts_text, instance)")
     return {
         "facts": store.db.rows(FACTS),
@@ -41,6 +46,7 @@ def portrait(store: Store) -> dict[str, list[Any]]:
         "tallies": store.db.rows(TALLIES),
         "gauges": store.db.rows(GAUGES),
         "tombstones": store.db.rows(TOMBSTONES),
+        "rules": store.db.rows(RULES),
         "words": store.db.rows(
             "SELECT term, doc, col, offset FROM temp.words WHERE col <> 'facets' ORDER BY 1, 2, 3, 4"
         ),

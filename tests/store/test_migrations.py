@@ -7,22 +7,37 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import StoreNeedsUpgrade
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.store import Store
 
+LATER = {
+    2: ("m002_bridge", ("turns_text", "turns", "calls", "credentials")),
+    3: ("m003_sources", ("source_rules",)),
+}
+"""What each version after the first one added."""
+
+
+@pytest.fixture(params=[1, 2])
+def before(request: pytest.FixtureRequest) -> int:
+    """The version of the older store."""
+    return int(request.param)
+
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A store as version 1 wrote it, with a fact."""
+def old(tmp_path: Path, before: int) -> Path:
+    """A store as that version wrote it, with a fact."""
     path = tmp_path / "memory.db"
     with Store.open(path) as store:
         store.facts.write("default", "D[cache]: redis", scope="speed")
     conn = sqlite3.connect(path)
-    for name in ("turns_text", "turns", "calls", "credentials"):
-        conn.execute(f"DROP TABLE {name}")
-    conn.execute("DELETE FROM _sqlite_migrations WHERE name = 'm002_bridge'")
-    conn.execute("PRAGMA user_version = 1")
+    for number, (migration, tables) in LATER.items():
+        if number > before:
+            for name in tables:
+                conn.execute(f"DROP TABLE {name}")
+            conn.execute("DELETE FROM _sqlite_migrations WHERE name = ?", (migration,))
+    conn.execute(f"PRAGMA user_version = {before}")
     conn.commit()
     conn.close()
     return path
@@ -38,20 +53,22 @@ def version(path: Path) -> int:
 def test_an_older_store_is_brought_up_to_date_with_what_it_holds(old: Path) -> None:
     with Store.open(old) as store:
         assert [fact.notation for fact in store.search.find("default", "redis").facts] == ["D[cache]: redis"]
-        assert store.journal.verify().ok
+        assert all(check.ok for check in examine(store)), examine(store)
+        store.sources.set("default", "hermes-agent", "always")
+        assert store.sources.rule("default", "hermes-agent") == "always"
     assert version(old) == STORE_VERSION
 
 
-def test_a_verified_backup_of_the_older_store_stands_beside_it(old: Path) -> None:
+def test_a_verified_backup_of_the_older_store_stands_beside_it(old: Path, before: int) -> None:
     Store.open(old).close()
-    (kept,) = old.parent.glob("memory.db.version-1.*.bak")
-    assert version(kept) == 1
+    (kept,) = old.parent.glob(f"memory.db.version-{before}.*.bak")
+    assert version(kept) == before
 
 
-def test_an_older_store_is_not_migrated_by_who_only_reads(old: Path) -> None:
+def test_an_older_store_is_not_migrated_by_who_only_reads(old: Path, before: int) -> None:
     with pytest.raises(StoreNeedsUpgrade, match="older version"):
         Store.open(old, read_only=True)
-    assert version(old) == 1
+    assert version(old) == before
     assert not list(old.parent.glob("*.bak"))
 
 
@@ -72,4 +89,4 @@ def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None
     assert conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
     conn.close()
-    assert {"facts", "credentials", "calls", "turns", "turns_text"} <= names
+    assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules"} <= names

@@ -23,7 +23,7 @@ STEP = st.tuples(
     st.sampled_from(
         [
             *("write", "write", "write", "edit", "pin", "archive", "restore", "cool", "move", "close", "reopen"),
-            *("rename", "undo", "purge", "session", "many"),
+            *("rename", "undo", "purge", "session", "many", "quarantine", "rule"),
         ]
     ),
     st.integers(0, 5),
@@ -75,6 +75,10 @@ def step(store: Store, verb: str, one: int, two: int, said: str) -> None:
             store.undo.last(1 + two)
         case "purge":
             store.purge.run(theme, scope=scope if one > 3 else None)
+        case "quarantine":
+            store.facts.quarantine(theme, f"D[n{two}]: x {said}", why="override", scope=scope, source=f"agent{one}")
+        case "rule":
+            store.sources.set(theme, f"agent{one % 2}", (None, "always", "never", "always")[two])  # type: ignore[arg-type]
         case "session":
             store.sessions.close(store.sessions.open(theme, f"agent{one}"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -47,20 +48,26 @@ def run_inspector(
     gc.disable()
     from hermes_memory_store.errors import StoreError, StoreNeedsUpgrade
     from hermes_memory_themes import ThemeError
-    from hermes_memory_tui import looks
+    from hermes_memory_tui import looks, settings
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.memory import Memory
 
     memory, old = None, None
     try:
-        look = looks.chosen(os.environ)
+        wishes = settings.load()
+        if wishes.keys:
+            from hermes_memory_tui.actions import known_ids
+
+            settings.refuse_unknown_keys(wishes, known_ids())
+        look = looks.chosen(os.environ, wishes.look)
         memory = Memory.open(db_path, read_only=read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look)
+    app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
+    logging.getLogger().addHandler(Listener(app))
     app.call_after_refresh(settle)
     if leave_after_s is not None:
         app.call_after_refresh(app.set_timer, leave_after_s, lambda: app.exit(0))
@@ -109,6 +116,17 @@ def leaving_when_told(app: Inspector) -> Iterator[None]:
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+class Listener(logging.Handler):
+    """Warnings of the rooms below go to the messages a person can read, never over the screen."""
+
+    def __init__(self, app: Inspector) -> None:
+        super().__init__(logging.WARNING)
+        self._app = app
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._app.remember(record.getMessage(), "warning")
 
 
 def settle() -> None:

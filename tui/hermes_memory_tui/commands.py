@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from hermes_memory_store.text import printable
 
 
 class Commands(Provider):
@@ -20,12 +23,34 @@ class Commands(Provider):
             act = partial(self.app.run_action, binding.action, default_namespace=node)
             key = self.app.get_key_display(binding)
             yield f"{binding.description}  ({key})", tooltip or binding.description, act
+        yield from self._places()
         for look in self.app.available_themes:
             yield f"Look: {look}", "Change the colours of the app", partial(setattr, self.app, "theme", look)
 
+    def _places(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        """Every theme and scope: choosing one shows its facts."""
+        app: Any = self.app
+        if app.memory is None:
+            return
+        for scope in app.main.overview.scopes:
+            title = f"Scope: {printable(scope.label)}"
+            yield (
+                title,
+                f"Facts of this scope of {printable(scope.theme)}",
+                partial(self._go_to, scope.theme, scope.label),
+            )
+        for theme in app.main.overview.themes:
+            title = f"Theme: {printable(theme.name)}"
+            yield title, "Facts of this theme", partial(self._go_to, theme.name, None)
+
+    def _go_to(self, theme: str, scope: str | None) -> None:
+        app: Any = self.app
+        app.open_view("facts")
+        app.main.go_to_scope(theme, scope)
+
     async def discover(self) -> Hits:
         for name, help_text, act in self._commands():
-            if not name.startswith("Look: "):
+            if not name.startswith(("Look: ", "Scope: ", "Theme: ")):
                 yield DiscoveryHit(name, act, help=help_text)
 
     async def search(self, query: str) -> Hits:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -14,6 +17,11 @@ from textual.screen import Screen
 from hermes_memory_tui import looks
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.settings import Settings
+    from hermes_memory_tui.views.view import View
 
 
 def commands() -> type[Provider]:
@@ -21,6 +29,20 @@ def commands() -> type[Provider]:
     from hermes_memory_tui.commands import Commands
 
     return Commands
+
+
+KEPT_MESSAGES = 200
+"""Toasts that can be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One toast."""
+
+    at: float
+    """Seconds since the epoch."""
+    text: str
+    severity: str
 
 
 class Inspector(App[int]):
@@ -39,6 +61,16 @@ class Inspector(App[int]):
         Binding(
             "ctrl+p,colon", "command_palette", "Commands", id="app.palette", tooltip="Find anything that can be done"
         ),
+        *(
+            Binding(
+                entry.key, f"view('{entry.name}')", entry.title, id=f"view.{entry.name}", tooltip=entry.says, show=False
+            )
+            for entry in (*CATALOG, START)
+        ),
+        Binding(
+            "exclamation_mark", "messages", "Messages", id="app.messages", tooltip="What was said before", show=False
+        ),
+        Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="To any pane, by its letter", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 
@@ -49,20 +81,32 @@ class Inspector(App[int]):
         *,
         old: Path | None = None,
         look: str = looks.DEFAULT_LOOK,
+        settings: Settings | None = None,
+        greets: bool = False,
     ) -> None:
         """Show a memory, and close it in the end.
 
         :param theme: the theme to begin with; all of them when None
+        :param settings: keys, accents and motion as the person set them
+        :param greets: whether an empty memory opens with what is on this machine
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
         for one in looks.LOOKS:
             self.register_theme(one)
+        if settings is not None:
+            looks.accent(settings.accents)
+            self.set_keymap(settings.keys)
+            if settings.reduced_motion:
+                self.animation_level = "none"
         self.theme = look
+        self.said: deque[Said] = deque(maxlen=KEPT_MESSAGES)
         self.memory = memory
         self._theme_name = theme
         self._old = old
         self._warned = False
+        self.greets = greets
+        self._views: dict[str, View[Any]] = {}
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return looks.variable_defaults(self.current_theme.to_color_system().generate())
@@ -78,6 +122,8 @@ class Inspector(App[int]):
             from hermes_memory_tui.screens.upgrade import UpgradeScreen
 
             self.push_screen(UpgradeScreen(self._old, self._theme_name or "default"), self._upgraded)
+        elif self.greets and self.memory is not None and not self.main.overview.themes:
+            self.open_view(START.name)
 
     def _upgraded(self, memory: Memory | None) -> None:
         if memory is not None:
@@ -86,6 +132,54 @@ class Inspector(App[int]):
 
     def _main(self, memory: Memory) -> MainScreen:
         return MainScreen(memory, memory.overview(self._theme_name), self._theme_name)
+
+    def notify(self, message: str, **more: Any) -> None:
+        """As `App.notify`; what was said can be read again."""
+        self.remember(message, str(more.get("severity", "information")))
+        super().notify(message, **more)
+
+    def remember(self, message: str, severity: str) -> None:
+        """Keep a message without showing it. May be called from any thread."""
+        self.said.append(Said(time.time(), message, severity))
+
+    def action_messages(self) -> None:
+        """What was said before."""
+        from hermes_memory_tui.dialogs.messages import Messages
+
+        self.push_screen(Messages(list(self.said)))
+
+    def action_jump(self) -> None:
+        """Letters on the panes of this screen."""
+        from hermes_memory_tui.dialogs.jump import Jump
+
+        panes = [node for node in self.screen.query("*") if node.can_focus and node.display and node.region]
+        self.push_screen(Jump(panes), lambda pane: pane.focus() if pane is not None else None)
+
+    # Views
+
+    def action_view(self, name: str) -> None:
+        self.open_view(name)
+
+    def open_view(self, name: str) -> View[Any] | None:
+        """Open one of the views of the catalogue over the facts; None for the facts themselves."""
+        if self.memory is None or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
+            return None
+        while not isinstance(self.screen, MainScreen):
+            if getattr(self.screen, "NAME", "") == name:
+                return self._views[name]
+            self.pop_screen()
+        if name == FACTS:
+            return None
+        if name not in self._views:
+            self._views[name] = BY_NAME[name].load()(self.memory)
+            self.install_screen(self._views[name], f"view-{name}")
+        self.push_screen(self._views[name])
+        return self._views[name]
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen of the facts."""
+        return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
 
     def action_help(self) -> None:
         from hermes_memory_tui.screens.help import HelpScreen
@@ -98,7 +192,11 @@ class Inspector(App[int]):
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None and main.drafts and not self._warned:
             self._warned = True
-            self.notify("Something you typed is not saved. Quit again to throw it away.", severity="warning", timeout=5)
+            self.notify(
+                "Something you typed is not saved. Quit again; it is offered at the next start.",
+                severity="warning",
+                timeout=5,
+            )
             return
         self.exit(0)
 

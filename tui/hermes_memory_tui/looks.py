@@ -5,7 +5,7 @@ Every colour the app uses is one of these variables, so Textual's own schemes an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
@@ -84,19 +84,93 @@ HIGH_CONTRAST = Look(
     },
 )
 
-LOOKS = (HERMES, HIGH_CONTRAST)
+HERMES_LIGHT = Look(
+    name="hermes-light",
+    primary="#2457a6",
+    secondary="#5b6575",
+    accent="#9a5b00",
+    success="#1c7c3c",
+    warning="#9a5b00",
+    error="#b3214f",
+    foreground="#1d2430",
+    background="#fbfaf7",
+    surface="#f3f1ec",
+    panel="#e6e3db",
+    dark=False,
+    variables={
+        "block-cursor-background": "#cfdcf3",
+        "block-cursor-foreground": "#0d1420",
+        "block-cursor-blurred-background": "#e6e3db",
+        "border": "#2457a6",
+        "border-blurred": "#c9c4b8",
+        "footer-background": "#f3f1ec",
+        "input-selection-background": "#2457a6 25%",
+        "archive": "#b4520b",
+        **{
+            f"mark-{place}": hue
+            for place, hue in enumerate(
+                ("#b4700b", "#2457a6", "#7a4fb5", "#0f7d78", "#b0387a", "#857400", "#55697f", "#4d7a2f")
+            )
+        },
+    },
+)
+
+NO_COLOUR = Look(
+    name="no-colour",
+    primary="#ffffff",
+    secondary="#c8c8c8",
+    accent="#ffffff",
+    success="#e4e4e4",
+    warning="#ffffff",
+    error="#ffffff",
+    foreground="#e4e4e4",
+    background="#000000",
+    surface="#0c0c0c",
+    panel="#262626",
+    dark=True,
+    variables={
+        "block-cursor-background": "#e4e4e4",
+        "block-cursor-foreground": "#000000",
+        "block-cursor-blurred-background": "#3a3a3a",
+        "border": "#ffffff",
+        "border-blurred": "#6c6c6c",
+        "dim": "#a8a8a8",
+        "track": "#3a3a3a",
+    },
+)
+"""Nothing but greys: shapes, words and weight say everything, as they do in every look."""
+
+LOOKS = (HERMES, HERMES_LIGHT, HIGH_CONTRAST, NO_COLOUR)
 
 VARIABLE = "HERMES_MEMORY_LOOK"
 """Environment variable that names the look to begin with: one of ours or one of Textual's."""
 
 
-def chosen(environ: Mapping[str, str]) -> str:
-    """The look to begin with. :raises ArgumentError: when there is none of that name, with the names there are"""
-    name = environ.get(VARIABLE) or DEFAULT_LOOK
+def chosen(environ: Mapping[str, str], wished: str | None = None) -> str:
+    """The look to begin with: the variable's, else the one that is `wished`, else greys where colour is not wanted.
+
+    :raises ArgumentError: when there is none of that name, with the names there are
+    """
+    name = environ.get(VARIABLE) or wished or (NO_COLOUR.name if environ.get("NO_COLOR") else DEFAULT_LOOK)
     names = [*(look.name for look in LOOKS), *BUILTIN_THEMES]
     if name not in names:
         raise ArgumentError(f"{VARIABLE}: there is no look {name!r}; choose one of {', '.join(names)}", name)
     return name
+
+
+_accented: dict[str, str] = {}
+
+
+def accent(colours: Mapping[str, str]) -> None:
+    """Give themes marks of colours of their own; those of the call before are forgotten."""
+    _accented.clear()
+    _accented.update(colours)
+
+
+def hues(themes: Iterable[str]) -> dict[str, int]:
+    """The number of each theme's mark (`$mark-0` …): its own where a person gave it one, else by its place."""
+    own = {theme: MARKS + place for place, theme in enumerate(_accented)}
+    return {theme: own.get(theme, place % MARKS) for place, theme in enumerate(themes)}
 
 
 def variable_defaults(generated: dict[str, str]) -> dict[str, str]:
@@ -104,6 +178,7 @@ def variable_defaults(generated: dict[str, str]) -> dict[str, str]:
     hues = ("accent", "primary", "success", "secondary", "error", "warning", "primary", "accent")
     named = VARIABLES | {f"mark-{place}": f"${hue}" for place, hue in enumerate(hues)}
     own = {"dim": dimmed(generated), "track": track(generated)}
+    own |= {f"mark-{MARKS + place}": colour for place, colour in enumerate(_accented.values())}
     return own | {name: generated[value.removeprefix("$")] for name, value in named.items()}
 
 

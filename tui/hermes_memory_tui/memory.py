@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import (
     Change,
+    Changed,
     Fact,
     FactFilter,
     Gauge,
@@ -30,9 +33,13 @@ from hermes_memory_store.model import (
     Tier,
 )
 from hermes_memory_store.query import parse_query
+from hermes_memory_store.reads import Reader, Reads
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
-from hermes_memory_tui import shown
+from hermes_memory_tui import acts, shown
+from hermes_memory_tui.acts import Act, Preview
+
+T = TypeVar("T")
 
 SCREEN_WAIT_S = 0.1
 """How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
@@ -47,6 +54,9 @@ MOST_CHANGES = 300
 """Changes that are followed one by one; when more came at once, everything is read anew."""
 
 
+FEW_THEMES = 4
+"""Themes whose targets are offered when none is chosen: each costs a millisecond or two."""
+
 RECENT = 20
 """Newest journal rows among which the last change of a fact or a scope is looked for."""
 
@@ -59,6 +69,7 @@ class View:
     scopes: frozenset[str | None] = frozenset()
     line: str = ""
     sort: Sort = Sort.UPDATED
+    descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,8 @@ class Detail:
     fact: Fact
     history: list[Change]
     chain: list[Fact]
+    readers: list[Reader]
+    """Who was told it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +118,16 @@ class Done:
     said: str
     show: str | None = None
     """Uid of the fact to put the cursor on."""
+    back: str = "u undoes."
+    """How to take it back."""
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        return f"{self.said}. {self.back}" if self.back else f"{self.said}."
+
+
+FINAL = "Nothing brings that back."
 
 
 class Interrupted(Exception):
@@ -118,6 +141,10 @@ class Memory:
         self._open_store = open_store
         self._redo: list[int] = []
         self._closed = False
+        self._looking = threading.Lock()
+        self._views: Store | None = None
+        self.epoch = 0
+        """Rises whenever anybody committed, and when another file came to stand at the path."""
         self.files = 0
         """How many files were opened: another one may come to stand at the same path."""
         self.on_close: Callable[[], None] | None = None
@@ -133,7 +160,7 @@ class Memory:
 
     def _connect(self) -> None:
         store = self._open_store()
-        screen, listings = store.reader(), store.reader()
+        screen, listings = store.reader(noting=False), store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
         self._store, self._screen, self._listings = store, screen, listings
         self.files += 1
@@ -141,6 +168,7 @@ class Memory:
         self.read_only = store.db.read_only
         self._identity = identity(self.path)
         self._version = screen.data_version()
+        self.epoch += 1
 
     def close(self) -> None:
         """Close all connections, for good."""
@@ -150,14 +178,31 @@ class Memory:
         if self.on_close is not None:
             self.on_close()
 
-    def _stores(self) -> tuple[Store, Store, Store]:
-        return self._screen, self._listings, self._store
+    def _stores(self) -> list[Store]:
+        views, self._views = self._views, None
+        return [self._screen, self._listings, self._store] + ([views] if views is not None else [])
 
     def _close(self, stores: Iterable[Store]) -> None:
         for store in stores:
             store.close()
 
     # What is there
+
+    def look(self, job: Callable[[Store], T]) -> T:
+        """Run a job that reads for a view, in the thread that calls it; one at a time."""
+        with self._looking:
+            if self._views is None:
+                self._views = self._store.reader(noting=False)
+            return job(self._views)
+
+    @contextmanager
+    def apart(self) -> Iterator[Store]:
+        """A connection of its own that only reads, for what takes long."""
+        store = self._store.reader(noting=False)
+        try:
+            yield store
+        finally:
+            store.db.close()
 
     def now(self) -> Millis:
         """The present, by the store's clock."""
@@ -170,7 +215,9 @@ class Memory:
 
     def first_page(self, view: View) -> Page:
         """The facts at the top of a view without words, and how many there are."""
-        return self._screen.facts.page(self.query(view).filter, sort=view.sort, limit=FIRST_PAGE)
+        return self._screen.facts.page(
+            self.query(view).filter, sort=view.sort, descending=view.descending, limit=FIRST_PAGE
+        )
 
     def listing(self, view: View) -> Listing:
         """Every fact of a view. May take a second at a million facts: call it from a worker thread.
@@ -200,12 +247,18 @@ class Memory:
             found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
             keys = array("q", (fact.id for fact in found.facts))
             return Listing(view, keys, max(found.total, len(keys)), True, query.filter, seq)
-        keys = self._listings.facts.ids(query.filter, sort=view.sort)
+        keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return Listing(view, keys, len(keys), False, query.filter, seq)
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
         """Facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
+
+    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
+        """Write facts to a file; how many. Takes seconds for many: call it from a worker thread."""
+        from hermes_memory_tui import exporting
+
+        return exporting.export(self._store, keys, file, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
         """One fact as it stands now."""
@@ -214,7 +267,10 @@ class Memory:
     def detail(self, uid: str) -> Detail:
         """One fact with its history and the facts it replaced."""
         facts = self._screen.facts
-        return Detail(facts.get(uid), facts.history(uid), facts.chain(uid))
+        fact = facts.get(uid)
+        # The reading connection knows the notes that were written, not those this process still gathers.
+        readers = Reads(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
+        return Detail(fact, facts.history(uid), facts.chain(uid), readers)
 
     def overview(self, theme: str | None = None) -> Overview:
         """Themes, running sessions, and the scopes: those of one theme, or of all."""
@@ -233,6 +289,16 @@ class Memory:
     def limit(self, theme: str) -> int:
         """Characters a fact's content may have in a theme."""
         return self._store.policies.for_theme(theme).fact_chars
+
+    def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Targets of a theme, or of the first few themes, that begin with these characters."""
+        names = self._screen.names
+        themes = [theme] if theme is not None else names.all_themes()[:FEW_THEMES]
+        return list(dict.fromkeys(target for one in themes for target in names.targets(one, begun, most)))[:most]
+
+    def authors(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Who may have written facts: sessions whose names begin with these characters, and kinds of actors."""
+        return self._screen.names.authors(begun, most, theme)
 
     def changes(self, since: int) -> list[Change]:
         """Journal rows after `since`, oldest first, at most one more than `MOST_CHANGES`."""
@@ -257,6 +323,7 @@ class Memory:
         if version == self._version:
             return False
         self._version = version
+        self.epoch += 1
         return True
 
     # What a person does
@@ -286,17 +353,41 @@ class Memory:
             store.facts.edit(base.uid, content)
         return Done(f"{shown.name(base)} edited", base.uid)
 
-    def archive(self, facts: Sequence[Fact]) -> Done:
-        """Put facts away."""
-        return self._each(facts, "archived", lambda store, uids: store.facts.archive(uids))
+    def chosen(self, keys: Sequence[int]) -> list[Fact]:
+        """Facts by key as they stand for a write. May take a second for many thousands: call it from a worker thread."""
+        return self._store.facts.by_ids(keys)
 
-    def restore(self, facts: Sequence[Fact]) -> Done:
-        """Bring facts back to the hot tier."""
-        return self._each(facts, "restored", lambda store, uids: store.facts.restore(uids))
+    def preview(self, act: Act, facts: Sequence[Fact]) -> Preview:
+        """What an act on these facts would change. May take a second: call it from a worker thread."""
+        return acts.preview(self._store, act, facts)
 
-    def pin(self, facts: Sequence[Fact], pinned: bool) -> Done:
-        """Pin facts, or let them go."""
-        return self._each(facts, "pinned" if pinned else "unpinned", lambda store, uids: store.facts.pin(uids, pinned))
+    def preview_scope(self, theme: str, label: str) -> Preview:
+        """What erasing a whole scope would take."""
+        plan = self._store.purge.preview(theme, scope=label)
+        facts = self._store.facts
+        everything = frozenset(Tier) - {Tier.WITHDRAWN}
+        wanted = FactFilter(theme=theme, scopes=frozenset({label}), tiers=everything)
+        found = acts.preview(self._store, acts.PURGE, facts.by_ids(facts.ids(wanted)), scope=label)
+        return replace(found, facts=plan.total, tiers=plan.by_tier)
+
+    def act(self, act: Act, facts: Sequence[Fact]) -> Done:
+        """Do it, as one change. :raises StoreError: nothing was changed then"""
+        with self._acting() as store:
+            answer = act.run(store, [fact.uid for fact in facts])
+        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
+        said = f"{what} {act.done}"
+        if act.final:
+            return Done(said + unreached(answer), back=FINAL)
+        if isinstance(answer, Changed) and not answer.uids:
+            return Done(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
+        return Done(said)
+
+    def purge_scope(self, theme: str, label: str) -> Done:
+        """Erase everything in a scope for good."""
+        with self._acting() as store:
+            plan = store.purge.run(theme, scope=label)
+        said = f"{shown.plural(plan.total, 'fact')} of scope {label} erased for good"
+        return Done(said + unreached((plan.total, plan.unreached)), back=FINAL)
 
     def close_scope(self, theme: str, label: str) -> Done:
         """Close a scope; its hot facts cool."""
@@ -325,7 +416,7 @@ class Memory:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
         undone = self._store.undo.change(change.change)
         self._redo.append(undone.seqs[0])
-        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change))
+        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), back="ctrl+r redoes.")
 
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
@@ -344,17 +435,16 @@ class Memory:
                 return change
         raise errors.NothingToUndo(f"nothing left to undo on {shown.name(fact)}")
 
+    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = "u undoes.") -> Done:
+        """Run any write as the person's, and say what it did."""
+        with self._acting() as store:
+            result = act(store)
+        return Done(said if isinstance(said, str) else said(result), back=back)
+
     @contextmanager
     def _acting(self) -> Iterator[Store]:
         yield self._store
         self._redo.clear()
-
-    def _each(self, facts: Sequence[Fact], done: str, act: Callable[[Store, list[str]], object]) -> Done:
-        uids = [fact.uid for fact in facts]
-        with self._acting() as store:
-            act(store, list(uids))
-        what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
-        return Done(f"{what} {done}")
 
     def _told(self, change: Change, uids: Iterable[str]) -> str:
         facts = [uid for uid in uids if uid != change.uid]
@@ -371,6 +461,14 @@ class Memory:
 
     def _label(self, uid: str) -> str:
         return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])
+
+
+def unreached(answer: object) -> str:
+    """What a purge could not reach, in words."""
+    match answer:
+        case (int(), tuple() as copies) if copies:
+            return f"; still in {', '.join(map(str, copies))}, which could not be cleaned"
+    return ""
 
 
 def lets_through(wanted: FactFilter, fact: Fact) -> bool:

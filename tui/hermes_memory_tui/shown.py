@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
-from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, Theme, Tier
 from hermes_memory_store.text import printable
 
 TIER_SHAPES = {
@@ -116,3 +117,40 @@ def fit(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…"
+
+
+def waiting(themes: Iterable[Theme]) -> int:
+    """Facts that wait for a person's word."""
+    return sum(theme.facts.get(Tier.QUARANTINED, 0) for theme in themes)
+
+
+TICKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Iterable[float], top: float, width: int) -> str:
+    """Values from 0 to `top` as a line of blocks, the newest `width` of them; higher ones stand at the top."""
+    found = list(values)[-width:]
+    most = len(TICKS) - 1
+    return "".join(TICKS[max(0, min(most, round(value / top * most)))] if top else TICKS[0] for value in found)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of at most `width` cells, broken between words where it can be."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        while cell_len(word) > width:
+            room = width - cell_len(line) - bool(line)
+            if room < 8 and line:
+                lines.append(line)
+                line = ""
+                continue
+            head = set_cell_size(word, room).rstrip()
+            lines.append(f"{line} {head}" if line else head)
+            word, line = word[len(head) :], ""
+        joined = f"{line} {word}" if line else word
+        if cell_len(joined) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = joined
+    return [*lines, line] if line else lines

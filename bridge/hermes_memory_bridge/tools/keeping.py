@@ -28,7 +28,9 @@ def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
     if fact.tier is Tier.QUARANTINED:
         raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
     if connection.trust is not None:
-        verdict = connection.trust.screen(connection.theme, fact.target, content)
+        verdict = connection.trust.screen(
+            connection.theme, fact.target, content, source=connection.source, sources=connection.store.sources
+        )
         if verdict.suspicion is not None:
             raise FactConflict(
                 f"the new content {verdict.suspicion.what}; nothing was changed, ask the user to edit it",

@@ -8,7 +8,7 @@ from hermes_memory_bridge.answers import Answer, fact_data, gauge_data, refusal
 from hermes_memory_bridge.arguments import Arguments, flag, text, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, ToolSpec
-from hermes_memory_bridge.trust import Suspicion, Verdict, placeholder
+from hermes_memory_bridge.trust import SourceRefused, Suspicion, Verdict, placeholder
 from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
 from hermes_memory_store.model import Fact, Relief, WriteResult
@@ -26,7 +26,12 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
         connection.trust.check_name(connection.theme, "the scope", scope)
     if verdict.suspicion is not None:
         kept = connection.store.facts.quarantine(
-            connection.theme, verdict.content, why=verdict.suspicion.rule, scope=scope, session=session
+            connection.theme,
+            verdict.content,
+            why=verdict.suspicion.rule,
+            scope=scope,
+            session=session,
+            source=connection.source,
         )
         return quarantined(kept, verdict.suspicion)
     try:
@@ -68,7 +73,9 @@ def screened(connection: Connection, line: str, *, split: bool = False) -> Verdi
                 connection.theme, "this is no notation, and", line
             )  # a refusal repeats the line
         return Verdict(line)
-    verdict = connection.trust.screen(connection.theme, said.target, said.content)
+    verdict = connection.trust.screen(
+        connection.theme, said.target, said.content, source=connection.source, sources=connection.store.sources
+    )
     if verdict.content == said.content:
         return replace(verdict, content=line)
     return replace(verdict, content=f"{said.type.value}[{said.target}]: {verdict.content}")
@@ -78,7 +85,7 @@ def quarantined(kept: Fact, why: Suspicion) -> Answer:
     """The fact waits for a person."""
     said = f"it {why.what}, so it waits for a person and is told to nobody until then"
     return Answer(
-        f"quarantined: {kept.uid[:8]}\n{said}. Tell the user; `hermes-memory-tui restore {kept.uid}` lets it in.",
+        f"quarantined: {kept.uid[:8]}\n{said}. Tell the user; `hermes-memory-tui review approve {kept.uid}` lets it in.",
         {"uid": kept.uid, "status": "quarantined", "rule": why.rule, "superseded": []},
     )
 
@@ -90,6 +97,8 @@ def not_written(error: StoreError) -> Answer:
             f"Invalid notation: Invalid fact notation: {error.value!r}\n"
             "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
         )
+    elif isinstance(error, SourceRefused):
+        said = f"Refused: {error.message}"
     elif isinstance(error, InputError):
         said = f"Invalid notation: {error.message}"
     else:

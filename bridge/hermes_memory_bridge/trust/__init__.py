@@ -6,16 +6,23 @@ conversation that planted it. Nothing here asks a model or the network.
 
 from __future__ import annotations
 
+import copy
+import logging
 import re
 from dataclasses import dataclass
+from typing import Self
 
 from hermes_memory_bridge.trust.screening import Suspicion, suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
-from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
+from hermes_memory_store.sources import Sources
 from hermes_memory_themes import Policies
 
-__all__ = ["NameRefused", "SecretRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+__all__ = ["NameRefused", "SecretRefused", "SourceRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
+
+
+log = logging.getLogger(__name__)
 
 
 class SecretRefused(InputError):
@@ -28,6 +35,12 @@ class NameRefused(InputError):
     """A target or scope reads like an instruction. Names are listed beside facts and cannot wait for a person as those do."""
 
     code = "name.refused"
+
+
+class SourceRefused(InputError):
+    """A person has ruled that nothing suspicious is kept of this source."""
+
+    code = "source.refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +61,50 @@ class Trust:
     def __init__(self, policies: Policies, vault: Vault) -> None:
         self.policies = policies
         self.vault = vault
+        self._fresh: list[Kept] | None = None
 
-    def screen(self, theme: str, target: str, content: str) -> Verdict:
+    def for_one_call(self) -> Self:
+        """The same, remembering what it newly kept until the call is through."""
+        one = copy.copy(self)
+        one._fresh = []
+        return one
+
+    def take_back(self) -> None:
+        """The call failed: no fact stands for what was newly kept for it, so it is taken out of the vault again.
+
+        Call it before the next write runs: that may come to need the same secret, and would find it.
+        """
+        while self._fresh:
+            kept = self._fresh.pop()
+            try:
+                self.vault.forget(kept.theme, kept.name)
+            except Exception:
+                log.exception("the secret %r of theme %s is kept although its fact is not", kept.name, kept.theme)
+
+    def screen(
+        self, theme: str, target: str, content: str, *, source: str = "", sources: Sources | None = None
+    ) -> Verdict:
         """Look at a fact before it is written.
 
+        :param source: the program that writes it
+        :param sources: what a person has ruled about programs; without it every suspicious fact waits
+        :raises SourceRefused: it is suspicious, and a person has ruled that nothing suspicious of this source is kept
         :raises SecretRefused: it holds a secret, and the policy keeps none
         :raises VaultError: it holds a secret that could not be kept
         """
         self.check_name(theme, "the target", target)
         policy = self.policies.for_theme(theme)
         suspected = suspicion(target, content) if policy.quarantine else None
+        if suspected is not None and sources is not None:
+            rule = sources.rule(theme, source)
+            if rule == "never":
+                raise SourceRefused(
+                    f"it {suspected.what}, and a person has ruled that nothing suspicious from {source!r} is kept "
+                    f"in theme {theme!r}; tell the user if it matters",
+                    source,
+                )
+            if rule == "always":
+                suspected = None
         return Verdict(*self._masked(theme, target, content, policy.secrets), suspicion=suspected)
 
     def check_name(self, theme: str, what: str, name: str) -> None:
@@ -87,7 +134,10 @@ class Trust:
             )
         names = []
         for secret in found:
-            names.append(self.vault.keep(theme, target, secret))
+            kept = self.vault.take(theme, target, secret)
+            if kept.fresh and self._fresh is not None:
+                self._fresh.append(kept)
+            names.append(kept.name)
             content = content.replace(secret, placeholder(names[-1]))
         return content, tuple(names)
 

@@ -1,10 +1,12 @@
 """The vault: where masked secrets are kept. The system's keyring, or where there is none a file only its owner can read.
 
-A secret is in the vault, on the disk, before the fact that stands for it is written.
+A secret is in the vault, on the disk, before the fact that stands for it is written. A keyring cannot say what it holds, so
+the names, never the secrets, stand in a file of their own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import logging
@@ -13,6 +15,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +39,16 @@ class VaultError(FileError):
     code = "vault.unavailable"
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A secret in the vault."""
+
+    theme: str
+    name: str
+    fresh: bool
+    """Whether it was not there before."""
+
+
 class Vault:
     """Secrets by theme and name."""
 
@@ -44,6 +57,8 @@ class Vault:
         :param where: `keyring`, `file`; `$HERMES_MEMORY_SECRETS`, else whichever works
         """
         self.file = file
+        self.index = file.with_suffix(".names.json")
+        """What the keyring holds, by name."""
         self.where = where or os.environ.get("HERMES_MEMORY_SECRETS") or ""
         self._lock = threading.Lock()
 
@@ -52,6 +67,10 @@ class Vault:
 
         :raises VaultError: it could not be kept
         """
+        return self.take(theme, wanted, secret).name
+
+    def take(self, theme: str, wanted: str, secret: str) -> Kept:
+        """As `keep`, and whether it was new. :raises VaultError: it could not be kept"""
         base = re.sub(r"[^a-z0-9]+", "-", wanted.casefold()).strip("-") or "secret"
         with self._lock:
             number = 1
@@ -60,9 +79,10 @@ class Vault:
                 kept = self._get(f"{theme}/{name}")
                 if kept is None:
                     self._set(f"{theme}/{name}", secret)
-                    return name
+                    return Kept(theme, name, fresh=True)
                 if kept == secret:
-                    return name
+                    self._note(f"{theme}/{name}")
+                    return Kept(theme, name, fresh=False)
                 number += 1
 
     def reveal(self, theme: str, name: str) -> str | None:
@@ -70,18 +90,33 @@ class Vault:
         with self._lock:
             return self._get(f"{theme}/{name}")
 
+    def names(self, theme: str) -> list[str]:
+        """The names under which a theme's secrets are kept. :raises VaultError: the list cannot be read
+
+        A keyring's secrets from before there was a list appear when they are next met.
+        """
+        with self._lock:
+            known = read(self.index if self._uses_keyring() else self.file)
+        return sorted(key.removeprefix(f"{theme}/") for key in known if key.startswith(f"{theme}/"))
+
+    def known(self) -> list[tuple[str, str]]:
+        """Theme and name of every secret that is listed, without asking a keyring. :raises VaultError:"""
+        with self._lock:
+            keys = {**read(self.index), **read(self.file)}
+        return sorted((theme, name) for theme, _, name in (key.partition("/") for key in keys))
+
     def forget(self, theme: str, name: str) -> None:
         """Erase a secret."""
+        key = f"{theme}/{name}"
         with self._lock:
             if self._uses_keyring():
                 import keyring.errors
 
-                try:
-                    answered(lambda: keyring.delete_password(SERVICE, f"{theme}/{name}"))
-                except keyring.errors.PasswordDeleteError:
-                    return
+                with contextlib.suppress(keyring.errors.PasswordDeleteError):
+                    answered(lambda: keyring.delete_password(SERVICE, key))
+                self._strike(key)
             else:
-                self._change(lambda held: held.pop(f"{theme}/{name}", None))
+                self._change(self.file, lambda held: held.pop(key, None))
 
     def _get(self, key: str) -> str | None:
         if self._uses_keyring():
@@ -94,9 +129,25 @@ class Vault:
         if self._uses_keyring():
             import keyring
 
-            answered(lambda: keyring.set_password(SERVICE, key, secret))
+            # The name first: a name without a secret is a question, a secret without a name is never found again.
+            self._note(key)
+            try:
+                answered(lambda: keyring.set_password(SERVICE, key, secret))
+            except VaultError:  # unlocked later, the keyring may still take it
+                raise
+            except Exception:
+                self._strike(key)
+                raise
         else:
-            self._change(lambda held: held.__setitem__(key, secret))
+            self._change(self.file, lambda held: held.__setitem__(key, secret))
+
+    def _note(self, key: str) -> None:
+        if self._uses_keyring() and key not in read(self.index):
+            self._change(self.index, lambda names: names.__setitem__(key, "keyring"))
+
+    def _strike(self, key: str) -> None:
+        if key in read(self.index):
+            self._change(self.index, lambda names: names.pop(key, None))
 
     def _uses_keyring(self) -> bool:
         if not self.where:
@@ -111,18 +162,16 @@ class Vault:
             )
         return self.where == "keyring"
 
-    def _change(self, change: Callable[[dict[str, str]], object]) -> None:
+    def _change(self, file: Path, change: Callable[[dict[str, str]], object]) -> None:
         try:
-            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=private) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                held = read(self.file)
+                held = read(file)
                 change(held)
-                replace(self.file, json.dumps(held, indent=1))
+                replace(file, json.dumps(held, indent=1))
         except OSError as error:
-            raise VaultError(
-                f"a secret could not be kept in {self.file}: {error.strerror or error}", self.file
-            ) from error
+            raise VaultError(f"a secret could not be kept in {file}: {error.strerror or error}", file) from error
 
 
 def works() -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 
@@ -13,3 +15,9 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+
+
+@pytest.fixture(autouse=True)
+def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the inspector remembers stays in the test."""
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / ".hermes"))

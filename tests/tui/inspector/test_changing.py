@@ -57,7 +57,7 @@ async def test_a_new_fact_goes_to_the_chosen_scope(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     fill(path, "V[a]: 1", scope="launch")
     async with inspecting(path) as pilot:
-        await pilot.press("1", "j", "j", "n")
+        await pilot.press("t", "j", "j", "n")
         await until(pilot, lambda: isinstance(pilot.app.screen, NewFactEditor))
         await type_text(pilot, "C[db.id]: UUID")
         await pilot.press("ctrl+s")

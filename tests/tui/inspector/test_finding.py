@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.model import FactFilter
+from hermes_memory_store.store import Store
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
 
 
@@ -73,6 +75,27 @@ async def test_letters_typed_into_the_line_do_nothing_else(path: Path) -> None:
 async def test_the_order_changes_with_s(path: Path) -> None:
     async with inspecting(path) as pilot:
         before = targets(pilot)
-        await pilot.press("s", "s")
-        await until(pilot, lambda: "by target" in screen_text(pilot))
+        await pilot.press("s")
+        await until(pilot, lambda: "by target, z to a" in screen_text(pilot))
+        await pilot.press("j", "j", "j", "j", "enter")
+        await until(pilot, lambda: targets(pilot) == sorted(before))
+        assert "by target, a to z" in screen_text(pilot)
+        await pilot.press("s", "j", "enter")
+        await until(pilot, lambda: targets(pilot) == sorted(before, reverse=True))
+    async with inspecting(path) as pilot:
         assert targets(pilot) == sorted(before, reverse=True)
+
+
+async def test_a_person_who_looks_about_does_not_count_as_a_reader(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "D[cache]: redis")
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        await type_text(pilot, "redis")
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 found" in screen_text(pilot))
+        await pilot.press("4")
+        await until(pilot, lambda: "word for word" in screen_text(pilot))
+    with Store.open(path) as store:
+        assert store.facts.by_ids(list(store.facts.ids(FactFilter())))[0].reads == 0
+        assert store.recorder.list() == []

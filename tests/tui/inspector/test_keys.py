@@ -9,12 +9,24 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.screens import editor, main, upgrade
+from hermes_memory_tui.screens import confirming, editor, main, picker, upgrade
 from hermes_memory_tui.screens import help as help_screen
 from hermes_memory_tui.widgets import fact_detail, fact_table, filter_line, line_list, scope_tree
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, shown_facts, type_text, until
 
-MODULES = (editor, help_screen, main, upgrade, fact_detail, fact_table, filter_line, line_list, scope_tree)
+MODULES = (
+    confirming,
+    editor,
+    help_screen,
+    main,
+    picker,
+    upgrade,
+    fact_detail,
+    fact_table,
+    filter_line,
+    line_list,
+    scope_tree,
+)
 
 
 def bindings() -> list[Binding]:

@@ -22,9 +22,12 @@ STEPS = {
     "wide": ((140, 36), ()),
     "middle": ((100, 32), ()),
     "narrow": ((80, 24), ()),
-    "narrow_scopes": ((80, 24), ("1",)),
+    "narrow_scopes": ((80, 24), ("t",)),
     "search": ((140, 36), ("slash", *"type", "colon", *"value", "enter")),
     "edit": ((140, 36), ("e", "end", "x")),
+    "purge": ((140, 36), ("space", "space", "space", "P")),
+    "line": ((140, 36), ("slash", *"type", "colon", "tab", "tab", "tab")),
+    "columns": ((180, 36), ("C",)),
     "help": ((100, 40), ("question_mark",)),
 }
 

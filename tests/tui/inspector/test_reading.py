@@ -65,7 +65,7 @@ async def test_choosing_a_scope_shows_its_facts_only(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[in]: 1", scope="one")
     fill(tmp_path / "m.db", "V[out]: 2", scope="two")
     async with inspecting(tmp_path / "m.db") as pilot:
-        await pilot.press("1", "j", "j")
+        await pilot.press("t", "j", "j")
         await until(pilot, lambda: targets(pilot) == ["in"])
         assert "default › one" in screen_text(pilot)
 
@@ -86,6 +86,8 @@ async def test_marking_two_facts_archives_both(tmp_path: Path) -> None:
         await pilot.press("space", "space")
         assert "2 marked" in screen_text(pilot)
         await pilot.press("a")
+        await until(pilot, lambda: "archive · 2 facts" in screen_text(pilot))
+        await pilot.press("enter")
         await until(pilot, lambda: len(shown_facts(pilot)) == 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,17 +11,21 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from hermes_memory_store import notation
+from hermes_memory_store import notation, tokens
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact
+from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 Save = Callable[["Editor"], None]
+
+KEPT_AFTER_S = 0.4
+"""How long typing must rest before it is kept."""
 
 
 class Editor(ModalScreen[str | None]):
@@ -30,14 +35,29 @@ class Editor(ModalScreen[str | None]):
     BINDING_GROUP_TITLE = "Editor"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", id="editor.save", tooltip="Save the fact", priority=True),
+        Binding(
+            "ctrl+e",
+            "elsewhere",
+            "Editor",
+            id="editor.elsewhere",
+            tooltip="Go on in $VISUAL or $EDITOR",
+            priority=True,
+        ),
         Binding("escape", "leave", "Leave", id="editor.leave", tooltip="Leave; what you typed is kept", priority=True),
     ]
     AUTO_FOCUS = "TextArea"
 
-    def __init__(self, limit: int, start: str, draft: str | None, save: Save) -> None:
-        """:param save: asked to write what stands here; it dismisses the editor, or calls `refuse` or `conflict`"""
+    def __init__(self, limit: int, start: str, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
+        """
+        :param save: asked to write what stands here; it dismisses the editor, or calls `refuse` or `conflict`
+        :param gauge: the gauge of the theme as it is now
+        """
         super().__init__()
         self._save = save
+        self._gauge = gauge
+        self._keeping: Timer | None = None
+        self.keep: Callable[[str, str | None], object] = lambda *_: None
+        """Called with what is typed whenever typing rests, so that a crash loses none of it."""
         self.limit = limit
         self.start = start
         self.area = TextArea(draft or start, soft_wrap=True, show_line_numbers=False, id="editor-text", compact=True)
@@ -76,6 +96,17 @@ class Editor(ModalScreen[str | None]):
     def on_text_area_changed(self) -> None:
         self._refused = ""
         self.check()
+        if self._keeping is not None:
+            self._keeping.stop()
+        self._keeping = self.set_timer(KEPT_AFTER_S, self._keep)
+
+    @property
+    def unsaved(self) -> str | None:
+        """What is typed, when it is something else than what stood here at first."""
+        return self.area.text if self.area.text.strip() != self.start.strip() else None
+
+    def _keep(self) -> None:
+        self.keep(self.draft_key, self.unsaved)
 
     def check(self) -> bool:
         """Say what the line would be, or what is wrong with it; whether it can be saved."""
@@ -93,13 +124,37 @@ class Editor(ModalScreen[str | None]):
                 (printable(said.target), "bold"),
                 ("  ", ""),
                 (f"{length} of {self.limit} characters", "$warning" if length > self.limit * 0.9 else "$dim"),
+                (f" · {shown.plural(tokens.estimate(str(said)), 'token')}", "$dim"),
             ),
+            *self._pressure(len(str(said))),
             *self.remarks(said.content),
         ]
         if self._refused:
             parts.append(Content.styled(printable(self._refused), "$error"))
         self._say(Content("\n").join(parts))
         return True
+
+    def added(self, chars: int) -> int:
+        """By how many characters saving this fact changes the hot tier.
+
+        :param chars: characters of its notation
+        """
+        return chars
+
+    def _pressure(self, chars: int) -> list[Content]:
+        """The gauge that saving leaves."""
+        gauge = self._gauge
+        if gauge is None:
+            return []
+        after = replace(gauge, used=gauge.used + self.added(chars))
+        parts: list[str | tuple[str, str]] = [
+            ("hot tier then ", "$dim"),
+            (f"{after.pct:.0f}%", f"bold ${after.level.value}" if after.level is not PressureLevel.CALM else "bold"),
+            (f"  {shown.count(after.used)} of {shown.count(after.budget)} characters", "$dim"),
+        ]
+        if after.level is not gauge.level:
+            parts.append((f"  {shown.LEVEL_WORDS[after.level]}", f"${after.level.value}"))
+        return [Content.assemble(*parts)]
 
     def remarks(self, content: str) -> list[Content]:
         """What else is to be said about the text."""
@@ -120,16 +175,31 @@ class Editor(ModalScreen[str | None]):
         if self.check():
             self._save(self)
 
+    def action_elsewhere(self) -> None:
+        """Go on in the person's own editor; what stands here stays unless that ends well."""
+        from textual.app import SuspendNotSupported
+
+        from hermes_memory_tui.elsewhere import Elsewhere, edited
+
+        self._keep()
+        try:
+            with self.app.suspend():
+                text = edited(self.area.text)
+        except (Elsewhere, SuspendNotSupported) as error:
+            self.notify(printable(str(error)), severity="warning", timeout=6, markup=False)
+        else:
+            self.area.text = text
+            self.area.move_cursor(self.area.document.end)
+
     def action_leave(self) -> None:
-        changed = self.area.text.strip() != self.start.strip()
-        self.dismiss(self.area.text if changed else None)
+        self.dismiss(self.unsaved)
 
 
 class FactEditor(Editor):
     """Edits the content of a fact; type and target stay, and so does its uid."""
 
-    def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save) -> None:
-        super().__init__(limit, fact.content, draft, save)
+    def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
+        super().__init__(limit, fact.content, draft, save, gauge)
         self._base = fact
         self._theirs: Fact | None = None
 
@@ -161,9 +231,13 @@ class FactEditor(Editor):
                 (f"{fact.type.value}[{printable(fact.target)}]", "bold"),
                 (f"   {printable(fact.theme)} › {printable(fact.scope or 'no scope')}", "$dim"),
                 (f"   {shown.who(fact.actor)}", "$dim"),
+                ("   type and target stay", "$dim"),
             ),
             id="editor-head",
         )
+
+    def added(self, chars: int) -> int:
+        return chars - self._base.chars if self._base.tier is Tier.HOT else 0
 
     def on_mount(self) -> None:
         self.query_one("#editor").border_title = f"edit fact {self._base.uid[:18]}"
@@ -206,8 +280,10 @@ class FactEditor(Editor):
 class NewFactEditor(Editor):
     """Writes a new fact: a line of notation, and the scope it belongs to."""
 
-    def __init__(self, theme: str, scope: str, limit: int, draft: str | None, save: Save) -> None:
-        super().__init__(limit, "", draft, save)
+    def __init__(
+        self, theme: str, scope: str, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None
+    ) -> None:
+        super().__init__(limit, "", draft, save, gauge)
         self.theme_name = theme
         self._scope = Input(scope, placeholder="no scope", id="editor-scope", compact=True)
 

@@ -27,6 +27,8 @@ GROUPS = {
     "pane": "Panes",
     "scopes": "Themes and scopes",
     "search": "In the search line",
+    "picker": "In a list of choices",
+    "confirm": "Before it is done",
     "editor": "In an editor",
     "detail": "In the fact",
     "app": "Anywhere",

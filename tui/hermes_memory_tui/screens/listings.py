@@ -9,19 +9,22 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, SessionStatus, Sort, Uid
+from hermes_memory_store.model import Change, Fact, Uid
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.widgets.filter_line import FilterLine
+    from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui import looks, shown
+from hermes_memory_tui import columns, completing, kept, looks, shown
+from hermes_memory_tui.kept import Kept
+from hermes_memory_tui.matching import Marks
 from hermes_memory_tui.memory import (
     FIRST_PAGE,
     MOST_CHANGES,
@@ -36,6 +39,7 @@ from hermes_memory_tui.screens import rows
 from hermes_memory_tui.screens.panes import Panes
 from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
+from hermes_memory_tui.widgets.title_bar import place_and_news
 
 POLL_S = 0.25
 """How often other processes' commits are looked for: a change shows within half a second."""
@@ -49,8 +53,6 @@ AGES_S = 5.0
 FOLLOWED = 64
 """Facts changed at once that are followed row by row; with more, the listing is read anew."""
 
-CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
-
 REST = 4
 """A listing is not read again before this many times its own reading time has passed."""
 
@@ -61,7 +63,8 @@ class Listings(Panes):
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview)
         self._theme = theme
-        self._view = View()
+        self.kept = Kept(kept.default_path(), read_only=memory.read_only)
+        self._view = replace(View(), **self._kept_order())
         self._listing = Listing(self._view, array("q"), 0, False, memory.query(self._view).filter)
         self._seq = overview.seq
         self._worker: Worker[None] | None = None
@@ -76,8 +79,7 @@ class Listings(Panes):
 
     def _fill(self) -> None:
         """Everything the first frame shows, before it is laid out for the first time."""
-        self.title_bar.file = home_relative(str(self.memory.shown_path))
-        self.title_bar.read_only = self.memory.read_only
+        self.table.columns = columns.known(self.kept.columns)
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
@@ -102,11 +104,68 @@ class Listings(Panes):
         if self.line != self._view.line:
             self.look_at(self._chosen_view())
 
+    async def action_search(self) -> None:
+        await super().action_search()
+        if self.filter_line is not None:
+            self.filter_line.serve(self._known, lambda: self.kept.lines)
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if not message.cleared:
+            self.kept.add_line(self.line)
+
+    def _known(self, name: str, begun: str) -> Sequence[str]:
+        """The values a filter may have, for completion."""
+        theme = self._view.theme
+        try:
+            match name:
+                case "scope":
+                    labels = (scope.label for scope in self.overview.scopes if theme in (None, scope.theme))
+                    return list(dict.fromkeys(labels))
+                case "target":
+                    return self.memory.targets(theme, begun, completing.MOST_OFFERED)
+                case "by":
+                    return self.memory.authors(theme, begun, completing.MOST_OFFERED)
+        except StoreError:
+            return ()
+        return completing.fixed(name)
+
     def action_sort(self) -> None:
-        """The next order: last changed, created, by target, by type."""
-        orders = list(Sort)
-        sort = orders[(orders.index(self._view.sort) + 1) % len(orders)]
-        self.look_at(View(self._view.theme, self._view.scopes, self._view.line, sort))
+        """Choose an order and its direction."""
+        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        names = {f"{sort.value} {descending}": (sort, descending) for sort, descending in columns.ORDERS}
+        choices = [Choice(name, columns.ORDERS[order]) for name, order in names.items()]
+
+        def choose(name: str | None) -> None:
+            if name is not None:
+                sort, descending = names[name]
+                self.kept.set_order(sort.value, descending)
+                self.look_at(replace(self._view, sort=sort, descending=descending))
+
+        at = f"{self._view.sort.value} {self._view.descending}"
+        self.app.push_screen(Picker("order of the facts", choices, at=at), choose)
+
+    def _kept_order(self) -> dict[str, Any]:
+        kept_order = self.kept.order
+        for sort, descending in columns.ORDERS:
+            if kept_order == (sort.value, descending):
+                return {"sort": sort, "descending": descending}
+        return {}
+
+    def action_columns(self) -> None:
+        """Choose the columns of the table."""
+        from hermes_memory_tui.screens.picker import Ticking
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        def choose(names: list[str] | None) -> None:
+            if names is not None:
+                self.kept.set_columns(names)
+                self.table.columns = columns.known(names)
+                self.table.rows_changed()
+
+        choices = [Choice(column.name, column.name, column.says) for column in columns.COLUMNS]
+        self.app.push_screen(Ticking("columns", choices, self.table.columns), choose)
 
     def _chosen_view(self) -> View:
         place = self.tree_pane.place
@@ -116,11 +175,12 @@ class Listings(Panes):
             scopes = frozenset({None})
         elif place.scope is not None:
             scopes = frozenset({place.scope.label})
-        return View(theme, scopes, self.line, self._view.sort)
+        return replace(self._view, theme=theme, scopes=scopes, line=self.line)
 
     def look_at(self, view: View) -> None:
         """Show another view from its top: its first page now, all of it when it is read."""
         self._view = view
+        self.table.marks = Marks(view.line)
         self.table.hues = self._hues() if view.theme is None else {}
         if self.table.marked:
             self.table.action_unmark()
@@ -142,7 +202,7 @@ class Listings(Panes):
 
     def _hues(self) -> dict[str, int]:
         names = [theme.name for theme in self.overview.themes]
-        return {name: place % looks.MARKS for place, name in enumerate(names)} if len(names) > 1 else {}
+        return looks.hues(names) if len(names) > 1 else {}
 
     def read_listing(self) -> None:
         """Read the whole listing of the present view in a worker thread."""
@@ -336,7 +396,7 @@ class Listings(Panes):
         except StoreError as error:
             self.say_trouble(error)
         else:
-            self.detail_pane.show(detail.fact, detail.history, detail.chain, now)
+            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers)
         self.show_gauge()
 
     def show_overview(self) -> None:
@@ -344,11 +404,8 @@ class Listings(Panes):
         now = self.memory.now()
         self.agents_pane.now = now
         self.agents_pane.sessions = self.overview.sessions
-        self.title_bar.agents = sum(session.status in CONNECTED for session in self.overview.sessions)
-        self.title_bar.place = self.tree_pane.place.title
-        newest = self.overview.newest
-        if newest is not None:
-            self.title_bar.last = f"changed {shown.ago(newest.at, now)} by {shown.who(newest.actor)}"
+        place_and_news(self.title_bar, self.memory, self.overview, self.tree_pane.place.title)
+        self.strip.waiting = shown.waiting(self.overview.themes)
         self.show_gauge()
 
     def show_gauge(self) -> None:
@@ -364,7 +421,7 @@ class Listings(Panes):
         """How many facts there are, in the table's frame."""
         listing = self._listing
         view = listing.view
-        order = "best first" if listing.ranked else f"by {view.sort.value}"
+        order = "best first" if listing.ranked else columns.ORDERS[view.sort, view.descending]
         self.table.border_title = f"facts · {self.tree_pane.place.title}"
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
         self.table.border_subtitle = f"{marked}{shown.plural(listing.total, 'fact')}, {order}"
@@ -397,10 +454,6 @@ class Listings(Panes):
         self.table.rows_changed()
         self.show_overview()
 
-    def say_error(self, error: StoreError) -> None:
-        """Tell the person what could not be done."""
-        self.notify(str(error), severity="error", timeout=8, markup=False)
-
     def say_trouble(self, error: StoreError | None) -> None:
         """Say in the title that the store cannot be read, for as long as it cannot."""
         known, self._trouble = self._trouble, error
@@ -410,11 +463,3 @@ class Listings(Panes):
         elif error is None and known is not None:
             self.notify("The store can be read again.", timeout=3)
             self.table.forget()
-
-
-def home_relative(path: str) -> str:
-    """A path with `~` for the home folder."""
-    from pathlib import Path
-
-    home = str(Path.home())
-    return "~" + path.removeprefix(home) if path.startswith(home + "/") else path

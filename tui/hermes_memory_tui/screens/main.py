@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from hermes_memory_store.errors import FactConflict, StoreError
-from hermes_memory_store.model import Fact, Scope, Tier
+from hermes_memory_store.errors import FactConflict, StoreError, UnknownFact
+from hermes_memory_store.model import Fact, Gauge, Scope, Tier
+from hermes_memory_tui import acts, shown
+from hermes_memory_tui.acts import Act, Preview
 from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.listings import Listings
+from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 if TYPE_CHECKING:
     from hermes_memory_tui.screens.editor import Editor
+    from hermes_memory_tui.widgets.filter_line import SearchInput
 
-WRITING_SHOWS_S = 0.2
-"""From when on a waiting write is shown: an ordinary one is over long before."""
+MOST_COPIED = 500
+"""Facts that are copied at once: terminals take some tens of thousands of characters."""
 
 DEFAULT_THEME = "default"
 
 WRITES = frozenset(
-    {"edit", "new", "archive", "restore", "pin", "undo", "redo", "undo_fact", "close_scope", "reopen_scope"}
+    {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
+    | {"close_scope", "reopen_scope"}
 )
 """Actions that change the memory; hidden when it is open for reading only."""
 
@@ -33,6 +38,7 @@ class MainScreen(Listings):
     BINDING_GROUP_TITLE = "Memory"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
+        Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
         Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
         Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
@@ -40,6 +46,11 @@ class MainScreen(Listings):
         Binding(
             "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
         ),
+        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move facts to the hot tier: agents are told them"),
+        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move facts to the cold tier: found by search only"),
+        Binding("m", "move", "Move", id="fact.move", tooltip="Move facts to another scope of their theme"),
+        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Erase facts for good, or the scope the tree is on"),
+        Binding("x", "export", "Export", id="fact.export", tooltip="Write what is marked, or listed, to a file"),
         Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
         Binding(
@@ -59,18 +70,27 @@ class MainScreen(Listings):
             tooltip="Open the scope again and warm what cooled",
             show=False,
         ),
-        Binding("s", "sort", "Sort", id="main.sort", tooltip="The next order of the facts", show=False),
+        Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
+        Binding(
+            "equals_sign",
+            "differences",
+            "Differences",
+            id="main.differences",
+            key_display="=",
+            tooltip="Show what each version of the fact changed, or each whole",
+            show=False,
+        ),
+        Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
-        Binding("1", "scopes_pane", "Scopes", id="pane.scopes", tooltip="To themes and scopes", show=False),
-        Binding("2", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
-        Binding("3", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
+        Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="To themes and scopes", show=False),
+        Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
+        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
         Binding("escape", "back", "Back", id="main.back", tooltip="One step back", show=False),
     ]
 
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview, theme)
-        self._writes = 0
         self.drafts: dict[str, str] = {}
         """What was typed and not saved, by the fact it belongs to (or `new`)."""
 
@@ -79,23 +99,170 @@ class MainScreen(Listings):
             return False
         return not (self.memory.read_only and action in WRITES)
 
+    def action_differences(self) -> None:
+        self.detail_pane.differences = not self.detail_pane.differences
+
+    # Saved views
+
+    def on_search_input_saved(self, message: SearchInput.Saved) -> None:
+        from hermes_memory_tui.screens.picker import Asking
+
+        line = self.line
+        if not line:
+            self.notify("Type a search first, then ctrl+s saves it.", severity="warning", timeout=4)
+            return
+
+        def save(name: str | None) -> None:
+            if name is not None:
+                self.kept.save_view(name, line)
+                self._say_kept(f"View {name!r} saved; v opens it.")
+
+        def check(name: str) -> str:
+            return f"There is a view {name!r}: replace it?" if name in self.kept.views else ""
+
+        self.app.push_screen(Asking("save this search", says=line, check=check), save)
+
+    def action_views(self) -> None:
+        """Choose one of the saved views."""
+        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        def choices() -> list[Choice]:
+            return [Choice(name, name, line) for name, line in sorted(self.kept.views.items())]
+
+        def remove(name: str) -> list[Choice]:
+            self.kept.remove_view(name)
+            self._say_kept(f"View {name!r} removed.")
+            return choices()
+
+        empty = "No view is saved yet: ctrl+s in the search line saves one."
+        self.app.push_screen(Picker("saved views", choices(), empty=empty, remove=remove), self._open_view)
+
+    async def _open_view(self, name: str | None) -> None:
+        line = None if name is None else self.kept.views.get(name)
+        if line is None:
+            return
+        await self.action_search()
+        if self.filter_line is not None:
+            self.filter_line.input.value = line
+        self.table.focus()
+
+    def _say_kept(self, said: str) -> None:
+        trouble = self.kept.trouble
+        self.notify(
+            f"Not kept: {trouble}." if trouble else said,
+            severity="warning" if trouble else "information",
+            timeout=5,
+            markup=False,
+        )
+
     # Facts
 
     def action_archive(self) -> None:
-        self._on_chosen(self.memory.archive)
+        self.on_chosen(lambda _: acts.ARCHIVE)
 
     def action_restore(self) -> None:
-        self._on_chosen(self.memory.restore)
+        self.on_chosen(lambda _: acts.RESTORE)
 
     def action_pin(self) -> None:
-        facts = self.table.chosen
-        pinned = not all(fact.pinned for fact in facts)
-        self._on_chosen(partial(self.memory.pin, pinned=pinned))
+        self.on_chosen(lambda facts: acts.UNPIN if all(fact.pinned for fact in facts) else acts.PIN)
 
-    def _on_chosen(self, act: Callable[[Sequence[Fact]], Done]) -> None:
-        facts = self.table.chosen
-        if facts:
-            self.write(partial(act, facts), self.table.action_unmark)
+    def action_warm(self) -> None:
+        self.on_chosen(lambda _: acts.WARM)
+
+    def action_cool(self) -> None:
+        self.on_chosen(lambda _: acts.COOL)
+
+    def action_move(self) -> None:
+        """Choose a scope of the theme, or type a new one."""
+        from hermes_memory_tui.screens.picker import NEW, Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        keys = self.table.chosen
+        found = self.load_facts(keys[:1])
+        if not found:
+            return
+        first = found[0]
+        scopes = [scope for scope in self.overview.scopes if scope.theme == first.theme]
+        choices = [Choice(f"={scope.label}", scope.label, scope.status.value) for scope in scopes]
+        choices.append(Choice("none", "no scope"))
+
+        def choose(key: str | None) -> None:
+            if key is not None:
+                label = (
+                    None
+                    if key == "none"
+                    else key.removeprefix(NEW).removeprefix("=" if not key.startswith(NEW) else "")
+                )
+                self.on_chosen(lambda _: acts.moving(label), keys)
+
+        title = f"move to a scope of {first.theme}"
+        self.app.push_screen(Picker(title, choices, typing=True, new="new scope"), choose)
+
+    def action_purge(self) -> None:
+        """Erase for good: the whole scope where the tree has the focus, else the chosen facts."""
+        scope = self.tree_pane.place.scope if self.focused is self.tree_pane else None
+        if scope is None:
+            self.on_chosen(lambda _: acts.PURGE)
+            return
+        self._look_ahead(
+            lambda: self.memory.preview_scope(scope.theme, scope.label),
+            lambda: self.memory.purge_scope(scope.theme, scope.label),
+        )
+
+    def on_chosen(self, choose: Callable[[Sequence[Fact]], Act], keys: Sequence[int] = ()) -> None:
+        """Do something to the marked facts, or the one under the cursor; to several only after saying what exactly.
+
+        :param choose: what is done to these facts
+        """
+        keys = keys or self.table.chosen
+        if not keys:
+            return
+
+        def facts_and_act() -> tuple[list[Fact], Act]:
+            facts = self.memory.chosen(keys)
+            return facts, choose(facts)
+
+        def one() -> Done:
+            facts, act = facts_and_act()
+            return self.memory.act(act, facts)
+
+        if len(keys) == 1 and choose(()) is not acts.PURGE:
+            self.write(one, self.table.action_unmark)
+            return
+        looked: list[tuple[list[Fact], Act]] = []
+
+        def preview() -> Preview:
+            facts, act = facts_and_act()
+            looked.append((facts, act))
+            return self.memory.preview(act, facts)
+
+        self._look_ahead(preview, lambda: self.memory.act(looked[0][1], looked[0][0]))
+
+    def _look_ahead(self, preview: Callable[[], Preview], act: Callable[[], Done]) -> None:
+        """Say what an act would change, and do it when the person agrees."""
+
+        def look() -> None:
+            try:
+                found = preview()
+            except StoreError as error:
+                self.app.call_from_thread(self.say_error, error)
+            else:
+                self.app.call_from_thread(ask, found)
+
+        def ask(found: Preview) -> None:
+            from hermes_memory_tui.screens.confirming import Confirming
+
+            if found.facts:
+                self.app.push_screen(Confirming(found), decide)
+            else:
+                self.notify("There is nothing in it.", timeout=4)
+
+        def decide(agreed: bool | None) -> None:
+            if agreed:
+                self.write(act, self.table.action_unmark)
+
+        self.run_worker(look, thread=True, group="looking", exclusive=True)
 
     def action_undo(self) -> None:
         self.write(self.memory.undo)
@@ -109,15 +276,61 @@ class MainScreen(Listings):
             self.write(lambda: self.memory.undo_change(self.memory.newest_of(fact)))
 
     def action_copy_uid(self) -> None:
-        self._copy([fact.uid for fact in self.table.chosen])
+        self._copy([fact.uid for fact in self._to_copy()])
 
     def action_copy(self) -> None:
-        self._copy([fact.notation for fact in self.table.chosen])
+        self._copy([fact.notation for fact in self._to_copy()])
+
+    def _to_copy(self) -> list[Fact]:
+        keys = self.table.chosen
+        if len(keys) > MOST_COPIED:
+            self.notify(
+                f"The clipboard takes {MOST_COPIED:,} facts at most; x writes them to a file.",
+                severity="warning",
+                timeout=5,
+            )
+            return []
+        return self.load_facts(keys) or []
 
     def _copy(self, lines: list[str]) -> None:
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
             self.notify("Copied.", timeout=2)
+
+    def action_export(self) -> None:
+        """Write the marked facts, else all that are listed, to a file."""
+        from hermes_memory_tui import exporting
+        from hermes_memory_tui.screens.picker import Asking
+
+        keys: Sequence[int] = list(self.table.marked) or self.table.keys[:]
+        if not keys:
+            return
+
+        def write(file: str | None) -> None:
+            if file is not None:
+                # Asked above whether a file that is there may be replaced.
+                replace = bool(exporting.wrong(file))
+                self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
+
+        what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
+        says = ".jsonl keeps everything, .md is lines to read"
+        self.app.push_screen(Asking(what, "~/facts.jsonl", says, check=exporting.wrong), write)
+
+    def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
+        def progress(done: int) -> None:
+            self.app.call_from_thread(self._show_exported, done, len(keys))
+
+        try:
+            done = self.memory.export(keys, file, replace=replace, progress=progress)
+        except StoreError as error:
+            self.app.call_from_thread(self.say_error, error)
+        else:
+            said = f"{done:,} facts written to {file}."
+            self.app.call_from_thread(self.notify, said, timeout=6, markup=False)
+        self.app.call_from_thread(self.show_counts)
+
+    def _show_exported(self, done: int, total: int) -> None:
+        self.table.border_subtitle = f"writing {done:,} of {total:,} facts"
 
     # Scopes
 
@@ -140,8 +353,13 @@ class MainScreen(Listings):
             for scope in self.overview.scopes:
                 if (scope.theme, scope.label) == (fact.theme, fact.scope):
                     return scope
-        self.notify("Choose a scope first: 1 goes to themes and scopes.", severity="warning", timeout=4)
+        self.notify("Choose a scope first: t goes to themes and scopes.", severity="warning", timeout=4)
         return None
+
+    def go_to_scope(self, theme: str, scope: str | None) -> None:
+        """Show the facts of a theme, or of one of its scopes."""
+        self.tree_pane.choose(theme, scope)
+        self.action_facts_pane()
 
     # Typing
 
@@ -154,7 +372,8 @@ class MainScreen(Listings):
         if fact.tier is Tier.SUPERSEDED:
             self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
             return
-        self._open(FactEditor(fact, self.memory.limit(fact.theme), self.drafts.get(fact.uid), self._save_edit))
+        gauge = self._gauge_of(fact.theme)
+        self._open(FactEditor(fact, self.memory.limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge))
 
     def action_new(self) -> None:
         from hermes_memory_tui.screens.editor import NewFactEditor
@@ -162,12 +381,55 @@ class MainScreen(Listings):
         place = self.tree_pane.place
         theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
         scope = place.scope.label if place.scope else ""
-        self._open(NewFactEditor(theme, scope, self.memory.limit(theme), self.drafts.get("new"), self._save_new))
+        limit, gauge = self.memory.limit(theme), self._gauge_of(theme)
+        self._open(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+
+    def _gauge_of(self, theme: str) -> Gauge | None:
+        return next((one.gauge for one in self.overview.themes if one.name == theme), None)
+
+    # What was typed and not saved
+
+    def on_mount(self) -> None:
+        if not self.memory.read_only:
+            self.call_after_refresh(self._offer_drafts)
+
+    def _offer_drafts(self) -> None:
+        """Say what was typed before the last end and never saved."""
+        found = []
+        for key in self.kept.drafts(self._file):
+            try:
+                found.append("a new fact (n)" if key == "new" else f"{shown.name(self.memory.fact(key))} (e)")
+            except UnknownFact:
+                self._rescue(key)
+                found.append("what was to become of a fact that is gone (n)")
+            except StoreError:
+                return
+        if found:
+            text = ", ".join(dict.fromkeys(found))
+            self.notify(f"Typed before and not saved: {text}.", severity="warning", timeout=8, markup=False)
+
+    def _rescue(self, key: str) -> None:
+        """What was typed for a fact that is gone is offered as a new one, behind what is offered there already."""
+        drafts = self.kept.drafts(self._file)
+        self.kept.set_draft(self._file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
+        self.kept.set_draft(self._file, key, None)
+
+    @property
+    def _file(self) -> str:
+        return str(self.memory.path.absolute())
+
+    def _draft(self, key: str) -> str | None:
+        return self.drafts.get(key) or self.kept.drafts(self._file).get(key)
+
+    def _keep_draft(self, key: str, text: str | None) -> None:
+        self.kept.set_draft(self._file, key, text)
 
     def _open(self, editor: Editor) -> None:
+        editor.keep = self._keep_draft
         self.app.push_screen(editor, partial(self._left, editor))
 
     def _left(self, editor: Editor, draft: str | None) -> None:
+        self._keep_draft(editor.draft_key, draft)
         if draft is None:
             self.drafts.pop(editor.draft_key, None)
             return
@@ -210,55 +472,16 @@ class MainScreen(Listings):
 
     # Writing
 
-    def write(
-        self,
-        act: Callable[[], Done],
-        then: Callable[[], object] | None = None,
-        otherwise: Callable[[StoreError], object] | None = None,
-    ) -> None:
-        """Run a write in a thread; say what it did, or why it was not done.
-
-        :param then: called when it is done
-        :param otherwise: called with the error instead of a notification
-        """
-        self._writes += 1
-        self.set_timer(WRITING_SHOWS_S, self._show_writing)
-        self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
-
-    def _write(
-        self,
-        act: Callable[[], Done],
-        then: Callable[[], object] | None,
-        otherwise: Callable[[StoreError], object] | None,
-    ) -> None:
-        try:
-            done = act()
-        except StoreError as error:
-            self.app.call_from_thread(self._refused, error, otherwise)
-        else:
-            self.app.call_from_thread(self._written, done, then)
-
-    def _show_writing(self) -> None:
-        self.title_bar.writing = self._writes > 0
-
-    def _refused(self, error: StoreError, otherwise: Callable[[StoreError], object] | None) -> None:
-        self._writes -= 1
-        self._show_writing()
-        (otherwise or self.say_error)(error)
-
     def _written(self, done: Done, then: Callable[[], object] | None) -> None:
-        self._writes -= 1
-        self._show_writing()
-        if then is not None:
-            then()
-        self.notify(
-            f"{done.said}. u undoes." if not done.said.startswith("undone") else f"{done.said}. ctrl+r redoes.",
-            timeout=4,
-            markup=False,
-        )
+        super()._written(done, then)
+        if done.show is not None:
+            self.go_to(done.show)
+
+    def after_write(self) -> None:
         try:
             self.follow()
-            if done.show is not None:
-                self.go_to(done.show)
         except StoreError as error:
             self.say_trouble(error)
+
+    def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
+        self.app.open_view(message.name)  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
 from hermes_memory_tui.memory import Memory, Overview
+from hermes_memory_tui.screens.acting import Acting
 from hermes_memory_tui.widgets.agents import AgentsPanel
 from hermes_memory_tui.widgets.fact_detail import FactDetail
 from hermes_memory_tui.widgets.fact_table import FactTable
@@ -22,9 +23,10 @@ from hermes_memory_tui.widgets.gauge import GaugePanel
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
 from hermes_memory_tui.widgets.title_bar import TitleBar
+from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 
-class Panes(Screen[None]):
+class Panes(Acting, Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
@@ -36,6 +38,7 @@ class Panes(Screen[None]):
         self.memory = memory
         self.overview = overview
         self.title_bar = TitleBar(id="title")
+        self.strip = ViewStrip("facts")
         self.tree_pane = ScopeTree(id="scopes")
         self.agents_pane = AgentsPanel(id="agents")
         self.filter_line: FilterLine | None = None
@@ -46,6 +49,7 @@ class Panes(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield self.title_bar
+        yield self.strip
         with Horizontal(id="body"):
             with Vertical(id="side"):
                 yield self.tree_pane

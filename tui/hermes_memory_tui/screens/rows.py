@@ -26,7 +26,8 @@ def moved(listing: Listing, facts: Sequence[Fact], fits: set[int], new: set[int]
     :param newest: when the first row of the listing changed last
     """
     known = len(facts) - len(new)
-    if listing.view.sort is not Sort.UPDATED or (len(listing.keys) > LONG and known > FEW):
+    in_order = listing.view.sort is Sort.UPDATED and listing.view.descending
+    if not in_order or (len(listing.keys) > LONG and known > FEW):
         return None
     keys, total = array("q", listing.keys), listing.total
     complete = len(keys) == total

@@ -5,6 +5,7 @@ It holds only the keys in order (eight bytes a fact) and the facts of the rows n
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
@@ -17,7 +18,9 @@ from textual.message import Message
 
 from hermes_memory_store.model import Fact, Millis, Tier
 from hermes_memory_store.text import printable
-from hermes_memory_tui import shown
+from hermes_memory_tui import columns, shown
+from hermes_memory_tui.columns import Column
+from hermes_memory_tui.matching import Marks, parts
 from hermes_memory_tui.widgets.line_list import LineList
 
 BLOCK = 64
@@ -32,8 +35,11 @@ FLASH_S = 1.2
 WORDS_FROM = 104
 """Cells from which types are written as words, not as symbols."""
 
-SCOPES_FROM = 76
-"""Cells from which a row says its scope."""
+ROOM_FROM = 76
+"""Cells from which a row says its scope, and the columns have titles."""
+
+MOST_MARKED = 50_000
+"""Facts that can be marked: what one change may hold, and what a person can still look through."""
 
 Load = Callable[[Sequence[int]], "list[Fact] | None"]
 """Facts by key; None when the store could not be read just now."""
@@ -46,7 +52,24 @@ class FactTable(LineList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="facts.open", tooltip="Show the fact with its history", show=False),
         Binding(
-            "space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; archive, restore and pin take all marked"
+            "space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; what is done is done to all marked ones"
+        ),
+        Binding(
+            "V",
+            "mark_range",
+            "Mark to here",
+            id="facts.range",
+            tooltip="Mark everything from the last marked fact to here",
+            show=False,
+        ),
+        Binding(
+            "asterisk",
+            "mark_all",
+            "Mark all",
+            id="facts.all",
+            key_display="*",
+            tooltip="Mark all facts that are listed",
+            show=False,
         ),
         Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Take all marks off", show=False),
     ]
@@ -62,9 +85,15 @@ class FactTable(LineList):
         self._gone: set[int] = set()
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
-        self.marked: dict[int, Fact] = {}
+        self.marked: dict[int, None] = {}
+        """Keys of the marked facts, in the order they were marked. Keys only: there may be many thousands."""
+        self._marked_last: int | None = None
+        self.columns: tuple[str, ...] = columns.DEFAULT
+        """Names of the columns that are shown, where there is room."""
         self.hues: dict[str, int] = {}
         """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
+        self.marks = Marks()
+        """The words that stand out in the rows, because they were searched for."""
         self.empty: Sequence[str] = ()
         """What is said where the facts would be."""
 
@@ -78,11 +107,15 @@ class FactTable(LineList):
         return self.fact_at(self.cursor) if self.keys else None
 
     @property
-    def chosen(self) -> list[Fact]:
-        """The marked facts, else the one under the cursor."""
+    def chosen(self) -> list[int]:
+        """Keys of the marked facts, else of the one under the cursor."""
         if self.marked:
-            return list(self.marked.values())
-        return [] if self.fact is None else [self.fact]
+            return list(self.marked)
+        return [] if self.fact is None else [self.fact.id]
+
+    @property
+    def head_lines(self) -> int:
+        return int(bool(self.keys) and self.scrollable_content_region.width >= ROOM_FROM)
 
     def show(self, keys: array[int], known: Iterable[Fact] = (), *, row: int | None = None, top: bool = False) -> None:
         """Show other rows.
@@ -177,26 +210,59 @@ class FactTable(LineList):
             return [Segment(shown.fit("   … purged" if gone else "   …", width), dim)]
         away = fact.tier not in (Tier.HOT, Tier.COLD)
         plain = dim if away else self.ink()
-        worded = width >= WORDS_FROM
-        kind = shown.fit(fact.type.word if worded else fact.type.value, 11 if worded else 2)
-        place = self._place(fact) if width >= SCOPES_FROM else ""
-        place_width = 0 if not place else max(12, min(24, width // 5))
-        target_width = max(10, min(30, width // 4))
-        age = shown.age(fact.updated_at, self._clock())
-        used = 2 + 2 + 2 * bool(self.hues) + len(kind) + target_width + 2 + (place_width + 1 if place else 0) + 5
-        content = shown.fit(printable(fact.content), width - used)
+        kind_width = self._kind_width(width)
+        kind = shown.fit(fact.type.word if kind_width > 2 else fact.type.value, kind_width)
+        target_width, content_width, after = self._widths(width)
+        now = self._clock()
+        tier = f"{shown.TIER_SHAPES[fact.tier]} " if "tier" in self.columns else ""
         segments = [
             self._gutter(fact),
-            Segment(f"{shown.TIER_SHAPES[fact.tier]} ", self._tier_style(fact.tier)),
+            Segment(tier, self._tier_style(fact.tier)),
             *self._whose(fact),
             Segment(kind, dim),
-            Segment(shown.fit(printable(fact.target), target_width) + "  ", dim if away else self.ink(bold=True)),
-            Segment(content, plain),
+            *self._found_in(printable(fact.target), target_width, dim if away else self.ink(bold=True)),
+            Segment("  ", plain),
+            *self._found_in(printable(fact.content), content_width, plain),
         ]
-        if place:
-            segments.append(Segment(" " + shown.fit(place, place_width), dim))
-        segments.append(Segment(f"{age:>4} ", dim))
+        for column, cells in after:
+            text = column.text(fact, now)
+            segments.append(Segment(" " + (f"{text:>{cells}}" if column.right else shown.fit(text, cells)), dim))
+        segments.append(Segment(" ", dim))
         return segments
+
+    def draw_head(self, width: int) -> list[Segment]:
+        kind_width = self._kind_width(width)
+        target_width, content_width, after = self._widths(width)
+        text = " " * (2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues))
+        text += shown.fit("type" if kind_width > 2 else "", kind_width)
+        text += shown.fit("target", target_width) + "  " + shown.fit("content", content_width)
+        for column, cells in after:
+            text += " " + (f"{column.title:>{cells}}" if column.right else shown.fit(column.title, cells))
+        return [Segment(shown.fit(text, width), self.ink("dim", underline=True))]
+
+    def _kind_width(self, width: int) -> int:
+        if "type" not in self.columns:
+            return 0
+        return 11 if width >= WORDS_FROM else 2
+
+    def _widths(self, width: int) -> tuple[int, int, list[tuple[Column, int]]]:
+        """Cells of the target, of the content, and of each column after it."""
+        before = 2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues) + self._kind_width(width)
+        target = max(10, min(30, width // 4))
+        room = width - before - target - 2 - 1
+        names = self.columns if width >= ROOM_FROM else [name for name in self.columns if name != "scope"]
+        after = columns.after(names, room, width)
+        return target, room - sum(cells + 1 for _, cells in after), after
+
+    def _found_in(self, text: str, width: int, style: Style) -> list[Segment]:
+        """A text in its cells, the words that were searched for standing out."""
+        cells = shown.fit(text, width)
+        if not self.marks:
+            return [Segment(cells, style)]
+        cut = len(cells) - 1 if cells.endswith("…") else len(text)
+        spans = [(start, min(end, cut)) for start, end in self.marks.spans(text) if start < cut]
+        found = self.ink("accent", bold=True, underline=True)
+        return [Segment(part, found if hit else style) for part, hit in parts(cells, spans)]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.keys or not 0 <= line - 1 < len(self.empty):
@@ -226,22 +292,56 @@ class FactTable(LineList):
     def _whose(self, fact: Fact) -> list[Segment]:
         return [Segment("■ ", self.ink(f"mark-{self.hues.get(fact.theme, 0)}"))] if self.hues else []
 
-    def _place(self, fact: Fact) -> str:
-        return printable(fact.scope or "–")
-
     def action_mark(self) -> None:
         fact = self.fact
         if fact is None:
             return
-        if self.marked.pop(fact.id, None) is None:
-            self.marked[fact.id] = fact
-        self._drawn.clear()
-        self.refresh_row(self.cursor)
-        self.post_message(self.Marked())
+        if fact.id in self.marked:
+            del self.marked[fact.id]
+        elif self._mark([fact.id]):
+            self._marked_last = fact.id
+        self._marks_changed()
         self.cursor += 1
 
-    def action_unmark(self) -> None:
-        self.marked.clear()
+    def action_mark_range(self) -> None:
+        """From the fact that was marked last to the one under the cursor."""
+        if not self.keys:
+            return
+        row = None if self._marked_last is None else self._row_of(self._marked_last, -1)
+        if row is None or row < 0:
+            self.action_mark()
+            return
+        first, last = sorted((row, self.cursor))
+        self._mark(self.keys[first : last + 1])
+        self._marked_last = self.keys[self.cursor]
+        self._marks_changed()
+
+    def action_mark_all(self) -> None:
+        if self.keys and self._mark(self.keys):
+            self.notify(f"{shown.plural(len(self.marked), 'fact')} marked; - takes the marks off.", timeout=4)
+        self._marks_changed()
+
+    def _mark(self, keys: Sequence[int]) -> bool:
+        """Mark facts, up to the bound; whether all of them are marked now."""
+        room = MOST_MARKED - len(self.marked)
+        fresh = list(itertools.islice((key for key in keys if key not in self.marked), room + 1))
+        self.marked.update(dict.fromkeys(fresh[:room]))
+        if len(fresh) <= room:
+            return True
+        self.notify(
+            f"There are {shown.plural(len(self.keys), 'fact')} here; the first {shown.count(MOST_MARKED)} are marked, and no "
+            "more can be. Narrow the search, and mark the rest afterwards.",
+            severity="warning",
+            timeout=8,
+        )
+        return False
+
+    def _marks_changed(self) -> None:
         self._drawn.clear()
         self.refresh()
         self.post_message(self.Marked())
+
+    def action_unmark(self) -> None:
+        self.marked.clear()
+        self._marked_last = None
+        self._marks_changed()

@@ -26,6 +26,8 @@ class Key:
     enabled: bool
     at_the_end: bool
     tooltip: str
+    common: bool
+    """Whether every view has it: such keys stand after a view's own."""
 
     @property
     def width(self) -> int:
@@ -79,9 +81,19 @@ class KeyLine(Widget):
                 shown = self.app.get_key_display(binding)
                 end = binding.id in AT_THE_END
                 keys.setdefault(
-                    binding.action, Key(shown, binding.description, binding.action, node, enabled, end, tooltip)
+                    binding.action,
+                    Key(
+                        shown,
+                        binding.description,
+                        binding.action,
+                        node,
+                        enabled,
+                        end,
+                        tooltip,
+                        (binding.id or "").startswith("view."),
+                    ),
                 )
-        return list(keys.values())
+        return sorted(keys.values(), key=lambda key: key.common)
 
     def _at(self, x: int) -> Key | None:
         return next((key for start, key in self._spans if start <= x < start + key.width), None)

@@ -68,7 +68,7 @@ class LineList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
-        self._inks: dict[tuple[str, str, bool], Style] = {}
+        self._inks: dict[tuple[str, str, bool, bool], Style] = {}
 
     @property
     def row_count(self) -> int:
@@ -79,11 +79,20 @@ class LineList(ScrollView, can_focus=True):
         """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
         raise NotImplementedError
 
+    @property
+    def head_lines(self) -> int:
+        """Lines above the rows that do not scroll: none or one."""
+        return 0
+
+    def draw_head(self, width: int) -> list[Segment]:
+        """The cells of the line above the rows."""
+        return [Segment(" " * width, self.ink())]
+
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         """The cells of a line below the last row; blank unless a subclass has something to say there."""
         return [Segment(" " * width, self.ink())]
 
-    def ink(self, name: str = "", *, on: str = "", bold: bool = False) -> Style:
+    def ink(self, name: str = "", *, on: str = "", bold: bool = False, underline: bool = False) -> Style:
         """A style of the present look.
 
         Component classes would say the same, but Textual applies each of them to each widget several times before the
@@ -92,29 +101,32 @@ class LineList(ScrollView, can_focus=True):
         :param name: a variable of the look for the text; the widget's own colour when empty
         :param on: a variable of the look for what is behind it; the widget's own background when empty
         """
-        style = self._inks.get((name, on, bold))
+        style = self._inks.get((name, on, bold, underline))
         if style is None:
             variables = self.app.theme_variables
             _, _, background, colour = self.colors
             behind = background + colour_of(variables[on]) if on else background
             text = behind + colour_of(variables[name]) if name else behind + colour
-            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold)
-            self._inks[name, on, bold] = style
+            style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
+            self._inks[name, on, bold, underline] = style
         return style
 
     def rows_changed(self) -> None:
         """Draw everything anew: call it when rows were added, removed or changed."""
         self._drawn.clear()
-        wanted = Size(0, self.row_count)
+        wanted = Size(0, self.row_count + self.head_lines)
         if self.virtual_size != wanted:
             self.virtual_size = wanted
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        row = y + self.scroll_offset.y
+        head = self.head_lines
+        if y < head:
+            return Strip(self.draw_head(width), width)
+        row = y - head + self.scroll_offset.y
         if row >= self.row_count:
-            return Strip(self.draw_empty(y, width), width)
+            return Strip(self.draw_empty(y - head, width), width)
         selected = row == self.cursor
         key = (row, width, selected, selected and self.has_focus)
         strip = self._drawn.get(key)
@@ -129,8 +141,15 @@ class LineList(ScrollView, can_focus=True):
         # What has a background of its own (a bar) keeps it: its colour is what it says.
         cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
+        found = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
-        kept = (segment.style if segment.style and segment.style.bgcolor != plain else style for segment in strip)
+
+        def over(own: Style | None) -> Style:
+            if own is None or own.bgcolor == plain:
+                return found if own is not None and own.underline else style
+            return own
+
+        kept = (over(segment.style) for segment in strip)
         return Strip(
             [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
         )
@@ -141,7 +160,7 @@ class LineList(ScrollView, can_focus=True):
         self._inks.clear()
 
     def on_resize(self) -> None:
-        self._drawn.clear()
+        self.rows_changed()
         self.keep_in_view()
 
     def on_focus(self) -> None:
@@ -161,13 +180,13 @@ class LineList(ScrollView, can_focus=True):
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""
-        self.refresh(Region(0, row - self.scroll_offset.y, self.size.width, 1))
+        self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
     def keep_in_view(self) -> None:
         """Scroll just as far as the cursor needs."""
-        height = self.scrollable_content_region.height
+        height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
-        if not height:
+        if height <= 0:
             return
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)
@@ -178,7 +197,7 @@ class LineList(ScrollView, can_focus=True):
         self.cursor += rows
 
     def action_page(self, pages: float) -> None:
-        rows = int(pages * max(self.scrollable_content_region.height - 1, 1))
+        rows = int(pages * max(self.scrollable_content_region.height - self.head_lines - 1, 1))
         self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
         self.cursor += rows
 
@@ -196,8 +215,8 @@ class LineList(ScrollView, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        row = offset.y + self.scroll_offset.y
-        if row >= self.row_count:
+        row = offset.y - self.head_lines + self.scroll_offset.y
+        if not 0 <= row < self.row_count:
             return
         if row == self.cursor and event.chain == 2:
             self.action_open()

@@ -95,20 +95,22 @@ class ScopeTree(LineList):
             self._unfolded.add(themes[0].name)
         self._lay_out()
 
-    def choose(self, theme: str) -> None:
-        """Unfold a theme and put the cursor on it."""
+    def choose(self, theme: str, scope: str | None = None) -> None:
+        """Unfold a theme and put the cursor on it, or on one of its scopes."""
         self._unfolded.add(theme)
         self._lay_out()
         for row, place in enumerate(self.places):
-            if place.theme is not None and place.theme.name == theme:
+            label = None if place.scope is None else place.scope.label
+            if place.theme is not None and place.theme.name == theme and label == scope and not place.unscoped:
                 self.cursor = row
                 return
 
     def _lay_out(self) -> None:
         key = self.place.key
         self.places = [Place()]
-        for number, theme in enumerate(self._themes):
-            hue = number % looks.MARKS
+        hues = looks.hues(theme.name for theme in self._themes)
+        for theme in self._themes:
+            hue = hues[theme.name]
             self.places.append(Place(theme, hue=hue))
             if theme.name in self._unfolded:
                 scopes = self._scopes.get(theme.name, [])

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hermes_memory_store.model import SessionStatus
 from hermes_memory_tui import shown
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.memory import Memory, Overview
+
+CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
 
 class TitleBar(Widget):
@@ -30,6 +37,9 @@ class TitleBar(Widget):
     read_only: reactive[bool] = reactive(False)
     """Whether the memory is open for reading only."""
 
+    past: reactive[str] = reactive("")
+    """The moment that is looked at, when it is not the present."""
+
     trouble: reactive[str] = reactive("")
     """What is wrong with the store; shown instead of everything that could be out of date."""
 
@@ -43,7 +53,9 @@ class TitleBar(Widget):
             " memory  ",
             (self.place, "bold"),
         ]
-        if self.read_only:
+        if self.past:
+            left.append((f"  {self.past}", "bold $warning"))
+        elif self.read_only:
             left.append(("  read-only", "$warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()
         room = self.size.width - width_of(left)
@@ -65,6 +77,25 @@ class TitleBar(Widget):
             (f"● {self.agents} {word} " if self.agents else "○ no agent ", "$success" if self.agents else "$dim")
         )
         return parts
+
+
+def place_and_news(bar: TitleBar, memory: Memory, overview: Overview, place: str) -> None:
+    """Say on a bar where the person is, whose file it is, who is connected and what changed last."""
+    now = memory.now()
+    bar.place = place
+    bar.file = home_relative(str(memory.shown_path))
+    bar.read_only = memory.read_only
+    bar.agents = sum(session.status in CONNECTED for session in overview.sessions)
+    if overview.newest is not None:
+        bar.last = f"changed {shown.ago(overview.newest.at, now)} by {shown.who(overview.newest.actor)}"
+
+
+def home_relative(path: str) -> str:
+    """A path with `~` for the home folder."""
+    from pathlib import Path
+
+    home = str(Path.home())
+    return "~" + path.removeprefix(home) if path.startswith(home + "/") else path
 
 
 def width_of(parts: Sequence[str | tuple[str, str]]) -> int:

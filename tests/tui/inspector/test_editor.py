@@ -1,0 +1,167 @@
+"""The editor: what a fact costs while it is typed, the person's own editor, and drafts that survive."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_memory_store import tokens
+from hermes_memory_store.store import Store
+from hermes_memory_tui import elsewhere
+from hermes_memory_tui.screens.editor import Editor
+from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, type_text, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """One fact."""
+    fill(tmp_path / "m.db", "D[cache]: redis")
+    return tmp_path / "m.db"
+
+
+async def editing(pilot: Pilot[int], key: str = "e") -> Editor:
+    """Open an editor."""
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.screen, Editor))
+    screen = pilot.app.screen
+    assert isinstance(screen, Editor)
+    return screen
+
+
+async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await editing(pilot)
+        assert "hot tier then 0%  15 of 10,000 characters" in screen_text(pilot)
+        await type_text(pilot, " 7 in all of the regions")
+        assert "hot tier then 0%  39 of 10,000 characters" in screen_text(pilot)
+        assert "type and target stay" in screen_text(pilot)
+        cost = tokens.estimate("D[cache]: redis 7 in all of the regions")
+        assert f"29 of 400 characters · {cost} tokens" in screen_text(pilot)
+
+
+async def test_the_level_that_saving_would_reach_is_said(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", *(f"V[n.{number:03}]: {'x' * 300}" for number in range(22)))
+    async with inspecting(tmp_path / "m.db") as pilot:
+        editor = await editing(pilot, "n")
+        editor.area.text = "V[new]: " + "y" * 300
+        await until(pilot, lambda: "merging duplicates" in screen_text(pilot))
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, pilot: Pilot[int]) -> None:
+    """Let the app be suspended where there is no terminal."""
+
+    @contextmanager
+    def suspend() -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(pilot.app, "suspend", suspend)
+
+
+def script(tmp_path: Path, code: str) -> str:
+    """An editor that does this to the file it is given."""
+    file = tmp_path / "editor.py"
+    file.write_text(f"import sys, pathlib, os\nfile = pathlib.Path(sys.argv[1])\n{code}\n")
+    return f"{sys.executable} {file}"
+
+
+async def test_the_own_editor_gives_the_text_back(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "assert oct(os.stat(file).st_mode)[-3:] == '600'; file.write_text(file.read_text() + ' 8\\n')"
+    monkeypatch.setenv("VISUAL", script(tmp_path, code))
+    async with inspecting(path) as pilot:
+        pretend(monkeypatch, pilot)
+        editor = await editing(pilot)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: editor.area.text == "redis 8")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: shown_facts(pilot)[0].content == "redis 8")
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("file.write_text('lost'); sys.exit(3)", "ended with status 3"),
+        ("file.write_bytes(b'\\xff\\xfe')", "is not UTF-8"),
+        ("file.unlink()", "cannot be used: No such file"),
+        ("file.write_text('x' * 2_000_000)", "longer than any fact"),
+    ],
+)
+async def test_what_the_own_editor_spoils_is_left_out(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, says: str
+) -> None:
+    monkeypatch.setenv("VISUAL", script(tmp_path, code))
+    async with inspecting(path) as pilot:
+        pretend(monkeypatch, pilot)
+        editor = await editing(pilot)
+        await type_text(pilot, ", mine")
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: says in said(pilot))
+        assert editor.area.text == "redis, mine"
+
+
+@pytest.mark.parametrize(
+    ("visual", "says"), [("", "Set $VISUAL"), ("/no/such/editor", "cannot be used"), ("'", "read")]
+)
+async def test_a_missing_editor_is_said(path: Path, monkeypatch: pytest.MonkeyPatch, visual: str, says: str) -> None:
+    monkeypatch.setenv("VISUAL", visual)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with inspecting(path) as pilot:
+        pretend(monkeypatch, pilot)
+        await editing(pilot)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: says in said(pilot))
+
+
+async def test_an_app_that_cannot_be_suspended_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "true")
+    async with inspecting(path) as pilot:
+        editor = await editing(pilot)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: "not supported" in said(pilot))
+        assert editor.area.text == "redis"
+
+
+def test_an_interrupt_in_the_editor_ends_nothing_else(tmp_path: Path) -> None:
+    code = "import signal; os.kill(os.getppid(), signal.SIGINT); file.write_text('still here')"
+    assert elsewhere.edited("x", {"EDITOR": script(tmp_path, code)}) == "still here"
+
+
+async def test_what_was_typed_survives_a_crash(path: Path, tmp_path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await editing(pilot)
+        await type_text(pilot, " [red] 7")
+        uid = shown_facts(pilot)[0].uid
+        await until(pilot, lambda: main_screen(pilot).kept.drafts(str(path)) == {uid: "redis [red] 7"})
+        # The app ends here without leaving the editor.
+    state = tmp_path / ".hermes" / "inspector-state.json"
+    assert state.stat().st_mode & 0o777 == 0o600
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "Typed before and not saved: D[cache] (e)" in said(pilot))
+        editor = await editing(pilot)
+        assert editor.area.text == "redis [red] 7"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: shown_facts(pilot)[0].content == "redis [red] 7")
+        await until(pilot, lambda: json.loads(state.read_text())["drafts"][str(path)] == {})
+    async with inspecting(path) as pilot:
+        await pilot.pause(0.1)
+        assert said(pilot) == ""
+
+
+async def test_a_draft_of_a_fact_that_is_gone_is_offered_as_a_new_one(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await editing(pilot)
+        await type_text(pilot, " 7")
+        await pilot.press("escape")
+        await until(pilot, lambda: "Not saved" in said(pilot))
+        uid = shown_facts(pilot)[0].uid
+    with Store.open(path) as store:
+        store.purge.erase([uid])
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "a fact that is gone (n)" in said(pilot))
+        editor = await editing(pilot, "n")
+        assert editor.area.text == "redis 7"

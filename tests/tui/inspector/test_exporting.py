@@ -1,0 +1,77 @@
+"""Writing what is shown to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_memory_store import exchange
+from hermes_memory_store.store import Store
+from hermes_memory_tui.screens.picker import Asking
+from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Three facts."""
+    fill(tmp_path / "m.db", "V[a]: one", "V[b]: zwei Stück", scope="launch")
+    fill(tmp_path / "m.db", "D[c]: three")
+    return tmp_path / "m.db"
+
+
+async def ask(pilot: Pilot[int], file: Path) -> None:
+    """Press x and type a file name."""
+    await pilot.press("x")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Asking))
+    pilot.app.screen.line.value = str(file)  # type: ignore[attr-defined]
+    await pilot.press("enter")
+
+
+async def test_the_listing_is_written_as_jsonl_that_can_be_imported(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    async with inspecting(path) as pilot:
+        await ask(pilot, file)
+        await until(pilot, lambda: "3 facts written to" in said(pilot))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line.get("target") for line in lines] == [None, "c", "b", "a"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    with Store.open(tmp_path / "new.db") as store:
+        assert exchange.import_file(store, file, theme="default").created == 3
+
+
+async def test_marked_facts_are_written_as_lines(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.md"
+    async with inspecting(path, read_only=True) as pilot:
+        await pilot.press("space", "space")
+        await ask(pilot, file)
+        await until(pilot, lambda: "2 facts written to" in said(pilot))
+        assert "3 facts" in screen_text(pilot)
+    assert file.read_text() == "# MEMORY_SPEC v1.0\nD[c]: three\n# scope: launch\nV[b]: zwei Stück\n"
+    with Store.open(tmp_path / "new.db") as store:
+        assert exchange.import_file(store, file, theme="default").created == 2
+
+
+async def test_no_file_is_replaced_unasked(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.md"
+    file.write_text("mine")
+    async with inspecting(path) as pilot:
+        await ask(pilot, file)
+        await until(pilot, lambda: "replace it?" in screen_text(pilot))
+        await pilot.press("escape")
+        assert file.read_text() == "mine"
+        await ask(pilot, file)
+        await until(pilot, lambda: "replace it?" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "MEMORY_SPEC" in file.read_text())
+
+
+@pytest.mark.parametrize(("name", "says"), [("out.txt", "End the name with"), ("no/out.md", "There is no folder")])
+async def test_a_name_that_cannot_be_is_said(path: Path, tmp_path: Path, name: str, says: str) -> None:
+    async with inspecting(path) as pilot:
+        await ask(pilot, tmp_path / name)
+        await until(pilot, lambda: says in screen_text(pilot))
+        await pilot.press("escape")
+        assert len(targets(pilot)) == 3

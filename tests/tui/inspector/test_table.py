@@ -1,0 +1,104 @@
+"""The table: its columns, its head, and marks."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.store import Store
+from hermes_memory_tui.screens.confirming import Confirming
+from hermes_memory_tui.widgets import fact_table
+from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Six facts, the newest first: f to a."""
+    fill(tmp_path / "m.db", *(f"V[{letter}]: number {letter}" for letter in "abcdef"), scope="launch", session="worker")
+    return tmp_path / "m.db"
+
+
+def marked(path: Path, keys: dict[int, None]) -> str:
+    """Targets of the marked facts, in order."""
+    with Store.open(path, read_only=True) as store:
+        return "".join(sorted(fact.target for fact in store.facts.by_ids(list(keys))))
+
+
+async def test_a_range_is_marked_from_the_last_marked_fact(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        table = main_screen(pilot).table
+        await pilot.press("j", "space", "j", "j", "V")
+        assert marked(path, table.marked) == "bcde"
+        await pilot.press("g", "V")
+        assert marked(path, table.marked) == "bcdef"
+        assert "5 marked" in screen_text(pilot)
+        await pilot.press("minus", "G", "V")
+        assert marked(path, table.marked) == "a"
+
+
+async def test_all_are_marked_and_what_is_done_is_done_to_all(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("asterisk")
+        await until(pilot, lambda: "6 facts marked" in said(pilot))
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen_text(pilot).count("⚑") == 6)
+        assert main_screen(pilot).table.marked == {}
+
+
+async def test_marks_are_bounded_and_that_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fact_table, "MOST_MARKED", 4)
+    async with inspecting(path) as pilot:
+        await pilot.press("asterisk")
+        await until(pilot, lambda: "There are 6 facts here; the first 4 are marked" in said(pilot))
+        assert marked(path, main_screen(pilot).table.marked) == "cdef"
+
+
+async def test_marking_a_million_rows_takes_no_objects(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        table = main_screen(pilot).table
+        table.keys = array("q", range(1, 1_000_001))
+        table.action_mark_all()
+        assert len(table.marked) == fact_table.MOST_MARKED
+        await until(pilot, lambda: "There are 1,000,000 facts here" in said(pilot))
+        table.action_unmark()
+
+
+async def test_columns_are_chosen_and_kept(path: Path) -> None:
+    async with inspecting(path, size=(180, 30)) as pilot:
+        head = next(line for line in screen_text(pilot).splitlines() if "target" in line and "content" in line)
+        assert "scope" in head
+        assert "reads" not in head
+        await pilot.press("C")
+        await until(pilot, lambda: "how often agents were told it" in screen_text(pilot))
+        await pilot.press("j", "j", "space", *("j" * 4), "space", "k", "k", "space", "enter")
+        await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[2])
+    async with inspecting(path, size=(180, 30)) as pilot:
+        head, row = screen_text(pilot).splitlines()[2:4]
+        assert "scope" not in head[34:]
+        assert " by " in head
+        assert head.index("reads") + 4 == row.index("0 ", head.index("reads"))
+        assert "worker" in row
+
+
+async def test_the_head_is_there_only_where_there_is_room_and_clicks_find_their_row(path: Path) -> None:
+    async with inspecting(path, size=(100, 30)) as pilot:
+        assert "content" not in screen_text(pilot)
+        await pilot.resize_terminal(180, 30)
+        await until(pilot, lambda: "content" in screen_text(pilot))
+        await pilot.click("#facts", offset=(10, 3))
+        assert main_screen(pilot).table.cursor == 1
+        await pilot.click("#facts", offset=(10, 1))
+        assert main_screen(pilot).table.cursor == 1
+
+
+async def test_the_last_row_can_be_seen_below_the_head(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", *(f"V[v.{number}]: {number}" for number in range(60)))
+    async with inspecting(tmp_path / "m.db", size=(180, 24)) as pilot:
+        await pilot.press("G")
+        await until(pilot, lambda: " v.0 " in screen_text(pilot))
+        await pilot.press("g")
+        await until(pilot, lambda: targets(pilot)[0] in screen_text(pilot))

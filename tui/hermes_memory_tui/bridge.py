@@ -1,0 +1,37 @@
+"""What the inspector asks a running bridge. Without one it is told so at once, and everything else still works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.places import Places
+
+ANSWER_S = 1.0
+"""How long the bridge may take: the screen waits in a thread, and asks again a moment later."""
+
+
+def sessions(store: Path) -> dict[tuple[str, str], dict[str, Any]] | None:
+    """What the bridge knows of each session, by theme and name; None when no bridge answers."""
+    answer = ask(Places.of(store), "sessions", ANSWER_S)
+    if answer is None:
+        return None
+    return {(one["theme"], one["session"]): one for one in answer.get("sessions", ())}
+
+
+def calls(store: Path, theme: str, session: str, since: int = 0) -> list[dict[str, Any]]:
+    """The calls of a session that the bridge still knows, oldest first; none when no bridge answers."""
+    answer = ask(Places.of(store), "calls", ANSWER_S, since=since, theme=theme, session=session)
+    return [] if answer is None else list(answer.get("calls", ()))
+
+
+def end(store: Path, theme: str, session: str) -> bool:
+    """Have the bridge end a session; False when none answers, or it does not hold it."""
+    answer = ask(Places.of(store), "end", 5.0, theme=theme, session=session)
+    return answer is not None and bool(answer.get("ended"))
+
+
+def status(store: Path) -> dict[str, Any] | None:
+    """What the bridge says of itself; None when none answers."""
+    return ask(Places.of(store), "status", ANSWER_S)

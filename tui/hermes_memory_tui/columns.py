@@ -1,0 +1,83 @@
+"""Columns of the fact table: which there are, how wide each is, and what stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hermes_memory_store.model import Fact, Sort
+from hermes_memory_store.text import printable
+from hermes_memory_tui import shown
+
+DEFAULT = ("tier", "type", "scope", "age")
+
+BEFORE = ("tier", "type")
+"""Columns before the target; the others stand after the content."""
+
+CONTENT_AT_LEAST = 24
+"""Cells of the content below which columns are left out, the first of them first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    name: str
+    title: str
+    says: str
+    """What it says, in the chooser."""
+    width: int
+    """Cells, the space before it aside."""
+    text: Callable[[Fact, int], str]
+    """What stands in it, given the fact and the present."""
+    right: bool = False
+
+
+COLUMNS = (
+    Column("tier", "", "where it lives: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""),
+    Column("type", "type", "what it says: constraint, decision, value …", 2, lambda fact, _: fact.type.value),
+    Column("scope", "scope", "the unit of work it belongs to", 16, lambda fact, _: printable(fact.scope or "–")),
+    Column("theme", "theme", "whose memory it is", 12, lambda fact, _: printable(fact.theme)),
+    Column("by", "by", "who wrote it", 12, lambda fact, _: shown.who(fact.actor)),
+    Column("uid", "uid", "the beginning of its name", 13, lambda fact, _: fact.uid[:13]),
+    Column("reads", "reads", "how often agents were told it", 5, lambda fact, _: shown.short(fact.reads), True),
+    Column("tokens", "tok", "what it costs an agent", 4, lambda fact, _: shown.short(fact.tokens), True),
+    Column("age", "age", "how long ago it changed", 4, lambda fact, now: shown.age(fact.updated_at, now), True),
+)
+"""All of them, in the order they stand in."""
+
+NAMES = tuple(column.name for column in COLUMNS)
+
+
+def known(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Chosen names without those that mean nothing (of a newer version); the usual ones when none were chosen."""
+    return DEFAULT if names is None else tuple(name for name in NAMES if name in names)
+
+
+def after(names: Sequence[str], room: int, width: int) -> list[tuple[Column, int]]:
+    """The chosen columns after the content with their widths, as many as leave the content its room.
+
+    :param room: cells for the content and these columns
+    :param width: cells of the whole row
+    """
+    chosen = [
+        (column, max(12, min(24, width // 5)) if column.name == "scope" else column.width)
+        for column in COLUMNS
+        if column.name in names and column.name not in BEFORE
+    ]
+    while chosen and room - sum(cells + 1 for _, cells in chosen) < CONTENT_AT_LEAST and len(chosen) > 1:
+        chosen.pop(0)
+    return chosen
+
+
+ORDERS = {
+    (Sort.UPDATED, True): "changed last first",
+    (Sort.UPDATED, False): "changed longest ago first",
+    (Sort.CREATED, True): "newest first",
+    (Sort.CREATED, False): "oldest first",
+    (Sort.TARGET, False): "by target, a to z",
+    (Sort.TARGET, True): "by target, z to a",
+    (Sort.TYPE, True): "by type, most binding first",
+    (Sort.TYPE, False): "by type, least binding first",
+}
+"""Every order of the facts in words."""

@@ -1,0 +1,112 @@
+"""`Ask`: a question with what will happen, and, where undo cannot help, a word to type before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.pages import Hanging, Line, titled
+
+Check = Callable[[str], str | None]
+"""What is wrong with a text; None when nothing is."""
+
+
+class Ask(ModalScreen[str | None]):
+    """Dismissed with what was typed (empty for a question without a line), or None.
+
+    What opens it never confirms it: enter does, and only once `armed`.
+    """
+
+    CSS_PATH = "../screens/dialogs.tcss"
+    BINDING_GROUP_TITLE = "Question"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "Do it", id="ask.accept", tooltip="Do what the question says", priority=True),
+        Binding("escape", "leave", "Leave", id="ask.leave", tooltip="Leave everything as it is", priority=True),
+        Binding("pagedown", "page(1)", "Down", id="ask.down", tooltip="Scroll the text down", show=False),
+        Binding("pageup", "page(-1)", "Up", id="ask.up", tooltip="Scroll the text up", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        lines: Sequence[Line] = (),
+        *,
+        type_in: str | None = None,
+        start: str = "",
+        armed_by: str | None = None,
+        check: Check | None = None,
+        alarm: bool = False,
+    ) -> None:
+        """:param type_in: what to type, said beside the line; no line when None
+        :param armed_by: the word that must be typed before enter does anything
+        :param alarm: whether it cannot be undone
+        """
+        super().__init__()
+        self._heading = title
+        self._lines = lines
+        self._armed_by = armed_by
+        self._check = check
+        self._alarm = alarm
+        self._label = type_in
+        self.line = Input(start, id="ask-line", compact=True) if type_in is not None or armed_by is not None else None
+        self._said = Static("", id="ask-said", markup=False)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="ask", classes="alarm" if self._alarm else ""):
+            with VerticalScroll(id="ask-text", can_focus=False):
+                yield Static(Content("\n").join(plain(line) for line in self._lines), markup=False)
+            if self.line is not None:
+                label = self._label or f"type {self._armed_by} to do it"
+                yield Static(Content.styled(label, "$dim"), id="ask-label")
+                yield self.line
+                yield self._said
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#ask").border_title = titled(self._heading)
+        self.query_one("#ask-text").display = bool(self._lines)
+        self.refresh_bindings()
+
+    @property
+    def armed(self) -> bool:
+        """Whether enter does it."""
+        if self.line is None:
+            return True
+        if self._armed_by is not None:
+            return self.line.value.strip() == self._armed_by
+        return bool(self.line.value.strip()) and (self._check is None or self._check(self.line.value.strip()) is None)
+
+    def on_input_changed(self) -> None:
+        assert self.line is not None
+        wrong = self._check(self.line.value.strip()) if self._check and self.line.value.strip() else None
+        self._said.update(Content.styled(wrong or "", "$error"))
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "accept" and self.is_mounted and not self.armed:
+            return None
+        return True
+
+    def action_accept(self) -> None:
+        if self.armed:
+            self.dismiss(self.line.value.strip() if self.line is not None else "")
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def action_page(self, pages: int) -> None:
+        text = self.query_one("#ask-text")
+        text.scroll_relative(y=pages * max(1, text.size.height - 1), animate=False)
+
+
+def plain(line: Line) -> Content:
+    """A line as the question shows it."""
+    return Content.assemble(line.label, line.value) if isinstance(line, Hanging) else line

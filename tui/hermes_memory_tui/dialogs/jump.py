@@ -1,0 +1,43 @@
+"""`Jump`: a letter on every pane; press it and be there."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Offset
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+LETTERS = "asdfghjklqwertyuiopzxcvbnm"
+"""Keys in the order they are given out: those under the fingers first."""
+
+
+class Jump(ModalScreen[Widget | None]):
+    """Dismissed with the pane that was chosen."""
+
+    CSS_PATH = "../screens/jump.tcss"
+    BINDING_GROUP_TITLE = "Jump"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Leave", id="jump.leave", tooltip="Stay where you are"),
+    ]
+
+    def __init__(self, panes: list[Widget]) -> None:
+        super().__init__()
+        self._panes = dict(zip(LETTERS, panes, strict=False))
+
+    def compose(self) -> ComposeResult:
+        for letter, pane in self._panes.items():
+            label = Static(Content(f" {letter} "), classes="jump")
+            label.styles.offset = Offset(pane.region.x + 1, pane.region.y)
+            yield label
+
+    def on_key(self, event: events.Key) -> None:
+        pane = self._panes.get(event.character or "")
+        if pane is not None:
+            event.stop()
+            self.dismiss(pane)

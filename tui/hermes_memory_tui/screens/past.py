@@ -1,0 +1,173 @@
+"""The memory as it was: a copy rewound to a past moment, shown by the same screens, from which single facts return."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from hermes_memory_store.errors import StoreError, UnknownFact
+from hermes_memory_store.model import Fact
+from hermes_memory_store.past import store_at
+from hermes_memory_store.store import Store
+from hermes_memory_tui import shown
+from hermes_memory_tui.memory import Done, Memory
+from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.widgets.key_line import KeyLine
+
+
+class PastLoading(ModalScreen[None]):
+    """Makes the copy, and opens it."""
+
+    CSS_PATH = "dialogs.tcss"
+    BINDING_GROUP_TITLE = "Stepping back"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", id="past_loading.leave", tooltip="Stay in the present"),
+    ]
+
+    def __init__(self, memory: Memory, moment: int) -> None:
+        super().__init__()
+        self._memory = memory
+        self._moment = moment
+        self._left = False
+        self._said = Static("", markup=False)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="ask"):
+            yield self._said
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        when = shown.moment(self._moment, self._memory.now())
+        self.query_one("#ask").border_title = "stepping back"
+        self._said.update(Content(f"going back to {when} …\n"))
+        self.run_worker(self._make, thread=True)
+
+    def _make(self) -> None:
+        try:
+            with self._memory.apart() as store:
+                past = store_at(store, self._moment, progress=self._progress)
+        except StoreError as error:
+            self.app.call_from_thread(self._failed, error)
+            return
+        self.app.call_from_thread(self._opened, past)
+
+    def _progress(self, done: int, total: int) -> None:
+        if not self._left:
+            self.app.call_from_thread(
+                self._said.update, Content(f"{shown.count(done)} of {shown.count(total)} changes looked at\n")
+            )
+
+    def _opened(self, past: Store) -> None:
+        if self._left:
+            past.close()
+            return
+        path, clock, policies = past.path, past.clock, past.policies
+        folder = path.parent
+        past.db.close()
+        memory = Memory(lambda: Store.open(path, read_only=True, force=True, clock=clock, policies=policies))
+        memory.shown_path = self._memory.shown_path
+        memory.on_close = partial(shutil.rmtree, folder, ignore_errors=True)
+        self.app.switch_screen(PastScreen(memory, self._memory))
+
+    def _failed(self, error: StoreError) -> None:
+        self.notify(str(error), severity="error", timeout=8, markup=False)
+        if self.is_current:
+            self.dismiss()
+
+    def action_leave(self) -> None:
+        self._left = True
+        self.dismiss()
+
+
+class PastScreen(MainScreen):
+    """The facts of a past moment. Nothing can be changed here; a fact can be brought to the present as it was."""
+
+    NAME = "past"
+    BINDING_GROUP_TITLE = "The past"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "R", "bring_back", "Bring back", id="past.bring_back", tooltip="Make the present say what this fact said"
+        ),
+        Binding("q", "to_present", "Present", id="past.leave", tooltip="Back to the present"),
+    ]
+
+    def __init__(self, past: Memory, present: Memory) -> None:
+        super().__init__(past, past.overview(), None)
+        self._present = present
+        self.title_bar.trouble = ""
+
+    def on_mount(self) -> None:
+        self.strip.display = False
+        self.table.border_title = "the past"
+        when = self.memory.now()
+        self.title_bar.past = f"as it was on {shown.moment(when, self._present.now())}"
+
+    def action_bring_back(self) -> None:
+        if self._present.read_only:
+            self.notify("The memory is open for reading only.", severity="warning", timeout=4)
+            return
+        facts = self.memory.chosen(self.table.chosen)
+        if facts:
+            self.write(lambda: brought_back(self._present, facts), self.table.action_unmark)
+
+    def after_write(self) -> None:
+        """What was written stands in the present; the past stays as it was."""
+
+    def go_to(self, uid: str) -> None:
+        """The fact that was written stands in the present."""
+
+    def action_back(self) -> None:
+        if self.focused is self.table and not self.table.marked and not self.line:
+            self.action_to_present()
+        else:
+            super().action_back()
+
+    def action_to_present(self) -> None:
+        """Leave the past, and remove its copy."""
+        self.app.pop_screen()
+        self.memory.close()
+
+
+def brought_back(present: Memory, facts: list[Fact]) -> Done:
+    """Make the present say what these facts said: edited back, restored, or written anew; all or none."""
+
+    def act(store: Store) -> int:
+        with store.db.writing():
+            for fact in facts:
+                bring_back(store, fact)
+        return len(facts)
+
+    what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
+    return present.do(act, f"{what} brought back as it was")
+
+
+def bring_back(store: Store, fact: Fact) -> None:
+    """One fact. What was purged is written anew, since nothing of it is left."""
+    try:
+        stands = store.facts.get(fact.uid)
+    except UnknownFact:
+        store.facts.write(fact.theme, fact.notation, scope=fact.scope)
+        return
+    if stands.content != fact.content:
+        store.facts.edit(fact.uid, fact.content)
+    if stands.tier != fact.tier:
+        match fact.tier.value:
+            case "cold":
+                store.facts.restore([fact.uid])
+                store.facts.cool([fact.uid])
+            case "archived":
+                store.facts.archive([fact.uid])
+            case "hot":
+                store.facts.restore([fact.uid])
+            case _:
+                pass
+    if stands.scope != fact.scope:
+        store.facts.move([fact.uid], fact.scope)

@@ -1,0 +1,229 @@
+"""Small questions over a screen: choose one of several, tick several, type a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.fuzzy import Matcher
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.pick_list import Choice, PickList
+
+NEW = "\0new"
+"""Key of the choice that is not there yet, but typed."""
+
+
+class Picker(ModalScreen[str | None]):
+    """Choose one. Dismissed with its key, or None. Typed characters narrow the list, found anywhere in a line, in order."""
+
+    CSS_PATH = "picker.tcss"
+    BINDING_GROUP_TITLE = "Picker"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", id="picker.choose", tooltip="Take the line under the cursor"),
+        Binding("slash", "narrow", "Narrow", id="picker.narrow", key_display="/", tooltip="Type to narrow the list"),
+        Binding("down", "step(1)", "Down", id="picker.down", tooltip="To the next line", show=False),
+        Binding("up", "step(-1)", "Up", id="picker.up", tooltip="To the line before", show=False),
+        Binding("d", "remove", "Remove", id="picker.remove", tooltip="Remove the line under the cursor"),
+        Binding("escape", "leave", "Leave", id="picker.leave", tooltip="Leave without choosing"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        typing: bool = False,
+        new: str = "",
+        empty: str = "Nothing to choose.",
+        remove: Callable[[str], Sequence[Choice]] | None = None,
+        at: str | None = None,
+    ) -> None:
+        """
+        :param typing: begin in the line that narrows
+        :param new: what a typed line that is none of the choices would be, such as "new scope"; none can be typed when empty
+        :param remove: forgets a choice and gives those that are left
+        :param at: key of the choice to begin at
+        """
+        super().__init__()
+        self._title = title
+        self._choices = list(choices)
+        self._typing = typing
+        self._new = new
+        self._remove = remove
+        self._at = at
+        self.list = PickList(id="picker-list")
+        self.list.empty = empty
+        self.line = Input(placeholder="type to narrow", id="picker-line", compact=True, max_length=200)
+        self.line.display = typing
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield self.line
+            yield self.list
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#picker").border_title = self._title
+        (self.line if self._typing else self.list).focus()
+        self._show()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_choose()
+
+    def on_line_list_opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        self.action_choose()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "remove":
+            return self._remove is not None and not self.line.has_focus
+        return action != "narrow" or not self.line.has_focus
+
+    def _show(self) -> None:
+        said = self.line.value.strip()
+        matcher = Matcher(said)
+        scored = [(matcher.match(choice.says), choice) for choice in self._choices] if said else []
+        found = [choice for score, choice in sorted(scored, key=lambda one: -one[0]) if score > 0]
+        shown = found if said else list(self._choices)
+        if said and self._new and all(choice.says != said for choice in self._choices):
+            shown.append(Choice(NEW, said, self._new))
+        rows = {choice.key: row for row, choice in enumerate(shown)}
+        self.list.show(shown, 0 if said else rows.get(self._at or "", 0))
+
+    def action_narrow(self) -> None:
+        self.line.display = True
+        self.line.focus()
+
+    def action_step(self, rows: int) -> None:
+        self.list.cursor += rows
+
+    def action_choose(self) -> None:
+        choice = self.list.choice
+        if choice is None:
+            return
+        self.dismiss(f"{NEW}{choice.says}" if choice.key == NEW else choice.key)
+
+    def action_remove(self) -> None:
+        choice = self.list.choice
+        if choice is not None and self._remove is not None:
+            self._choices = list(self._remove(choice.key))
+            self._at = None
+            self._show()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class Ticking(ModalScreen[list[str] | None]):
+    """Tick some. Dismissed with the keys of the ticked ones, in the order of the choices, or None."""
+
+    CSS_PATH = "picker.tcss"
+    BINDING_GROUP_TITLE = "Choices"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "tick", "Tick", id="ticking.tick", tooltip="Take the line, or leave it out"),
+        Binding("enter", "done", "Done", id="ticking.done", tooltip="Take what is ticked"),
+        Binding("escape", "leave", "Leave", id="ticking.leave", tooltip="Leave everything as it was"),
+    ]
+
+    def __init__(self, title: str, choices: Sequence[Choice], ticked: Sequence[str]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self.list = PickList(id="picker-list")
+        self.list.ticked = frozenset(ticked)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield self.list
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#picker").border_title = self._title
+        self.list.show(self._choices)
+        self.list.focus()
+
+    def on_line_list_opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        self.action_done()
+
+    def action_tick(self) -> None:
+        choice = self.list.choice
+        if choice is not None and self.list.ticked is not None:
+            self.list.ticked ^= {choice.key}
+            self.list.rows_changed()
+
+    def action_done(self) -> None:
+        self.dismiss([choice.key for choice in self._choices if choice.key in (self.list.ticked or ())])
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class Asking(ModalScreen[str | None]):
+    """Asks for a line of text. Dismissed with it, or None."""
+
+    CSS_PATH = "picker.tcss"
+    BINDING_GROUP_TITLE = "Question"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "done", "Done", id="asking.done", tooltip="Take what you typed"),
+        Binding("escape", "leave", "Leave", id="asking.leave", tooltip="Leave without an answer"),
+    ]
+
+    def __init__(
+        self, title: str, start: str = "", says: str = "", *, check: Callable[[str], str] | None = None
+    ) -> None:
+        """:param check: says what is wrong with a text; it is taken when that is nothing. What is said once may be confirmed
+        by the same answer again when it ends in a question mark."""
+        super().__init__()
+        self._title = title
+        self._check = check
+        self._asked = ""
+        self.line = Input(start, id="picker-line", compact=True, max_length=1000)
+        self._said = Static(Content(says), id="picker-said", markup=False)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield self.line
+            yield self._said
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#picker").border_title = self._title
+        self.line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._asked = ""
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_done()
+
+    def action_done(self) -> None:
+        text = self.line.value.strip()
+        wrong = self._check(text) if text and self._check is not None else ""
+        if not text:
+            return
+        if wrong and not (wrong.endswith("?") and wrong == self._asked):
+            self._asked = wrong
+            self._said.update(
+                Content.styled(wrong + (" enter again does it" if wrong.endswith("?") else ""), "$warning")
+            )
+            return
+        self.dismiss(text)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

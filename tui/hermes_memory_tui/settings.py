@@ -1,0 +1,114 @@
+"""What a person set for the inspector, in `$HERMES_HOME/inspector.toml`. A file that does not exist means the defaults.
+
+look = "hermes-light"
+reduced_motion = true
+
+[keys]
+"fact.archive" = "d"
+
+[accents]
+marketing = "#c4a7e7"
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.errors import ArgumentError, shorten
+
+FILE_NAME = "inspector.toml"
+
+TOPICS = ("look", "reduced_motion", "keys", "accents")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file's content, checked."""
+
+    look: str | None = None
+    reduced_motion: bool = False
+    keys: dict[str, str] = field(default_factory=dict)
+    """Keys by the id of the action, as `?` and the palette name it."""
+    accents: dict[str, str] = field(default_factory=dict)
+    """The colour of a theme's mark, by the theme's name."""
+    path: Path | None = None
+
+
+def folder(environ: Mapping[str, str]) -> Path:
+    """Where the inspector's own files lie: `$HERMES_HOME`, else `~/.hermes`."""
+    return Path(environ.get("HERMES_HOME") or Path(environ.get("HOME") or Path.home()) / ".hermes")
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this person. :raises ArgumentError: names the file and what is wrong in it"""
+    path = folder(os.environ if environ is None else environ) / FILE_NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{path} cannot be read: {error}", str(path)) from error
+    import tomllib  # here, not above: most people have no such file, and every start waits for its imports
+
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentError(f"{path}: {error}", str(path)) from error
+    return checked(document, path)
+
+
+def checked(document: dict[str, Any], path: Path) -> Settings:
+    """A document as settings. :raises ArgumentError:"""
+    for name in document:
+        if name not in TOPICS:
+            raise ArgumentError(f"{path}: there is no setting {shorten(name)!r}{meant(name, TOPICS)}", name)
+    look, still = document.get("look"), document.get("reduced_motion", False)
+    if look is not None and not isinstance(look, str):
+        raise ArgumentError(f"{path}: look is the name of a look, not {look!r}", look)
+    if not isinstance(still, bool):
+        raise ArgumentError(f"{path}: reduced_motion is true or false, not {still!r}", still)
+    keys, accents = words(document, "keys", path), words(document, "accents", path)
+    for theme, colour in accents.items():
+        refuse_colour(theme, colour, path)
+    return Settings(look, still, keys, accents, path)
+
+
+def words(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:
+    """A table of texts."""
+    table = document.get(name, {})
+    if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
+        raise ArgumentError(f"{path}: [{name}] holds texts, such as {EXAMPLES[name]}", name)
+    return table
+
+
+EXAMPLES = {"keys": '"fact.archive" = "d"', "accents": 'marketing = "#c4a7e7"'}
+
+
+def refuse_colour(theme: str, colour: str, path: Path) -> None:
+    """:raises ArgumentError: when a colour is none"""
+    from textual.color import Color, ColorParseError
+
+    try:
+        Color.parse(colour)
+    except ColorParseError as error:
+        raise ArgumentError(f"{path}: {colour!r} for {theme} is no colour; write it as #rrggbb", colour) from error
+
+
+def refuse_unknown_keys(settings: Settings, ids: Iterable[str]) -> None:
+    """:raises ArgumentError: when the keymap names an action that there is none of"""
+    known = set(ids)
+    for name in settings.keys:
+        if name not in known:
+            raise ArgumentError(f"{settings.path}: there is no action {shorten(name)!r}{meant(name, known)}", name)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The nearest of the names there are, as the end of a sentence."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {', '.join(names[:12])}"

@@ -1,0 +1,277 @@
+"""Journal: every change by anybody, newest first; take one back, or look at the whole memory as it was before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.errors import QueryError, StoreError
+from hermes_memory_store.model import Change, Check, Theme
+from hermes_memory_store.query import moment_of
+from hermes_memory_store.store import Store
+from hermes_memory_store.text import printable
+from hermes_memory_tui import looks, shown
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.naming import named
+from hermes_memory_tui.views.view import View
+from hermes_memory_tui.widgets import changes
+from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
+from hermes_memory_tui.widgets.grid import Cell, Column, Row
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.pages import Line, keys
+
+PAGE = 400
+"""Rows that are read at once; more when the cursor comes near the end."""
+
+NEAR = 100
+"""Rows before the end at which the next page is read."""
+
+OPS = (
+    *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
+    *("restore", "merge", "move", "quarantine", "open", "close", "reopen", "rename", "undo", "purge", "hold"),
+)
+"""What can happen to a fact or a scope."""
+
+WORDS = ("by", "theme", "op")
+"""Filters of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the line lets through."""
+
+    actor: str | None = None
+    theme: str | None = None
+    ops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Rows of the journal, newest first, and what their facts are called."""
+
+    themes: list[Theme]
+    changes: list[Change]
+    named: dict[str, str]
+    complete: bool
+
+
+class JournalView(View[Timeline]):
+    """One line a row of the journal."""
+
+    NAME = "journal"
+    TITLE_OF_LIST = "journal"
+    BINDING_GROUP_TITLE = "Journal"
+    COLUMNS: ClassVar[Sequence[Column]] = (
+        Column("#", 8, right=True, least=60),
+        Column("ago", 4, right=True),
+        Column("", 1),
+        Column("by", 14),
+        Column("did", 12),
+        Column("what"),
+        Column("theme", 14, least=110),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Filter", id="journal.filter", key_display="/", tooltip="by:agent theme:x op:edit"),
+        Binding("U", "undo_change", "Undo it", id="journal.undo", tooltip="Take back this change, whoever made it"),
+        Binding(
+            "b", "step_back", "Step back", id="journal.past", tooltip="The whole memory as it stood before this change"
+        ),
+        Binding("at", "step_to", "Moment", id="journal.moment", key_display="@", tooltip="The memory at any moment"),
+        Binding("V", "verify", "Verify", id="journal.verify", tooltip="Check the seal of every row, from the first on"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.filter = FilterLine("by:person by:agent-name theme:marketing op:edit,archive")
+        self._wanted = Wanted()
+        self._pages = 1
+
+    def above(self) -> ComposeResult:
+        self.filter.display = False
+        yield self.filter
+
+    def load(self, store: Store) -> Timeline:
+        wanted, limit = self._wanted, PAGE * self._pages
+        found = store.journal.changes(
+            theme=wanted.theme, actor=wanted.actor, ops=wanted.ops, limit=limit, newest_first=True
+        )
+        return Timeline(store.themes(), found, named(store, found), len(found) < limit)
+
+    def draw(self, data: Timeline) -> None:
+        now = self.memory.now()
+        hues = looks.hues(theme.name for theme in data.themes)
+        self.grid.empty = ("No change is of that kind." if self._wanted != Wanted() else "Nothing has happened yet.",)
+        more = "" if data.complete else "+"
+        self.grid.border_subtitle = f"{shown.count(len(data.changes))}{more} changes, newest first"
+        self.grid.show([line(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
+        if self.filter.display:
+            self.filter.found(f"{shown.count(len(data.changes))}{more} found")
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        super().on_line_list_moved(message)
+        data = self.data
+        if message.list is not self.grid or data is None or data.complete or len(data.changes) < PAGE * self._pages:
+            return
+        if self.grid.cursor >= len(data.changes) - NEAR:
+            self._pages += 1
+            self.reload()
+
+    @property
+    def change(self) -> Change | None:
+        """The row under the cursor."""
+        data = self.data
+        return None if data is None else next((one for one in data.changes if one.seq == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        change = self.change
+        if change is None or self.data is None:
+            return "change", [Content.styled("no change is chosen", "$dim")]
+        lines = changes.described(change, self.data.named, self.memory.now())
+        return f"change #{change.seq}", [
+            *lines,
+            Content(""),
+            keys(("U", "takes this change back"), ("b", "the memory as it was before")),
+        ]
+
+    # The line
+
+    def action_search(self) -> None:
+        self.filter.display = True
+        self.filter.input.focus()
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if not self.filter.input.value.strip():
+            self.filter.display = False
+        self.grid.focus()
+
+    def on_filter_line_changed(self) -> None:
+        try:
+            wanted = self.memory.look(partial(parsed, self.filter.input.value))
+        except StoreError as error:
+            self.filter.refuse(str(error))
+            return
+        if wanted != self._wanted:
+            self._wanted, self._pages = wanted, 1
+            self.grid.cursor = 0
+            self.reload()
+
+    def action_back(self) -> None:
+        if self.focused is self.grid and self.filter.input.value:
+            self.filter.input.value = ""
+            self.filter.display = False
+        else:
+            super().action_back()
+
+    # What a person does
+
+    def action_undo_change(self) -> None:
+        change = self.change
+        if change is None:
+            return
+        rows = [one for one in (self.data.changes if self.data else []) if one.change == change.change]
+        if len(rows) <= 1:
+            self.write(lambda: self.memory.undo_change(change))
+            return
+        names, now = self.data.named if self.data else {}, self.memory.now()
+        lines: list[Line] = [
+            Content(f"This change has {len(rows)} rows; all are taken back together."),
+            Content(""),
+            *(
+                Content.assemble((f"{changes.done(one):<12}", "bold"), f" {changes.subject(one, names)}", ("", ""))
+                for one in rows[:14]
+            ),
+            *([Content.styled(f"and {len(rows) - 14} more", "$dim")] if len(rows) > 14 else []),
+            Content.styled(f"made {shown.ago(change.at, now)} by {shown.who(change.actor)}", "$dim"),
+        ]
+        self.ask_then(
+            Ask(f"undo change #{change.change}", lines), lambda _: self.write(lambda: self.memory.undo_change(change))
+        )
+
+    def action_step_back(self) -> None:
+        from hermes_memory_tui.screens.past import PastLoading
+
+        change = self.change
+        if change is not None:
+            self.app.push_screen(PastLoading(self.memory, change.at - 1))
+
+    def action_step_to(self) -> None:
+        lines = [Content.styled("an age (90m, 3h, 2d) or a date (2026-03-17, 2026-03-17 13:00, UTC)", "$dim")]
+        dialog = Ask("look at the memory as it was", lines, type_in="when", check=self._wrong_moment)
+        self.ask_then(dialog, self._step_to)
+
+    def _wrong_moment(self, text: str) -> str | None:
+        try:
+            moment_of("when", text, self.memory.now())
+        except QueryError as error:
+            return printable(str(error))
+        return None
+
+    def _step_to(self, text: str) -> None:
+        from hermes_memory_tui.screens.past import PastLoading
+
+        self.app.push_screen(PastLoading(self.memory, moment_of("when", text, self.memory.now())))
+
+    def action_verify(self) -> None:
+        self.notify("Checking every row …", timeout=2)
+        self.run_worker(self._verify, thread=True, group="verify", exclusive=True)
+
+    def _verify(self) -> None:
+        try:
+            with self.memory.apart() as store:
+                check = store.journal.verify()
+        except StoreError as error:
+            self.app.call_from_thread(self.say_error, error)
+        else:
+            self.app.call_from_thread(self._verified, check)
+
+    def _verified(self, check: Check) -> None:
+        said = f"✓ {check.detail}" if check.ok else f"The journal does not hold: {check.detail}"
+        self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action in ("undo_change", "undo", "redo") and self.memory.read_only)
+
+
+def line(change: Change, named: dict[str, str], hue: int, now: int) -> Row:
+    """One row of the journal in the list."""
+    person = change.actor.kind == "person"
+    return Row(
+        change.seq,
+        (
+            Cell(str(change.seq), "dim"),
+            Cell(shown.age(change.at, now), "dim"),
+            Cell("■", f"mark-{hue}"),
+            Cell(shown.who(change.actor), "accent" if person else ""),
+            Cell(changes.done(change), changes.ink(change), bold=change.op in ("edit", "create")),
+            Cell(changes.subject(change, named)),
+            Cell(printable(change.theme), "dim"),
+        ),
+    )
+
+
+def parsed(text: str, store: Store) -> Wanted:
+    """The line taken apart. :raises QueryError: names the word; UnknownTheme, UnknownSession"""
+    actor, theme, ops = None, None, []
+    for word in text.split():
+        name, _, value = word.partition(":")
+        if name not in WORDS or not value:
+            raise QueryError(f"{word!r} is no filter here; write by:NAME, theme:NAME or op:{OPS[0]}", word)
+        if name == "by":
+            actor = value
+            store.names.actors_called(value)
+        elif name == "theme":
+            theme = value
+            store.names.theme(value)
+        else:
+            ops += value.split(",")
+    wrong = [op for op in ops if op and op not in OPS]
+    if wrong:
+        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
+    return Wanted(actor, theme, tuple(op for op in ops if op))

@@ -1,0 +1,161 @@
+"""Told: what an agent will be told when it asks for its status, word for word, and what it will not be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.model import Fact, FactType, Injection, Theme
+from hermes_memory_store.store import Store
+from hermes_memory_store.text import printable
+from hermes_memory_tui import acts, looks, shown
+from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.views.view import View
+from hermes_memory_tui.widgets.grid import Cell, Column, Row
+from hermes_memory_tui.widgets.pages import Line, heading
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One theme's injection, and every hot fact in the order they are told."""
+
+    themes: list[Theme]
+    theme: str
+    injection: Injection
+    ranked: list[Fact]
+    budget: int
+
+
+class ToldView(View[Telling]):
+    """Left the hot facts in the order of their weight, right the very text."""
+
+    NAME = "told"
+    TITLE_OF_LIST = "what is told"
+    BINDING_GROUP_TITLE = "Told"
+    COLUMNS: ClassVar[Sequence[Column]] = (
+        Column("", 6),
+        Column("fact"),
+        Column("why here", 20, least=60),
+        Column("tokens", 6, right=True),
+        Column("sum", 5, right=True),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l,right", "theme(1)", "Next theme", id="told.next", tooltip="What the next theme's agents are told"),
+        Binding("h,left", "theme(-1)", "Theme before", id="told.before", tooltip="The theme before", show=False),
+        Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin the fact, so that it is told first, or let it go"),
+        Binding(
+            "W", "cool", "Cool", id="told.cool", tooltip="Take the fact out of the hot tier: found, no longer told"
+        ),
+        Binding("a", "archive", "Archive", id="told.archive", tooltip="Put the fact away"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.theme: str | None = None
+
+    def place(self) -> str:
+        return f"{printable(self.data.theme)} is told" if self.data is not None else ""
+
+    def on_screen_resume(self) -> None:
+        if self.theme is None:
+            place = self.inspector.main.tree_pane.place
+            fact = self.inspector.main.table.fact
+            self.theme = place.theme.name if place.theme else fact.theme if fact else None
+        super().on_screen_resume()
+
+    def load(self, store: Store) -> Telling:
+        themes = store.themes()
+        names = [theme.name for theme in themes]
+        theme = self.theme if self.theme in names else names[0] if names else "default"
+        with store.db.snapshot():
+            injection = store.injection.status(theme, record=False)
+            ranked = store.injection.ranked(theme)
+        return Telling(themes, theme, injection, ranked, store.policies.for_theme(theme).injection_tokens)
+
+    def draw(self, data: Telling) -> None:
+        told = {fact.id for fact in data.injection.facts}
+        now = self.memory.now()
+        rows, total = [], 0
+        for fact in data.ranked:
+            is_told = fact.id in told
+            total += fact.tokens + 1 if is_told else 0
+            ink = "" if is_told else "dim"
+            rows.append(
+                Row(
+                    fact.uid,
+                    (
+                        Cell("● told" if is_told else "○ left", "hot" if is_told else "dim"),
+                        Cell(printable(fact.notation), ink),
+                        Cell(why(fact, now), "dim"),
+                        Cell(str(fact.tokens), ink),
+                        Cell(str(total) if is_told else "·", "dim"),
+                    ),
+                )
+            )
+        self.grid.empty = ("No hot facts: an agent of this theme is told the rules alone.",)
+        hue = looks.hues(theme.name for theme in data.themes).get(data.theme, 0)
+        title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"{printable(data.theme)} is told")
+        self.grid.border_title = title
+        self.grid.border_subtitle = (
+            f"{len(told)} told, {data.injection.left_out} left out · "
+            f"{data.injection.fact_tokens} of {data.budget} tokens"
+        )
+        self.grid.show(rows)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        assert self.data is not None
+        injection = self.data.injection
+        chosen = next((fact.notation for fact in self.data.ranked if fact.uid == key), None)
+        lines = [
+            heading(
+                f"{injection.tokens} tokens, {len(injection.text):,} characters", "memory_status answers exactly this:"
+            ),
+            Content(""),
+        ]
+        for line in injection.text.split("\n"):
+            style = "bold $accent" if line == chosen else "$dim" if line.startswith("(+") else ""
+            lines.append(Content.styled(printable(line), style))
+        return "word for word", lines
+
+    def action_theme(self, step: int) -> None:
+        if self.data is not None and self.data.themes:
+            names = [theme.name for theme in self.data.themes]
+            self.theme = (
+                names[(names.index(self.data.theme) + step) % len(names)] if self.data.theme in names else names[0]
+            )
+            self.grid.cursor = 0
+            self.reload()
+
+    def _fact(self) -> Fact | None:
+        return None if self.data is None else next((one for one in self.data.ranked if one.uid == self.grid.key), None)
+
+    def action_pin(self) -> None:
+        fact = self._fact()
+        if fact is not None:
+            self.write(lambda: self.memory.act(acts.UNPIN if fact.pinned else acts.PIN, [fact]))
+
+    def action_cool(self) -> None:
+        fact = self._fact()
+        if fact is not None:
+            self.write(lambda: self.memory.act(acts.COOL, [fact]))
+
+    def action_archive(self) -> None:
+        fact = self._fact()
+        if fact is not None:
+            self.write(lambda: self.memory.act(acts.ARCHIVE, [fact]))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action in ("pin", "cool", "archive", "undo", "redo") and self.memory.read_only)
+
+
+def why(fact: Fact, now: int) -> str:
+    """Why a fact stands where it does in the order: pinned, then most binding, then most recently used."""
+    used = shown.age(max(fact.updated_at, fact.read_at or 0), now)
+    if fact.pinned:
+        return f"pinned, used {used}"
+    binding = "most binding" if fact.type is FactType.CONSTRAINT else fact.type.word
+    return f"{binding}, used {used}"

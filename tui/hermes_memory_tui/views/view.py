@@ -1,0 +1,273 @@
+"""`View`: what all views share: title, strip, a list, a text beside it, and keeping both true while others write.
+
+A view reads in a thread (`load`) and draws what was read (`draw`). What it does to the memory goes through `Acting`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
+from hermes_memory_tui import shown
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.memory import Memory, Overview
+from hermes_memory_tui.screens.acting import Acting
+from hermes_memory_tui.widgets.grid import Column, Grid
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.pages import Line, Pages
+from hermes_memory_tui.widgets.title_bar import TitleBar, place_and_news
+from hermes_memory_tui.widgets.view_strip import ViewStrip
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.inspector import Inspector
+
+LOOK_S = 0.25
+"""How often a view looks whether the memory has changed."""
+
+TEXT_S = 0.06
+"""How long the cursor must rest before the text beside the list is made."""
+
+T = TypeVar("T")
+
+
+class View(Acting, Screen[None], Generic[T]):
+    """One view. A subclass names its columns, loads, and draws."""
+
+    CSS_PATH = "../screens/view.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]
+    AUTO_FOCUS = "#grid"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", id="view.back", tooltip="One step back, in the end to the facts", show=False),
+        Binding("u", "undo", "Undo", id="view.undo", tooltip="Take back your newest change that still holds"),
+        Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Do again what you undid last", show=False),
+        Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
+        Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
+    ]
+    NAME: ClassVar[str]
+    TITLE_OF_LIST: ClassVar[str]
+    COLUMNS: ClassVar[Sequence[Column]]
+    TICK_S: ClassVar[float] = 0.0
+    """How often what depends on the time is drawn anew; 0 when nothing does."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self.memory = memory
+        self.title_bar = TitleBar(id="title")
+        self.strip = ViewStrip(self.NAME)
+        self.grid = Grid(self.COLUMNS)
+        self.pages = Pages()
+        self.data: T | None = None
+        self._epoch = -1
+        self._text_timer: Timer | None = None
+        self._trouble: StoreError | None = None
+
+    @property
+    def inspector(self) -> Inspector:
+        """The app."""
+        app: Any = self.app
+        return app  # type: ignore[no-any-return]
+
+    def compose(self) -> ComposeResult:
+        yield self.title_bar
+        yield self.strip
+        yield from self.above()
+        with Horizontal(id="body"):
+            with Vertical(id="list"):
+                yield self.grid
+                yield from self.below()
+            yield self.pages
+        yield KeyLine(id="keys")
+
+    def above(self) -> ComposeResult:
+        """What stands over the list."""
+        yield from ()
+
+    def below(self) -> ComposeResult:
+        """What stands under the list."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        self.grid.border_title = self.TITLE_OF_LIST
+        self.set_interval(LOOK_S, self._look)
+        if self.TICK_S:
+            self.set_interval(self.TICK_S, self._tick)
+
+    def on_screen_resume(self) -> None:
+        self._look()
+
+    # Keeping it true
+
+    def _look(self) -> None:
+        if self.is_current and self._epoch != self.memory.epoch:
+            self.reload()
+
+    def reload(self) -> None:
+        """Read everything anew, in a thread."""
+        self._epoch = self.memory.epoch
+        self.run_worker(self._load, thread=True, group="load", exclusive=True)
+
+    def _load(self) -> None:
+        try:
+            overview = self.memory.overview()
+            data = self.memory.look(self.load)
+        except StoreError as error:
+            self.app.call_from_thread(self.say_trouble, error)
+        except sqlite3.ProgrammingError:
+            # The file was replaced, and its old connections closed, meanwhile: the next look reads the new one.
+            self._epoch = -1
+        else:
+            self.app.call_from_thread(self._loaded, overview, data)
+
+    def _loaded(self, overview: Overview, data: T) -> None:
+        if not self.is_mounted:
+            return
+        self.data = data
+        self.say_trouble(None)
+        self.show_overview(overview)
+        self.draw(data)
+        self.show_text_soon()
+
+    def _tick(self) -> None:
+        if self.is_current and self.data is not None:
+            self.draw(self.data)
+
+    def load(self, store: Store) -> T:
+        """Read what the view shows; called in a thread, on a connection that only reads."""
+        raise NotImplementedError
+
+    def draw(self, data: T) -> None:
+        """Show what was read in the list."""
+        raise NotImplementedError
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        """Title and lines about the row of that key; None when there is no row."""
+        raise NotImplementedError
+
+    def show_overview(self, overview: Overview) -> None:
+        """Title and strip."""
+        place_and_news(self.title_bar, self.memory, overview, self.place())
+        self.strip.waiting = shown.waiting(overview.themes)
+
+    def place(self) -> str:
+        """What the title says of where the person is."""
+        return ""
+
+    # The text beside the list
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        if message.list is self.grid:
+            self.show_text_soon()
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if message.list is self.grid and self.grid.key is not None:
+            self.open(self.grid.key)
+
+    def open(self, key: object) -> None:
+        """Enter, or a second click on a row: the text, unless a view has something better."""
+        self.add_class("-show-text")
+        self.pages.focus()
+
+    def show_text_soon(self) -> None:
+        """Make the text anew once the cursor rests."""
+        if not self.is_running:
+            return
+        if self._text_timer is not None:
+            self._text_timer.stop()
+        self._text_timer = self.set_timer(TEXT_S, self.show_text)
+
+    def show_text(self) -> None:
+        """Make the text about the row under the cursor."""
+        if self.data is None:
+            return
+        try:
+            title, lines = self.text(self.grid.key)
+        except StoreError as error:
+            self.say_trouble(error)
+            return
+        except sqlite3.ProgrammingError:
+            return
+        self.pages.show(title, lines, of=self.grid.key)
+
+    def action_back(self) -> None:
+        """From the text to the list, from the list to the facts."""
+        if self.focused is self.pages or self.has_class("-show-text"):
+            self.remove_class("-show-text")
+            self.grid.focus()
+        else:
+            self.inspector.open_view("facts")
+
+    def action_copy_text(self) -> None:
+        """Copy what is beside the list, as it reads."""
+        self.app.copy_to_clipboard(self.pages.plain)
+        self.notify("Copied.", timeout=2)
+
+    def action_export(self) -> None:
+        """Ask for a file, and write the list to it as a table."""
+        lines = [Content(f"{len(self.grid.rows):,} lines as a Markdown table.")]
+        start = f"hermes-memory-{self.NAME}.md"
+        self.ask_then(Ask("export what is shown", lines, type_in="file", start=start, check=taken), self._export)
+
+    def _export(self, name: str) -> None:
+        path = Path(name).expanduser()
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(self.grid.table())
+        except OSError as error:
+            said = f"{path} could not be written: {error.strerror or error}"
+            self.notify(said, severity="error", timeout=8, markup=False)
+        else:
+            self.notify(f"{len(self.grid.rows):,} lines written to {path.absolute()}.", timeout=5, markup=False)
+
+    def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
+        self.inspector.open_view(message.name)
+
+    # What a person does
+
+    def after_write(self) -> None:
+        """A write was made here: show what it did without waiting for the next look."""
+        self.reload()
+
+    def action_undo(self) -> None:
+        self.write(self.memory.undo)
+
+    def action_redo(self) -> None:
+        self.write(self.memory.redo)
+
+    def say_trouble(self, error: StoreError | None) -> None:
+        """Say in the title that the store cannot be read, for as long as it cannot."""
+        known, self._trouble = self._trouble, error
+        self.title_bar.trouble = "" if error is None else str(error)
+        if error is not None and known is None:
+            self.say_error(error)
+
+    def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
+        """Open a dialog, and call `then` with its answer unless the person left it."""
+        self.app.push_screen(dialog, partial(answered, then))
+
+
+def taken(name: str) -> str | None:
+    """What is wrong with a file to be written."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return f"{path} is there already; choose another name"
+    return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+
+
+def answered(then: Any, answer: str | None) -> None:
+    """Hand on an answer that was given."""
+    if answer is not None:
+        then(answer)

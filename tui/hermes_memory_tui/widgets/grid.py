@@ -1,0 +1,172 @@
+"""`Grid`: a table of lines with columns, for lists that are read whole: scopes, sessions, changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from hermes_memory_tui import shown
+from hermes_memory_tui.widgets.line_list import LineList
+
+GAP = 1
+"""Cells between two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    title: str
+    width: int = 0
+    """Cells; 0 shares what the others leave."""
+    right: bool = False
+    """Whether it is set flush right."""
+    least: int = 0
+    """Cells of the whole table from which the column is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: a text and its ink, a variable of the look."""
+
+    text: str
+    ink: str = ""
+    bold: bool = False
+    on: str = ""
+    parts: tuple[tuple[str, str, str], ...] = ()
+    """Instead of the text: pieces as (text, ink, on), for bars and strips."""
+
+    @property
+    def plain(self) -> str:
+        """The text as a cell of a Markdown table."""
+        text = "".join(piece for piece, _, _ in self.parts) if self.parts else self.text
+        return text.strip().replace("|", "\\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line. `key` is what stays the same when the line says something else."""
+
+    key: object
+    cells: tuple[Cell, ...]
+
+
+class Grid(LineList):
+    """Shows rows; the cursor stays on its row's key when they change."""
+
+    BINDING_GROUP_TITLE = "List"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="grid.open", tooltip="Open what the cursor is on", show=False),
+    ]
+
+    def __init__(self, columns: Sequence[Column], id: str = "grid") -> None:
+        super().__init__(id)
+        self.columns = columns
+        self.rows: Sequence[Row] = ()
+        self.empty: Sequence[str] = ()
+        """What is said where the rows would be."""
+
+    @property
+    def row_count(self) -> int:
+        return len(self.rows)
+
+    @property
+    def key(self) -> object | None:
+        """The key of the row under the cursor."""
+        return self.rows[self.cursor].key if self.rows else None
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show other rows."""
+        key = self.key
+        before = self.cursor
+        self.rows = rows
+        row = next((place for place, one in enumerate(rows) if one.key == key), min(before, max(0, len(rows) - 1)))
+        self.rows_changed()
+        self.set_reactive(LineList.cursor, row)
+        self.keep_in_view()
+        self.post_message(self.Moved(self))
+
+    def go_to(self, key: object) -> bool:
+        """Put the cursor on the row of a key; whether there is one."""
+        for place, row in enumerate(self.rows):
+            if row.key == key:
+                self.cursor = place
+                return True
+        return False
+
+    def table(self) -> str:
+        """Everything that is listed, as a Markdown table."""
+        named = [place for place, column in enumerate(self.columns) if column.title]
+        lines = ["| " + " | ".join(self.columns[place].title for place in named) + " |", "|" + " --- |" * len(named)]
+        for row in self.rows:
+            lines.append("| " + " | ".join(row.cells[place].plain for place in named) + " |")
+        return "\n".join(lines) + "\n"
+
+    @property
+    def head_lines(self) -> int:
+        return 1
+
+    def draw_head(self, width: int) -> list[Segment]:
+        dim = self.ink("dim")
+        return self._line([Cell(column.title, "dim") for column in self.columns], width) or [Segment(" " * width, dim)]
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        return self._line(self.rows[row].cells, width)
+
+    def draw_empty(self, line: int, width: int) -> list[Segment]:
+        place = line - 1
+        if self.rows or not 0 <= place < len(self.empty):
+            return super().draw_empty(line, width)
+        return [Segment(shown.fit("  " + self.empty[place], width), self.ink() if place == 0 else self.ink("dim"))]
+
+    def _line(self, cells: Sequence[Cell], width: int) -> list[Segment]:
+        segments: list[Segment] = []
+        room = width
+        for cell, column, cells_wide in zip(cells, self.columns, self.widths(width), strict=True):
+            if not cells_wide or room <= 0:
+                continue
+            segments += self._cell(cell, min(cells_wide, room), column.right)
+            room -= min(cells_wide, room)
+            if room > 0:
+                segments.append(Segment(" " * GAP, self.ink()))
+                room -= GAP
+        if room > 0:
+            segments.append(Segment(" " * room, self.ink()))
+        return segments
+
+    def _cell(self, cell: Cell, width: int, right: bool) -> list[Segment]:
+        if width <= 0:
+            return []
+        if cell.parts:
+            return self._parts(cell, width)
+        style = self.ink(cell.ink, on=cell.on, bold=cell.bold)
+        if right and cell_len(cell.text) < width:
+            return [Segment(cell.text.rjust(width - cell_len(cell.text) + len(cell.text)), style)]
+        return [Segment(shown.fit(cell.text, width), style)]
+
+    def _parts(self, cell: Cell, width: int) -> list[Segment]:
+        segments, room = [], width
+        for text, ink, on in cell.parts:
+            piece = text if cell_len(text) <= room else shown.fit(text, room)
+            room -= cell_len(piece)
+            if piece:
+                segments.append(Segment(piece, self.ink(ink, on=on)))
+        if room:
+            segments.append(Segment(" " * room, self.ink()))
+        return segments
+
+    def widths(self, width: int) -> list[int]:
+        """Cells of each column in a table of that width; 0 for one that is not shown."""
+        fixed = [0 if width < column.least else column.width or -1 for column in self.columns]
+        shared = fixed.count(-1)
+        left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)
+        each = max(6, left // shared) if shared else 0
+        found, last = [], max((place for place, cells in enumerate(fixed) if cells == -1), default=-1)
+        for place, cells in enumerate(fixed):
+            found.append(max(6, left - each * (shared - 1)) if place == last else each if cells == -1 else cells)
+        return found

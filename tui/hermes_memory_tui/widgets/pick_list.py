@@ -1,0 +1,72 @@
+"""`PickList`: lines to choose one or several of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.segment import Segment
+
+from hermes_memory_store.text import printable
+from hermes_memory_tui import shown
+from hermes_memory_tui.widgets.line_list import LineList
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line to choose."""
+
+    key: str
+    """What it is called by the program."""
+    says: str
+    """What it is called on the screen."""
+    beside: str = ""
+    """What else is known of it, in passing."""
+
+
+class PickList(LineList):
+    """Choices, the ticked ones with their tick. Posts `Opened` of `LineList`."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
+        self.choices: Sequence[Choice] = ()
+        self.ticked: frozenset[str] | None = None
+        """Keys of the ticked ones; None where only one can be chosen."""
+        self.empty = ""
+        """What is said where there is nothing to choose."""
+
+    @property
+    def row_count(self) -> int:
+        return len(self.choices)
+
+    @property
+    def choice(self) -> Choice | None:
+        """Where the cursor is."""
+        return self.choices[self.cursor] if self.choices else None
+
+    def show(self, choices: Sequence[Choice], row: int | None = None) -> None:
+        """Show other choices."""
+        self.choices = choices
+        self.rows_changed()
+        self.cursor = self.cursor if row is None else row
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        choice = self.choices[row]
+        tick = ""
+        if self.ticked is not None:
+            tick = "■ " if choice.key in self.ticked else "□ "
+        says = printable(choice.says)
+        room = max(width - len(tick) - 1, 0)
+        name_width = min(max(len(says), 22), room) if choice.beside else room
+        return [
+            Segment(f" {tick}", self.ink("accent" if tick.startswith("■") else "dim")),
+            Segment(shown.fit(says, name_width), self.ink(bold=bool(choice.beside))),
+            Segment(
+                shown.fit(f"  {printable(choice.beside)}" if choice.beside else "", room - name_width), self.ink("dim")
+            ),
+        ]
+
+    def draw_empty(self, line: int, width: int) -> list[Segment]:
+        if self.choices or line != 0:
+            return super().draw_empty(line, width)
+        return [Segment(shown.fit(f" {self.empty}", width), self.ink("dim"))]

@@ -1,0 +1,76 @@
+"""`ViewStrip`: the views by their digits, the present one standing out; a click opens one."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from hermes_memory_tui.views import CATALOG, Entry
+
+WIDE = 90
+"""Cells from which the number of waiting facts is shown, not only that there are some."""
+
+
+class ViewStrip(Widget):
+    """One line under the title."""
+
+    present: reactive[str] = reactive("")
+    """Name of the view that is open."""
+
+    waiting: reactive[int] = reactive(0)
+    """Facts that wait for a person; shown beside the review."""
+
+    class Chosen(Message):
+        """A view was clicked."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, present: str) -> None:
+        super().__init__(id="views")
+        self._spans: list[tuple[int, int, Entry]] = []
+        self.set_reactive(ViewStrip.present, present)
+
+    def render(self) -> Content:
+        titles = [entry.title + self._badge(entry) for entry in CATALOG]
+        gap = " " if sum(cell_len(title) + 4 for title in titles) <= self.size.width else ""
+        self._spans, parts, at = [], [], 0
+        for entry, title in zip(CATALOG, titles, strict=True):
+            here = entry.name == self.present
+            urgent = entry.name == "review" and self.waiting
+            part = Content.assemble(
+                (
+                    f" {entry.key}",
+                    "bold $block-cursor-foreground on $block-cursor-background" if here else "bold $accent",
+                ),
+                (
+                    f" {title}{gap}",
+                    "bold $block-cursor-foreground on $block-cursor-background"
+                    if here
+                    else "bold $warning"
+                    if urgent
+                    else "$dim",
+                ),
+            )
+            self._spans.append((at, at + part.cell_length, entry))
+            at += part.cell_length
+            parts.append(part)
+        return Content("").join(parts)
+
+    def _badge(self, entry: Entry) -> str:
+        if entry.name != "review" or not self.waiting:
+            return ""
+        return f" {self.waiting}!" if self.size.width >= WIDE else "!"
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, entry in self._spans:
+            if start <= event.x < end:
+                self.post_message(self.Chosen(entry.name))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self.tooltip = next((entry.says for start, end, entry in self._spans if start <= event.x < end), None)
