@@ -338,9 +338,15 @@ def on_a_terminal(stage: Path, *args: str) -> Iterator[Terminal]:
 
 
 @pytest.mark.slow
-def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path) -> None:
+def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path, home: Path) -> None:
+    (home / ".hermes").mkdir()
+    (home / ".hermes" / "inspector.toml").write_text("reduced_motion = true\n")
     with on_a_terminal(stage, "--agents", "2") as terminal:
         terminal.shows("ui-agent")
+        terminal.shows(
+            "~/memory.db"
+        )  # it takes the demo's home for the person's, whose hosts and files it must not touch
+        assert [wishes.read_text() for wishes in stage.glob("*/inspector.toml")] == ["reduced_motion = true\n"]
         store = next(stage.glob("*/memory.db"))
         with Store.open(store, read_only=True) as seen:
             known = seen.db.value("SELECT count(*) FROM turns")
@@ -349,6 +355,7 @@ def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path) -
         assert terminal.ends() == 0
         assert b"\x1b[?1049l" in terminal.written
     gone(stage)
+    assert [file.name for file in home.rglob("*")] == [".hermes", "inspector.toml"]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import secrets
 import select
 import shutil
 import signal
+import site
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from typing import Any, Self
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.clock import system_clock
+from hermes_memory_tui import settings
 from hermes_memory_tui.app import ENDING
 from hermes_memory_tui.demo import home, work
 
@@ -125,7 +127,10 @@ class Stage:
     def _set(self) -> None:
         with self._holding():
             self.home.mkdir(mode=0o700)
-        home.make(self.store.parent, system_clock(), self.facts)
+        home.make(self.home, system_clock(), self.facts)
+        wishes = settings.folder(os.environ) / settings.FILE_NAME
+        if wishes.is_file():
+            shutil.copy(wishes, self.home)  # the person's keys and colours
         variables = self._variables()
         for name, value in variables.items():
             self._before[name] = os.environ.get(name)
@@ -152,9 +157,11 @@ class Stage:
             os.close(self._pipe.pop())  # so that reading ends with the last agent
 
     def _variables(self) -> dict[str, str]:
-        """What keeps a child away from the person's own memory and keyring, and from modules that lie in this folder."""
+        """What keeps all of it away from the person's own memory, hosts and keyring, and from modules in this folder."""
         return {
+            "HOME": str(self.home),
             "HERMES_HOME": str(self.home),
+            "PYTHONUSERBASE": site.getuserbase(),  # is found by $HOME, and we may be installed there
             "HERMES_MEMORY_SECRETS": "file",
             "HERMES_MEMORY_LINGER": LINGER_S,
             "PYTHONSAFEPATH": "1",
