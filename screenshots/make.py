@@ -19,11 +19,9 @@ from pathlib import Path
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ["TZ"] = "UTC"
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import demo
 from textual.pilot import Pilot
 
+from hermes_memory_tui.demo import day
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.memory import Memory
 
@@ -60,8 +58,8 @@ async def take(picture: Picture, folder: Path) -> str:
     """One picture as SVG."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "memory.db"
-        clock = demo.make(path)
-        app = Inspector(Memory(lambda: demo.open_store(path, clock)), picture.theme, look=picture.look)
+        clock = day.make(path)
+        app = Inspector(Memory(lambda: day.open_store(path, clock)), picture.theme, look=picture.look)
         async with app.run_test(size=picture.size) as pilot:
             app.screen.title_bar.file = "~/.hermes/memory.db"  # type: ignore[attr-defined]
             for key in picture.keys:
