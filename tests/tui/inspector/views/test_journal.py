@@ -72,7 +72,9 @@ async def test_the_line_filters_by_who_theme_and_operation(path: Path) -> None:
         await until(pilot, lambda: rows_of(view) == everything)
 
 
-@pytest.mark.parametrize("line", ["by:", "nonsense", "op:fly", "theme:nobody", "by:nobody", "[red", "[/x]", "by:[bold]x[/]"])
+@pytest.mark.parametrize(
+    "line", ["by:", "nonsense", "op:fly", "theme:nobody", "by:nobody", "[red", "[/x]", "by:[bold]x[/]"]
+)
 async def test_a_line_that_means_nothing_is_said_and_what_was_found_stays(path: Path, line: str) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "journal")

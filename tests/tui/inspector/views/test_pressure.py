@@ -141,7 +141,11 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         await until(pilot, lambda: "moved to the memory" in said(pilot))
         pct = [row for row in rows_of(view) if "MEMORY.md" in row]
         assert pct
-        kept = [one for one in home.rglob("*") if one.is_file() and one != file and before in one.read_text("utf-8", "replace")]
+        kept = [
+            one
+            for one in home.rglob("*")
+            if one.is_file() and one != file and before in one.read_text("utf-8", "replace")
+        ]
         assert kept, "no copy was kept"
         await to_row(pilot, "MEMORY.md")
         await until(pilot, lambda: "relief would change nothing" in beside(pilot))

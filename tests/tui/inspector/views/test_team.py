@@ -9,7 +9,9 @@ import pytest
 from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, until
 
 
-async def test_every_theme_says_whether_it_may_be_shared(path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_theme_says_whether_it_may_be_shared(
+    path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(path, "V[a]: 1", theme="ops")
     fill(path, "V[b]: 1", theme="marketing")
     async with inspecting(path) as pilot:

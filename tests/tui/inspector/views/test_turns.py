@@ -80,7 +80,9 @@ async def test_searching_and_giving_it_up(path: Path) -> None:
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
 
 
-@pytest.mark.parametrize("words", ['"', "(canary", "canary AND", "type:decision", "-canary", "*", "[red", "[/x]", "'; --"])
+@pytest.mark.parametrize(
+    "words", ['"', "(canary", "canary AND", "type:decision", "-canary", "*", "[red", "[/x]", "'; --"]
+)
 async def test_no_words_break_the_search(path: Path, words: str) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "turns")
