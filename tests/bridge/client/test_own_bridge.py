@@ -74,3 +74,36 @@ def test_a_bridge_started_on_demand_leaves_after_a_killed_client_and_leaves_the_
     assert done.returncode == -9, done.stderr
     with Store.open(db) as store:
         assert [session.status for session in store.sessions.list()] == [SessionStatus.STALE]
+
+
+def test_starting_a_bridge_leaves_a_workers_own_children_to_the_worker(db: Path) -> None:
+    done = worker(
+        db,
+        "import os, subprocess\n"
+        "from hermes_memory_bridge import MemoryClient\n"
+        "child = subprocess.Popen(['sh', '-c', 'exit 3'])\n"
+        "os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)\n"
+        "with MemoryClient():\n"
+        "    print(child.wait())\n",
+    )
+    assert done.stdout == "3\n", done.stderr
+
+
+def test_the_death_of_an_earlier_bridge_is_no_failed_start(db: Path) -> None:
+    done = worker(
+        db,
+        "import os, signal\n"
+        "from hermes_memory_bridge import MemoryClient\n"
+        "from hermes_memory_bridge.places import Places\n"
+        "with MemoryClient():\n"
+        "    pid = int(open(Places.of().pid).read())\n"
+        "os.kill(pid, signal.SIGKILL)\n"
+        "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)\n"
+        "with MemoryClient() as memory:\n"
+        "    print(memory.write('D[a]: b').data['status'])\n"
+        "try:\n"
+        "    os.kill(pid, 0)\n"
+        "except ProcessLookupError:\n"
+        "    print('waited for')\n",
+    )
+    assert done.stdout == "created\nwaited for\n", done.stderr
