@@ -107,22 +107,3 @@ def test_the_death_of_an_earlier_bridge_is_no_failed_start(db: Path) -> None:
         "    print('waited for')\n",
     )
     assert done.stdout == "created\nwaited for\n", done.stderr
-
-
-def test_why_no_bridge_could_be_started_is_told_to_every_thread_that_tried(db: Path) -> None:
-    db.write_bytes(b"this is no database" * 100)
-    done = worker(
-        db,
-        "import time\n"
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "from hermes_memory_bridge import MemoryClient\n"
-        "def attempt(number):\n"
-        "    try:\n"
-        "        MemoryClient().open()\n"
-        "    except OSError as error:\n"
-        "        return 'not a readable SQLite database' in str(error)\n"
-        "began = time.monotonic()\n"
-        "with ThreadPoolExecutor(3) as pool:\n"
-        "    print(list(pool.map(attempt, range(3))), time.monotonic() - began < 14)\n",
-    )
-    assert done.stdout == "[True, True, True] True\n", done.stderr
