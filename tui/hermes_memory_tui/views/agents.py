@@ -360,7 +360,7 @@ def written_by(store: Store, session: Session, limit: int) -> list[Change]:
         )
     except UnknownSession:
         return []
-    return [change for change in found if change.entity != "session"][:limit]
+    return [change for change in found if change.entity in ("fact", "scope")][:limit]
 
 
 def lease(session: Session, now: int) -> Cell:
