@@ -19,6 +19,7 @@ COMMANDS = {
     "unpin": "writing",
     "archive": "writing",
     "restore": "writing",
+    "review": "review",
     "undo": "undoing",
     "redo": "undoing",
     "search": "reading",
