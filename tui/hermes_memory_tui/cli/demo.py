@@ -65,6 +65,7 @@ def headless(settings: Settings, stage: Stage, seconds: float | None) -> int:
     told = None
     try:
         for one in stage.reports(seconds):
+            started = started if calls else time.monotonic()
             calls[one["tool"]] += 1
             refused += not one["done"]
             if not settings.as_json:

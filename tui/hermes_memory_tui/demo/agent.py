@@ -50,6 +50,8 @@ class Shim:
         )
         self.ask("initialize", OPENING | {"clientInfo": {"name": f"demo {name}", "version": "1"}})
         self.say({"method": "notifications/initialized"})
+        # Under its own name, so that it goes on where the demo day left it.
+        self.ask("tools/call", {"name": "session_open", "arguments": {"name": name}})
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
         """Call a tool; whether it did what was asked, and its answer."""
