@@ -139,7 +139,9 @@ def stable(svg: str, made: str) -> str:
 def png(svg: Path) -> None:
     """A PNG beside an SVG. The converter drops leading spaces unless told to keep them."""
     kept = svg.read_text(encoding="utf-8").replace("<text ", '<text xml:space="preserve" ')
-    subprocess.run(["rsvg-convert", "--width", "1440", "-o", str(svg.with_suffix(".png"))], input=kept.encode(), check=True)
+    subprocess.run(
+        ["rsvg-convert", "--width", "1440", "-o", str(svg.with_suffix(".png"))], input=kept.encode(), check=True
+    )
 
 
 def main(names: list[str]) -> None:

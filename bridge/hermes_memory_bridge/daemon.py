@@ -62,6 +62,10 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+NOTES_S = 2.0
+"""How long what an agent was told may wait until it is written down."""
+
+
 class Daemon:
     """One running bridge."""
 
@@ -133,6 +137,7 @@ class Daemon:
             agents.watch_over,
             agents.watch_tokens,
             agents.clean_up,
+            self.note_reads,
             self.front.forget_quiet,
             self.notices.watch,
             self.linger,
@@ -158,6 +163,13 @@ class Daemon:
             self.front.close()
             await self.agents.part_all()
             await asyncio.to_thread(self.hub.close)
+
+    async def note_reads(self) -> None:
+        """Write down soon what agents were told, so that a person can follow it."""
+        while True:
+            await asyncio.sleep(NOTES_S)
+            if self.hub.store.reads.pending:
+                self.hub.later(lambda store: store.reads.flush())
 
     async def linger(self) -> None:
         """Stop when nobody has been here for a while, over whichever transport."""

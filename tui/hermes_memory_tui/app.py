@@ -79,8 +79,8 @@ def run_inspector(
 
 
 def on_a_screen() -> bool:
-    """Whether there is a terminal to draw on, or a browser."""
-    return in_a_browser() or (os.environ.get("TERM") != "dumb" and sys.stdout.isatty())
+    """Whether there is a terminal to draw on, which Textual does on standard error, or a browser."""
+    return in_a_browser() or (os.environ.get("TERM") != "dumb" and sys.stdout.isatty() and sys.stderr.isatty())
 
 
 def in_a_browser() -> bool:

@@ -66,6 +66,7 @@ class AgentView(View[Flight]):
 
     def __init__(self, memory: Memory, session: Session) -> None:
         super().__init__(memory)
+        self.grid.stays_at_top = True
         self._session = session
         self._kind = 0
         self._compare = True

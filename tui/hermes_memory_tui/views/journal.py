@@ -89,6 +89,7 @@ class JournalView(View[Timeline]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
+        self.grid.stays_at_top = True
         self.filter = FilterLine("by:person by:agent-name theme:marketing op:edit,archive")
         self._wanted = Wanted()
         self._pages = 1
