@@ -99,7 +99,7 @@ class HttpFront:
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
             self.known[key] = connection
-            connection.hang_up = lambda: self.left(key)
+            connection.hang_up = lambda: self.gone(key)
             if key[0]:
                 sdk.on_close(context, lambda: self.gone(key))
         connection.seen = time.monotonic()
