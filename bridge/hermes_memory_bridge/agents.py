@@ -105,6 +105,7 @@ class Agents:
         if session is not None:
             await self.hub.write(lambda store: store.sessions.close(session, actor=PERSON))
         for connection in own:
+            connection.leave_to_leases()
             connection.hang_up()
         return None
 

@@ -235,6 +235,19 @@ def test_ending_a_session_of_a_client_without_a_connection_leaves_the_connection
             assert store.sessions.get("default", "worker").status is not SessionStatus.CLOSED, "work does"
 
 
+def test_ending_a_connections_own_session_leaves_those_opened_by_name(db: Path) -> None:
+    with bridge(db) as places, dial(places) as agent:
+        own = greeted(agent, tools="all")
+        exchange(agent, message(1, "session_open", {"name": "worker"}))
+        exchange(agent, message(2, "memory_write", {"content": "D[a]: b", "session_id": "worker"}))
+        exchange(agent, message(3, "memory_status", {}))
+        assert asked(places, "end", theme="default", session=own)["ended"] is True
+        until(lambda: asked(places, "sessions")["sessions"] == [], "nobody")
+        with Store.open(db) as store:
+            assert store.sessions.get("default", own).status is SessionStatus.CLOSED
+            assert store.sessions.get("default", "worker").ended_at is None
+
+
 def test_ending_a_client_that_speaks_http_ends_its_session(db: Path) -> None:
     with door(db) as http:
         http.ask(body=call("memory_status"), tcp=False)
