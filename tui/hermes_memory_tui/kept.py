@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -141,6 +140,8 @@ class Kept:
         return said if isinstance(said, dict) else {}
 
     def _write(self, said: dict[str, Any]) -> None:
+        import tempfile  # not before the first frame: it takes some milliseconds
+
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # mkstemp makes it 0600.
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from hermes_memory_store.asked import Asked, asked
+if TYPE_CHECKING:
+    from hermes_memory_store.asked import Asked
+
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.model import Millis
 from hermes_memory_store.query import parse_query
@@ -49,6 +52,8 @@ class Marks:
         except QueryError:
             query = None
         if query is not None and (query.words or query.phrases):
+            from hermes_memory_store.asked import asked  # only where something is searched for
+
             self._asked = asked(query.words, query.phrases, ())
 
     def __bool__(self) -> bool:

@@ -22,6 +22,7 @@ from hermes_memory_store.model import (
     Changed,
     Fact,
     FactFilter,
+    FactType,
     Gauge,
     Millis,
     Page,
@@ -365,13 +366,22 @@ class Memory:
         """What erasing a whole scope would take."""
         plan = self._store.purge.preview(theme, scope=label)
         facts = self._store.facts
-        everything = frozenset(Tier) - {Tier.WITHDRAWN}
-        wanted = FactFilter(theme=theme, scopes=frozenset({label}), tiers=everything)
-        found = acts.preview(self._store, acts.PURGE, facts.by_ids(facts.ids(wanted)), scope=label)
-        return replace(found, facts=plan.total, tiers=plan.by_tier)
+        all_of_it = FactFilter(theme=theme, scopes=frozenset({label}), tiers=frozenset(Tier) - {Tier.WITHDRAWN})
+        # The hot tier is bounded, the rest is not: only what is hot is read, for the gauge.
+        hot = facts.by_ids(facts.ids(replace(all_of_it, tiers=frozenset({Tier.HOT}))))
+        types = {kind: facts.count(replace(all_of_it, types=frozenset({kind}))) for kind in FactType}
+        return replace(
+            acts.preview(self._store, acts.PURGE, hot, scope=label),
+            facts=plan.total,
+            tiers=plan.by_tier,
+            types={kind: number for kind, number in types.items() if number},
+            samples=facts.page(all_of_it, limit=acts.MOST_SAMPLES).facts,
+        )
 
     def act(self, act: Act, facts: Sequence[Fact]) -> Done:
         """Do it, as one change. :raises StoreError: nothing was changed then"""
+        if not facts:
+            return Done("what you chose is gone", back="")
         with self._acting() as store:
             answer = act.run(store, [fact.uid for fact in facts])
         what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")

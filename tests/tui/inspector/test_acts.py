@@ -8,6 +8,7 @@ import pytest
 
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_tui import acts
 from hermes_memory_tui.screens.confirming import Confirming
 from hermes_memory_tui.screens.picker import Picker
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
@@ -138,6 +139,25 @@ async def test_a_whole_scope_is_purged_by_its_name(path: Path) -> None:
         assert len(tiers(path)) == 4
         await pilot.press("backspace", *"launch", "enter")
         await until(pilot, lambda: list(tiers(path)) == ["later b"])
+
+
+async def test_what_is_gone_meanwhile_is_said(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        screen = main_screen(pilot)
+        keys = screen.table.chosen
+        with Store.open(path) as store:
+            store.purge.erase([fact.uid for fact in store.facts.by_ids(keys)])
+        screen.on_chosen(lambda _: acts.ARCHIVE, keys)
+        await until(pilot, lambda: "what you chose is gone" in said(pilot))
+        screen.on_chosen(lambda _: acts.ARCHIVE, [*keys, *keys])
+        await until(pilot, lambda: "There is nothing in it" in said(pilot))
+
+
+async def test_facts_of_several_themes_are_not_moved_together(path: Path) -> None:
+    fill(path, "V[x]: other", theme="ops")
+    async with inspecting(path) as pilot:
+        await pilot.press("asterisk", "m", *"nosc", "enter")
+        await until(pilot, lambda: "of several themes" in said(pilot))
 
 
 async def test_nothing_of_it_is_offered_when_reading_only(path: Path) -> None:

@@ -22,7 +22,7 @@ from hermes_memory_store.model import Change, Fact, Uid
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui import columns, completing, kept, looks, shown
+from hermes_memory_tui import columns, kept, looks, shown
 from hermes_memory_tui.kept import Kept
 from hermes_memory_tui.matching import Marks
 from hermes_memory_tui.memory import (
@@ -115,6 +115,8 @@ class Listings(Panes):
 
     def _known(self, name: str, begun: str) -> Sequence[str]:
         """The values a filter may have, for completion."""
+        from hermes_memory_tui import completing
+
         theme = self._view.theme
         try:
             match name:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from hermes_memory_store.errors import FactConflict, StoreError, UnknownFact
+from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
 from hermes_memory_store.model import Fact, Gauge, Scope, Tier
 from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
@@ -187,14 +187,15 @@ class MainScreen(Listings):
         choices = [Choice(f"={scope.label}", scope.label, scope.status.value) for scope in scopes]
         choices.append(Choice("none", "no scope"))
 
+        def move_to(label: str | None, facts: Sequence[Fact]) -> Act:
+            if len({fact.theme for fact in facts}) > 1:
+                raise ArgumentError("the marked facts are of several themes; move those of one theme at a time")
+            return acts.moving(label)
+
         def choose(key: str | None) -> None:
             if key is not None:
-                label = (
-                    None
-                    if key == "none"
-                    else key.removeprefix(NEW).removeprefix("=" if not key.startswith(NEW) else "")
-                )
-                self.on_chosen(lambda _: acts.moving(label), keys)
+                label = None if key == "none" else key.removeprefix(NEW if key.startswith(NEW) else "=")
+                self.on_chosen(partial(move_to, label), keys)
 
         title = f"move to a scope of {first.theme}"
         self.app.push_screen(Picker(title, choices, typing=True, new="new scope"), choose)
