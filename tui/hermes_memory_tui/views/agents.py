@@ -307,7 +307,7 @@ def ask_undo(view: View[Any], session: Session) -> None:
         Content.assemble(
             "Everything that ", (printable(session.name), "bold"), " wrote and that still holds will be taken back."
         ),
-        Content.styled("What others changed since stops it, and is named. u undoes this undo.", "$dim"),
+        Content.styled("What others changed since stops it, and is named. ctrl+r does it again.", "$dim"),
         Content(""),
         *(change_line(one, names, now) for one in standing[:14]),
         *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
@@ -315,15 +315,9 @@ def ask_undo(view: View[Any], session: Session) -> None:
     if not standing:
         view.notify("This session wrote nothing that is not undone already.", timeout=4)
         return
-    name = session.name
     view.ask_then(
-        Ask(f"undo all that {printable(name)[:24]} wrote", lines),
-        lambda _: view.write(
-            lambda: view.memory.do(
-                lambda store: store.undo.session(name, theme=session.theme),
-                lambda undone: f"{shown.plural(len(undone.undone), 'change')} of {printable(name)} taken back",
-            )
-        ),
+        Ask(f"undo all that {printable(session.name)[:24]} wrote", lines),
+        lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
     )
 
 

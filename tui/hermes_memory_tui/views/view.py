@@ -290,10 +290,13 @@ class View(Acting, Screen[None], Generic[T]):
 
 def taken(name: str) -> str | None:
     """What is wrong with a file to be written."""
-    path = Path(name).expanduser()
-    if path.exists():
-        return f"{path} is there already; choose another name"
-    return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+    try:
+        path = Path(name).expanduser()
+        if path.exists():
+            return f"{path} is there already; choose another name"
+        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
+        return f"that is no name for a file: {getattr(error, 'strerror', None) or error}"
 
 
 def answered(then: Any, answer: str | None) -> None:

@@ -9,10 +9,12 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A profile of its own: nobody's MEMORY.md is read, nobody's bridge is asked."""
+    """A home and a profile of its own: nobody's MEMORY.md is read, nobody's host is connected."""
     home = tmp_path / "home"
     (home / "memories").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("HERMES_HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     return home
 
 
