@@ -1,6 +1,6 @@
 """How fast the inspector shows facts, and answers keys, in a real pseudo-terminal.
 
-    python -m tests.benchmarks.inspector STORE… [--rounds 8] [--keys 300]
+    python -m tests.benchmarks.inspector STORE… [--rounds 8] [--keys 300] [--words 8]
 
 Start-up is the time from `fork` to the chunk of output after which the sentinel stands on the screen, each round with
 a minimal Textual app in turn, so that both see the same machine. Key latency is the time from writing a key to the end
@@ -15,6 +15,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import statistics
 import struct
@@ -29,12 +30,21 @@ from pathlib import Path
 
 import pyte
 
+from hermes_memory_store.store import Store
+from hermes_memory_tui.widgets.filter_line import DEBOUNCE_S
+
 COLUMNS, ROWS = 140, 40
 MODE_QUESTION, MODE_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 END_OF_FRAME = b"\x1b[?2026l"
 PATIENCE_S = 60.0
 LOADING_S = 8.0
 """How long the rest of a million keys may take to load on a slow machine."""
+
+IDLE_S = 20.0
+
+DEBOUNCE_MS = DEBOUNCE_S * 1000
+
+WORDS = ("cache", "deploy", "token", "report")
 
 BYTECODE = str(Path(tempfile.gettempdir()) / "hermes-memory-benchmark-bytecode")
 
@@ -119,6 +129,17 @@ class Terminal:
         while time.perf_counter() - begin < seconds:
             self.stream.feed(self.read(0.05).replace(MODE_QUESTION, b""))
 
+    def seen(self, text: str, patience_s: float = 10.0) -> float:
+        """Seconds until a text stands on the screen."""
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < patience_s:
+            data = self.read(0.02)
+            if data:
+                self.stream.feed(data.replace(MODE_QUESTION, b""))
+                if any(text in line for line in self.screen.display):
+                    return time.perf_counter() - begin
+        raise TimeoutError(f"{text!r} was not seen:\n" + "\n".join(self.screen.display))
+
     def key(self, key: bytes) -> float:
         """Seconds from the key to the end of the next frame."""
         while self.read(0.0):
@@ -189,16 +210,88 @@ def key_latency(store: Path, keys: int) -> dict[str, object]:
     return report
 
 
+def typing(store: Path, rounds: int) -> dict[str, object]:
+    """Letters of the filter line to their frames, and from the last of them, the debounce taken off, to what was found."""
+    frames, results = [], []
+    with Terminal([sys.executable, "-c", INSPECTOR, str(store)]) as terminal:
+        terminal.until(facts_shown)
+        terminal.rest(LOADING_S)
+        for number in range(rounds):
+            word = WORDS[number % len(WORDS)]
+            terminal.key(b"/")
+            terminal.rest(0.3)
+            for letter in word.encode():
+                frames.append(terminal.key(bytes([letter])) * 1000)
+                time.sleep(0.12)
+            terminal.rest(1.0)
+            # The last letter once more, by itself: taken off, waited for, and typed again.
+            terminal.key(b"\x7f")
+            terminal.rest(1.0)
+            begin = time.perf_counter()
+            os.write(terminal.fd, word[-1:].encode())
+            terminal.seen(" found")
+            last = time.perf_counter()
+            while time.perf_counter() - last < 0.5:
+                data = terminal.read(0.05)
+                if END_OF_FRAME in data:
+                    last = time.perf_counter()
+                if time.perf_counter() - begin > 3:
+                    break
+            results.append((last - begin) * 1000 - DEBOUNCE_MS)
+            os.write(terminal.fd, b"\x1b")
+            terminal.rest(1.0)
+    frames.sort()
+    results.sort()
+    return {
+        "letter_p50_ms": round(frames[len(frames) // 2], 1),
+        "letter_most_ms": round(frames[-1], 1),
+        "result_p50_ms": round(results[len(results) // 2], 1),
+        "result_most_ms": round(results[-1], 1),
+    }
+
+
+def others(store: Path, rounds: int) -> dict[str, object]:
+    """From another process's commit to the fact on the screen; and what the inspector costs while nothing happens."""
+    copy = Path(tempfile.mkdtemp(prefix="hermes-memory-benchmark-")) / store.name
+    shutil.copy(store, copy)
+    times = []
+    try:
+        with Terminal([sys.executable, "-c", INSPECTOR, str(copy)]) as terminal, Store.open(copy) as agent:
+            terminal.until(facts_shown)
+            terminal.rest(LOADING_S)
+            for number in range(rounds):
+                agent.facts.write("default", f"V[seen.{number}]: marker{number}x")
+                times.append(terminal.seen(f"marker{number}x") * 1000)
+                terminal.rest(0.5)
+            before, begin = terminal.cpu(), time.perf_counter()
+            terminal.rest(IDLE_S)
+            idle = 100 * (terminal.cpu() - before) / (time.perf_counter() - begin)
+            memory = terminal.memory()
+    finally:
+        shutil.rmtree(copy.parent)
+    times.sort()
+    return {
+        "write_p50_ms": round(times[len(times) // 2]),
+        "write_most_ms": round(times[-1]),
+        "idle_pct": round(idle, 2),
+        "mib": round(memory),
+    }
+
+
 def main() -> None:
     """Measure and print one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("stores", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--keys", type=int, default=300)
+    parser.add_argument("--words", type=int, default=8, help="words that are typed, and facts another process writes")
     given = parser.parse_args()
     report = {"start": start_ups(given.stores, given.rounds)}
     if given.keys:
         report["keys"] = {store.stem: key_latency(store, given.keys) for store in given.stores}
+    if given.words:
+        report["typing"] = {store.stem: typing(store, given.words) for store in given.stores}
+        report["others"] = {store.stem: others(store, given.words) for store in given.stores}
     print(json.dumps(report, indent=2))
 
 
