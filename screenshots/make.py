@@ -1,33 +1,39 @@
-"""Make the pictures: `python screenshots/make.py` writes every SVG beside this file (PNGs too, with --png).
+"""Make the pictures: `python screenshots/make.py` writes every one beside this file, `… make.py scopes agents` only those.
 
-They show the demo store at its own moment, so the same program makes the same pictures.
+They show the demo's home folder at its own moment, so the same program makes the same pictures, byte for byte: time stands
+still, and what is otherwise drawn by chance (identifiers, seals) comes from a seeded source. Every view is taken in a wide
+and a narrow terminal, dark and light. PNGs are made of the wide dark ones where `rsvg-convert` and the font Fira Code are.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ["TZ"] = "UTC"
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import demo
 from textual.pilot import Pilot
 
+from hermes_memory_store.holders import Holder
+from hermes_memory_tui.demo import day, home
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.views import agents
 
 FOLDER = Path(__file__).parent
+
+WIDE, NARROW = (160, 42), (80, 24)
 
 Steps = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -38,68 +44,117 @@ class Picture:
 
     name: str
     keys: tuple[str, ...] = ()
-    size: tuple[int, int] = (140, 38)
+    size: tuple[int, int] = WIDE
     look: str = "hermes"
     theme: str | None = "intraday-sre"
 
 
-PICTURES = (
-    Picture("inspector", ("down",)),
-    Picture("search", ("slash", *"type:decision,value tier:all", "enter"), theme=None),
+VIEWS = (
+    Picture("facts", ("down",)),
+    Picture("scopes", ("2", "down")),
+    Picture("pressure", ("3", "down")),
+    Picture("told", ("4", "down")),
+    Picture("agents", ("5", "down")),
+    Picture("flight-recorder", ("5", "down", "enter", "l", "l")),
+    Picture("journal", ("6", "down", "down", "down")),
+    Picture("review", ("7",)),
+    Picture("turns", ("8",)),
+    Picture("team", ("9",)),
+)
+
+ALONE = (
+    Picture("search", ("slash", *"pool tier:all", "enter"), theme=None),
     Picture("edit", ("down", "e", "end", *", in writing")),
+    Picture("purge", ("2", "down", "P")),
+    Picture("undo-agent", ("5", "down", "U")),
+    Picture("preview", ("space", "space", "space", "a")),
     Picture("help", ("question_mark",)),
-    Picture("narrow", ("down",), size=(80, 24)),
     Picture("middle", ("down", "down"), size=(110, 34)),
     Picture("ansi", ("down",), look="ansi-dark"),
-    Picture("light", ("down",), look="catppuccin-latte"),
     Picture("contrast", ("down",), look="high-contrast"),
+    Picture("no-colour", ("down",), look="no-colour"),
 )
+
+
+def pictures() -> Iterator[Picture]:
+    """All of them; a view's narrow and light pictures are named after it."""
+    for view in VIEWS:
+        yield view
+        yield replace(view, name=f"{view.name}-80", size=NARROW)
+        yield replace(view, name=f"{view.name}-light", look="hermes-light")
+        yield replace(view, name=f"{view.name}-80-light", size=NARROW, look="hermes-light")
+    yield from ALONE
+
+
+@contextmanager
+def nothing_by_chance(place: Path) -> Iterator[None]:
+    """Random bytes from a seed, one process that holds the file, and the demo's own home."""
+    kept_bytes, kept_holders, kept_home = os.urandom, agents.holders, os.environ.get("HERMES_HOME")
+    os.urandom = random.Random(1).randbytes
+    agents.holders = lambda _: [Holder(4711, "hermes-memory-tui", day.NOW - 42 * 60_000)]
+    os.environ["HERMES_HOME"] = str(place)
+    try:
+        yield
+    finally:
+        os.urandom, agents.holders = kept_bytes, kept_holders
+        if kept_home is None:
+            del os.environ["HERMES_HOME"]
+        else:
+            os.environ["HERMES_HOME"] = kept_home
 
 
 async def take(picture: Picture, folder: Path) -> str:
     """One picture as SVG."""
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "memory.db"
-        clock = demo.make(path)
-        app = Inspector(Memory(lambda: demo.open_store(path, clock)), picture.theme, look=picture.look)
-        async with app.run_test(size=picture.size) as pilot:
-            app.screen.title_bar.file = "~/.hermes/memory.db"  # type: ignore[attr-defined]
+    with tempfile.TemporaryDirectory() as made, nothing_by_chance(Path(made) / ".hermes"):
+        path = home.make(Path(made) / ".hermes")
+        memory = Memory(lambda: day.open_store(path, day.DemoClock()))
+        memory.shown_path = Path.home() / ".hermes" / "memory.db"
+        app = Inspector(memory, picture.theme, look=picture.look)
+        async with app.run_test(size=picture.size, notifications=True) as pilot:
+            await settled(pilot)
             for key in picture.keys:
                 await pilot.press("space" if key == " " else key)
+                if len(key) == 1 and key.isdigit():
+                    await settled(pilot)
             await settled(pilot)
             svg = app.export_screenshot(title="hermes-memory-tui", simplify=True)
-    (folder / f"{picture.name}.svg").write_text(stable(svg), encoding="utf-8")
-    return stable(svg)
+    (folder / f"{picture.name}.svg").write_text(stable(svg, made), encoding="utf-8")
+    return stable(svg, made)
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Wait for workers and for the pauses before search and detail."""
-    await pilot.pause(0.15)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause(0.15)
+    """Wait until two looks at the screen are alike, workers and pauses included."""
+    before = ""
+    while before != (before := stable(pilot.app.export_screenshot(simplify=True), "")):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause(0.25)
 
 
-def stable(svg: str) -> str:
-    """The SVG without the random part of its identifiers."""
-    return re.sub(r"terminal-\d+", "terminal", svg)
+def stable(svg: str, made: str) -> str:
+    """The SVG without the random part of its identifiers, and without the folder it was made in."""
+    svg = re.sub(r"terminal-\d+", "terminal", svg)
+    return svg.replace(made, "~") if made else svg
 
 
 def png(svg: Path) -> None:
     """A PNG beside an SVG. The converter drops leading spaces unless told to keep them."""
     kept = svg.read_text(encoding="utf-8").replace("<text ", '<text xml:space="preserve" ')
-    subprocess.run(["rsvg-convert", "-o", str(svg.with_suffix(".png"))], input=kept.encode(), check=True)
+    subprocess.run(
+        ["rsvg-convert", "--width", "1440", "-o", str(svg.with_suffix(".png"))], input=kept.encode(), check=True
+    )
 
 
 def main(names: list[str]) -> None:
-    """Take the named pictures, all when none is named; `--png` among the names converts them as well."""
-    converted = "--png" in names and shutil.which("rsvg-convert")
-    wanted = {name for name in names if name != "--png"} or {picture.name for picture in PICTURES}
-    for picture in PICTURES:
-        if picture.name in wanted:
+    """Take the named pictures, all when none is named."""
+    converts = shutil.which("rsvg-convert")
+    for picture in pictures():
+        if not names or picture.name in names:
             asyncio.run(take(picture, FOLDER))
-            if converted:
+            if converts and picture.size == WIDE and picture.look == "hermes":
                 png(FOLDER / f"{picture.name}.svg")
             print(FOLDER / f"{picture.name}.svg")
+    if not converts:
+        print("no PNGs: rsvg-convert is not installed")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.trust import Trust
 from hermes_memory_store.clock import DAY_MS
-from hermes_memory_store.errors import ArgumentError, StoreError
-from hermes_memory_store.model import Rights, Session
+from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
+from hermes_memory_store.model import PERSON, Rights, Session
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ class Agents:
         self.lease = lease
         self.trust = trust
         self.here: set[Connection] = set()
-        self.on_empty: Callable[[], None] = lambda: None
-        """Called when the last one has left."""
+        self.left = time.monotonic()
+        """When a lasting connection last ended; clients without one are told by their requests."""
 
     def admit(
         self,
@@ -51,6 +51,7 @@ class Agents:
         home: Path | None = None,
         holds: bool = True,
         credential: str | None = None,
+        transport: str = "",
     ) -> Connection:
         """A new connection. :raises ArgumentError: it asks for tools that are none, or its token holds too many already"""
         chosen(tools)
@@ -72,17 +73,41 @@ class Agents:
             holds=holds,
         )
         connection.credential = credential
+        connection.transport = transport
         self.here.add(connection)
         return connection
 
     async def part(self, connection: Connection, *, properly: bool) -> None:
         """A connection is gone. Without a word its sessions are stale, and orphaned when nobody resumes them in time."""
         self.here.discard(connection)
+        if connection.holds:
+            self.left = time.monotonic()
         held = connection.sessions()
         if held:
             await self.hub.write(lambda store: ended(store, held, properly=properly))
-        if not self.here:
-            self.on_empty()
+
+    async def end(self, theme: str, name: str) -> str | None:
+        """End a session as a person does, and its connection when it is that one's own; why not, when it cannot be.
+
+        An agent that goes on calling opens it again where it was left.
+        """
+        session = await self.hub.read(lambda store: store.sessions.running(theme, name))
+        holding = [one for one in self.here if one.theme == theme and (one.name == name or one.knows(name))]
+        own = [one for one in holding if one.name == name]
+        if session is None and not own:
+            try:
+                await self.hub.read(lambda store: store.sessions.get(theme, name))
+            except UnknownSession as error:
+                return error.message
+            return f"session {name[:80]} of theme {theme[:80]} has ended already"
+        for connection in holding:
+            connection.forget(name)
+        if session is not None:
+            await self.hub.write(lambda store: store.sessions.close(session, actor=PERSON))
+        for connection in own:
+            connection.leave_to_leases()
+            connection.hang_up()
+        return None
 
     async def part_all(self) -> None:
         """The bridge stops: end every session properly."""
@@ -96,8 +121,7 @@ class Agents:
         while True:
             await asyncio.sleep(self.lease.heartbeat_ms / 1000)
             since = time.monotonic() - self.lease.heartbeat_ms / 1000
-            alive = [one for one in self.here if one.holds or one.streams or one.seen > since]
-            held = [session for connection in alive for session in connection.sessions()]
+            held = [session for connection in self.here for session in connection.alive(since)]
             if held:
                 await self._quietly(renewal(held))
 

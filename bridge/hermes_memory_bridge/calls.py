@@ -42,14 +42,22 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
     :raises ConsentNeeded: the user must be asked first
     """
     begun = time.perf_counter()
-    answer = await answered(hub, connection, spec, arguments, key)
-    outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
-    hub.metrics.called(spec.name, outcome, time.perf_counter() - begun)
-    return answer
+    data, outcome = None, "cancelled"
+    try:
+        answer = await answered(hub, connection, spec, arguments, key)
+        outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
+        data = answer.data if outcome == "ok" else None
+        hub.metrics.called(spec.name, outcome, time.perf_counter() - begun)
+        return answer
+    except ConsentNeeded:
+        outcome = "consent.needed"
+        raise
+    finally:
+        hub.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - begun)
 
 
 async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None) -> Answer:
-    """`call`, not counted."""
+    """`call`, neither counted nor noted."""
     denied = refused(spec, connection.rights)
     if denied is not None:
         return denied
@@ -76,6 +84,7 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
 async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -> None:
     """Open the session a call belongs to, in a commit of its own: a tool that fails does not take it back."""
     name = connection.session_name(arguments)
+    connection.hear(name)
     if not connection.knows(name):
         connection.remember(await hub.write(lambda store: connection.using(store).take_session(name)))
 

@@ -1,4 +1,4 @@
-"""The commands of the bridge: serve, start, stop, restart, status, logs, and what its other modules add."""
+"""The commands of the bridge: serve, start, stop, restart, status, logs, calls, and what its other modules add."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_serving(commands: Any) -> None:
-    """serve, start, stop, restart, status."""
+    """serve, start, stop, restart, status, logs, calls."""
     serving = argparse.ArgumentParser(add_help=False)
     serving.add_argument("--db", metavar="FILE", help="the store")
     serving.add_argument("--tcp", metavar="PORT", type=int, help="listen on the loopback interface too; needs tokens")
@@ -89,6 +89,9 @@ def add_serving(commands: Any) -> None:
     reading = argparse.ArgumentParser(add_help=False)
     reading.add_argument("-n", "--lines", type=int, default=50, metavar="N", help="how many lines (50)")
     reading.add_argument("-f", "--follow", action="store_true", help="go on with what is added")
+    whose = argparse.ArgumentParser(add_help=False)
+    whose.add_argument("--session", metavar="NAME", help="only of this session")
+    whose.add_argument("--theme", metavar="NAME", help="only of this theme")
     for name, action, parents, meaning in (
         ("serve", serve, [serving], "run the bridge in the foreground"),
         ("start", start, [serving], "run the bridge in the background"),
@@ -96,6 +99,7 @@ def add_serving(commands: Any) -> None:
         ("stop", stop, [named], "stop the bridge"),
         ("status", status, [named], "whether the bridge runs, and for whom"),
         ("logs", show_logs, [named, reading], "what the bridge has logged"),
+        ("calls", show_calls, [named, reading, whose], "what agents have called lately"),
     ):
         command = commands.add_parser(name, help=meaning, description=meaning.capitalize() + ".", parents=parents)
         command.set_defaults(run=action)
@@ -216,6 +220,20 @@ def show_logs(options: argparse.Namespace) -> int:
     try:
         for line in tail(path, max(0, options.lines), follow=options.follow):
             print(line, flush=options.follow)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 0
+    return 0
+
+
+def show_calls(options: argparse.Namespace) -> int:
+    """Print the last calls of agents; with --json a document a line. Exit code 1 when no bridge runs."""
+    from hermes_memory_bridge.following import calls, readable
+
+    shown = json.dumps if options.json else readable
+    wanted = {"theme": options.theme, "session": options.session}
+    try:
+        for call in calls(Places.of(options.db), max(0, options.lines), follow=options.follow, **wanted):
+            print(shown(call), flush=options.follow)
     except (KeyboardInterrupt, BrokenPipeError):
         return 0
     return 0

@@ -72,6 +72,11 @@ class Connection:
         self.pid = pid
         self.credential: str | None = None
         """Name of the token it showed."""
+        self.transport = ""
+        """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
+        self.connected_at = system_clock()
+        self.hang_up: Callable[[], None] = lambda: None
+        """Ends the connection from this side, properly."""
         self.listening: set[Callable[[], None]] = set()
         """Ends its streams of notifications."""
         self.streams = 0
@@ -85,6 +90,8 @@ class Connection:
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
+        self._heard: dict[str, float] = {}
+        """When a call last belonged to each of them."""
 
     @classmethod
     def open(cls, db: str | Path | None, theme: str) -> Self:
@@ -97,6 +104,10 @@ class Connection:
     def revoke(self) -> None:
         """Its token is no longer good: it may do nothing from now on, and hears of nothing."""
         self.rights = Rights(read=False, write=False, purge=False)
+        self.end_streams()
+
+    def end_streams(self) -> None:
+        """End its streams of notifications."""
         for stream in list(self.listening):
             stream()
 
@@ -139,6 +150,11 @@ class Connection:
         """Whether that session is open already."""
         return name in self._known
 
+    def hear(self, name: str) -> None:
+        """A call belongs to that session: whoever has it is alive."""
+        with self._lock:
+            self._heard[name] = time.monotonic()
+
     @staticmethod
     def fresh_name() -> str:
         """A name for a session that has none."""
@@ -174,6 +190,24 @@ class Connection:
         """A session has ended."""
         with self._lock:
             self._known.pop(name, None)
+            self._heard.pop(name, None)
+
+    def leave_to_leases(self) -> None:
+        """Let go of every session but its own: who opened one by name may go on with it without this connection."""
+        with self._lock:
+            for name in self._known.keys() - {self.name}:
+                del self._known[name]
+
+    def alive(self, since: float) -> list[Session]:
+        """The sessions to renew: all while it is connected, else those it was heard of in since then.
+
+        Several workers may share a connection, and one that is dead must not live by the calls of the others.
+        """
+        with self._lock:
+            if self.holds or self.streams:
+                return list(self._known.values())
+            heard = {**self._heard, self.name: self.seen}
+            return [session for name, session in self._known.items() if heard.get(name, 0.0) > since]
 
     def sessions(self) -> list[Session]:
         """The sessions this connection holds."""

@@ -10,14 +10,20 @@ from hermes_memory_bridge.places import Places
 
 
 def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
-    """Ask the running bridge something; None when none answers."""
+    """Ask the running bridge something; None when none answers. What it will not do is an answer with an `error`.
+
+    :param command: `status`, `stop`, `calls`, `sessions` or `end`; see docs/bridge.md
+    :param arguments: what the command takes; None counts as not given
+    """
+    asked: dict[str, Any] = {"hermes-memory": 1, "command": command}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if given:
+        asked["arguments"] = given
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
         bridge.settimeout(timeout_s)
         try:
             bridge.connect(places.line)
-            bridge.sendall(
-                json.dumps({"hermes-memory": 1, "command": command, "arguments": arguments}).encode() + b"\n"
-            )
+            bridge.sendall(json.dumps(asked).encode() + b"\n")
             said = b""
             while not said.endswith(b"\n"):
                 more = bridge.recv(65_536)

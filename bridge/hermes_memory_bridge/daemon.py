@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import fcntl
 import logging
+import math
 import os
 import signal
 import socket
@@ -25,12 +26,14 @@ from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.inspection import Inspection, check_arguments
 from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
 from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_bridge.wire import MAX_LINE
+from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,9 @@ TAKE_OVER_S = 10.0
 """How long to wait for a bridge that holds the lock and no longer answers: it is just stopping."""
 
 BACKLOG = 1024
+
+LOOK_S = 0.1
+"""How long to wait at least before looking again whether anybody is there."""
 
 
 class AlreadyServed(Exception):
@@ -56,6 +62,10 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+NOTES_S = 2.0
+"""How long what an agent was told may wait until it is written down."""
+
+
 class Daemon:
     """One running bridge."""
 
@@ -69,6 +79,7 @@ class Daemon:
         self.agents = Agents(self.hub, settings.lease, Trust(self.hub.store.policies, vault))
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
+        self.inspection = Inspection(self.hub, self.agents)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
@@ -79,11 +90,21 @@ class Daemon:
 
     def guard(self, app: Asgi) -> Asgi:
         """Let only those in to HTTP who may come in."""
-        return Gate(app, self.hub, self.settings.limits)
+        return Gate(self.front.counted(app), self.hub, self.settings.limits)
 
-    async def command(self, name: str) -> dict[str, Any]:
-        """What another process of this user asked of the bridge itself."""
-        if name == "stop":
+    async def command(self, name: str, arguments: Any) -> dict[str, Any]:
+        """What another process of this user asked of the bridge itself.
+
+        :raises ArgumentError: names the command or argument that is none
+        """
+        check_arguments(name, arguments)
+        if name in ("status", "stop"):
+            return self.status(stop=name == "stop")
+        return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
+
+    def status(self, *, stop: bool) -> dict[str, Any]:
+        """How the bridge does. :param stop: and tell it to stop"""
+        if stop:
             self.stopping.set()
         return {
             "hermes-memory": 1,
@@ -116,6 +137,7 @@ class Daemon:
             agents.watch_over,
             agents.watch_tokens,
             agents.clean_up,
+            self.note_reads,
             self.front.forget_quiet,
             self.notices.watch,
             self.linger,
@@ -138,26 +160,41 @@ class Daemon:
             web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
             await serving
+            self.front.close()
             await self.agents.part_all()
             await asyncio.to_thread(self.hub.close)
 
+    async def note_reads(self) -> None:
+        """Write down soon what agents were told, so that a person can follow it."""
+        while True:
+            await asyncio.sleep(NOTES_S)
+            if self.hub.store.reads.pending:
+                self.hub.later(lambda store: store.reads.flush())
+
     async def linger(self) -> None:
-        """Stop when nobody has been connected for a while."""
+        """Stop when nobody has been here for a while, over whichever transport."""
         wait_s = self.settings.linger_s
         if wait_s is None:
             return
-        changed = asyncio.Event()
-        self.agents.on_empty = changed.set
-        while True:
-            changed.clear()
-            if not self.lines.tasks:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), wait_s)
-                    continue
-                if not self.lines.tasks:
-                    self.stopping.set()
-                    return
-            await changed.wait()
+        began = time.monotonic()
+        while (rest_s := max(began, await self.last_use()) + wait_s - time.monotonic()) > 0:
+            await asyncio.sleep(min(rest_s, max(wait_s, LOOK_S)))  # whoever is there may leave before the lease lapses
+        self.stopping.set()
+
+    async def last_use(self) -> float:
+        """When somebody was last here, infinite while one is connected.
+
+        Who has a session and no connection is here for as long as its lease runs.
+        """
+        lapse_ms = None
+        try:
+            lapse_ms = await self.hub.read(lambda store: store.sessions.lapse_in_ms())
+        except StoreError as error:
+            log.error("leases could not be looked at: %s", error.message)
+        if self.lines.tasks or self.front.in_use():
+            return math.inf
+        leased = [] if lapse_ms is None else [time.monotonic() + lapse_ms / 1000]
+        return max(self.agents.left, self.front.left, *leased)
 
 
 def serve(places: Places, settings: Settings) -> None:

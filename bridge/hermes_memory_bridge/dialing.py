@@ -22,6 +22,9 @@ LINGER_S = "30"
 
 GREETING = {"hermes-memory": 1}
 
+children: set[int] = set()
+"""Bridges that this process started and has not seen end. A worker's other children are its own to wait for."""
+
 
 class Refused(Exception):
     """The bridge will not have us; the message says why and what to do."""
@@ -40,6 +43,7 @@ def dial(places: Places, hello: dict[str, Any], command: list[str]) -> tuple[soc
     starting = None
     try:
         while True:
+            reap()
             try:
                 return greet(places, hello)
             except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
@@ -49,13 +53,13 @@ def dial(places: Places, hello: dict[str, Any], command: list[str]) -> tuple[soc
                     raise TimeoutError(
                         f"the memory bridge did not start within {START_S:.0f} s; see {places.log}"
                     ) from error
-            if reap():
+            if starting is not None and starting.failed():
                 raise OSError(f"the memory bridge did not start: {last_line(places.log)}")
             time.sleep(delay)
             delay = min(delay * 1.3, 0.05)
     finally:
         if starting is not None:
-            os.close(starting)
+            starting.over()
 
 
 def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
@@ -82,8 +86,31 @@ def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[st
     return bridge, answer
 
 
-def start_alone(places: Places, command: list[str]) -> int | None:
-    """Start a bridge, unless somebody is just doing so. Keep the returned lock until it listens."""
+class Starting:
+    """A bridge that we start. Nobody else starts one until it is over."""
+
+    __slots__ = ("lock", "process")
+
+    def __init__(self, lock: int, process: int) -> None:
+        self.lock = lock
+        self.process: int | None = process
+
+    def failed(self) -> bool:
+        """Whether the bridge ended in failure; one that found another bridge did not."""
+        how = None if self.process is None else ended(self.process)
+        if how is not None:
+            self.process = None
+        return bool(how)
+
+    def over(self) -> None:
+        """It listens, or never will."""
+        os.close(self.lock)
+        if self.process is not None:
+            children.add(self.process)
+
+
+def start_alone(places: Places, command: list[str]) -> Starting | None:
+    """Start a bridge, unless somebody is just doing so."""
     import fcntl
 
     places.make_folder()
@@ -93,8 +120,11 @@ def start_alone(places: Places, command: list[str]) -> int | None:
     except BlockingIOError:
         os.close(lock)
         return None
-    spawn(command, places.log)
-    return lock
+    try:
+        return Starting(lock, spawn(command, places.log))
+    except BaseException:
+        os.close(lock)
+        raise
 
 
 def spawn(command: list[str], log: str) -> int:
@@ -106,12 +136,23 @@ def spawn(command: list[str], log: str) -> int:
     )
 
 
-def reap() -> int | None:
-    """Let a bridge that we started and that has ended go; how it ended, None when none has."""
+def reap() -> None:
+    """Let the bridges that we started and that have ended go."""
+    for process in list(children):
+        try:
+            children.remove(process)
+        except KeyError:  # another thread looks after it
+            continue
+        if ended(process) is None:
+            children.add(process)
+
+
+def ended(process: int) -> int | None:
+    """How a child of ours ended, 0 when somebody else was told; None while it runs."""
     try:
-        gone, how = os.waitpid(-1, os.WNOHANG)
+        gone, how = os.waitpid(process, os.WNOHANG)
     except ChildProcessError:
-        return None
+        return 0
     return how if gone else None
 
 

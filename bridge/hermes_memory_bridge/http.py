@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hermes_memory_bridge import sdk
-from hermes_memory_bridge.access.gate import Asgi
+from hermes_memory_bridge.access.gate import Asgi, Receive, Scope, Send
 from hermes_memory_bridge.access.identity import Identity
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection
@@ -49,6 +49,30 @@ class HttpFront:
     def __init__(self, agents: Agents) -> None:
         self.agents = agents
         self.known: dict[Key, Connection] = {}
+        self.requests = 0
+        """Requests and streams under way."""
+        self.left = time.monotonic()
+        """When the last of them ended."""
+
+    def counted(self, app: Asgi) -> Asgi:
+        """The same application, its requests counted for as long as they take."""
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            self.requests += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                self.requests -= 1
+                self.left = time.monotonic()
+
+        return serve
+
+    def in_use(self) -> bool:
+        """Whether somebody asks, listens, or has a legacy session, which many clients never open again."""
+        return self.requests > 0 or any(session for session, _, _ in self.known)
 
     def whose(self, context: ServerRequestContext[Any, Any]) -> Connection:
         """The connection a request belongs to, admitted with its first request."""
@@ -70,30 +94,49 @@ class HttpFront:
                     pid=identity.pid,
                     holds=False,
                     credential=identity.credential,
+                    transport="http" if client_is_local(context) else "tcp",
                 )
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
             self.known[key] = connection
+            connection.hang_up = lambda: self.gone(key)
             if key[0]:
-                sdk.on_close(context, lambda: self.left(key))
+                sdk.on_close(context, lambda: self.gone(key))
         connection.seen = time.monotonic()
         return connection
 
-    def left(self, key: Key) -> None:
+    def gone(self, key: Key) -> None:
         """A session has ended."""
         connection = self.known.pop(key, None)
         if connection is not None:
+            connection.end_streams()
             self.agents.hub.in_background(self.agents.part(connection, properly=True))
 
+    def close(self) -> None:
+        """The bridge stops. What clients without a session opened by name, they will go on with at the next one."""
+        for key, connection in self.known.items():
+            if not key[0]:
+                connection.leave_to_leases()
+
     async def forget_quiet(self) -> None:
-        """Let clients without a session go when nothing has come from them for as long as a lease; for ever."""
+        """Let clients without a session go when nothing has come from them for as long as a lease; for ever.
+
+        What they opened by name has leases of its own, and whether it is dead is for those to say.
+        """
         lease_s = self.agents.lease.lease_ms / 1000
         while True:
             await asyncio.sleep(lease_s)
             before = time.monotonic() - lease_s
             for key, connection in list(self.known.items()):
                 if not key[0] and not connection.streams and connection.seen < before:
-                    self.left(key)
+                    connection.leave_to_leases()
+                    self.gone(key)
+
+
+def client_is_local(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether a request came over the unix socket, see `PeerProtocol`."""
+    client = context.request.client  # type: ignore[union-attr]
+    return client is not None and client.host == "unix"
 
 
 def http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:

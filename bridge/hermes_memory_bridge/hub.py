@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hermes_memory_bridge.calllog import CallLog
 from hermes_memory_bridge.metrics import Metrics
 from hermes_memory_store import backup
 from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
@@ -70,6 +71,7 @@ class Hub:
         self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = Metrics()
+        self.calls = CallLog()
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()

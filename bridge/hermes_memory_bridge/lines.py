@@ -33,14 +33,14 @@ log = logging.getLogger(__name__)
 MOST = 2_000
 """Connections at one time."""
 
-Command = Callable[[str], Awaitable[dict[str, Any]]]
+Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
 
 
 class LineServer:
     """Serves the connections of one line socket."""
 
     def __init__(self, server: Server[Any], agents: Agents, command: Command, uid: int) -> None:
-        """:param command: answers `status` and `stop`, which are said instead of the protocol
+        """:param command: answers a command and its arguments, which are said instead of the protocol
         :param uid: the user whose processes may connect
         """
         self.server = server
@@ -88,7 +88,7 @@ class LineServer:
             if len(self.tasks) > MOST:
                 raise ArgumentError(f"the bridge serves {MOST} connections already", MOST)
             if "command" in hello:
-                writer.write(wire.line(await self.command(str(hello["command"]))))
+                writer.write(wire.line(await self.command(str(hello["command"]), hello.get("arguments", {}))))
                 await writer.drain()
                 return
             connection = await self._admitted(hello, peer)
@@ -98,6 +98,7 @@ class LineServer:
             return
         writer.write(wire.line({"hermes-memory": 1, "version": __version__, "session": connection.name}))
         farewell = Farewell()
+        connection.hang_up = lambda: farewell.say(writer)
         try:
             await self._serve(connection, reader, writer, farewell)
         finally:
@@ -124,6 +125,7 @@ class LineServer:
             pid=peer.pid,
             home=Path(home) if home else None,
             credential=credential,
+            transport="line",
         )
 
     async def _serve(
@@ -178,6 +180,11 @@ class LineServer:
 
 
 class Farewell:
-    """Whether the client said that it leaves."""
+    """Whether either side said that the connection ends."""
 
     said = False
+
+    def say(self, writer: asyncio.StreamWriter) -> None:
+        """This side says so."""
+        self.said = True
+        writer.close()

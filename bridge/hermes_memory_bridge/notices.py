@@ -75,7 +75,8 @@ class Notices:
                     return await self._listeners[key][1](context, params)
                 finally:
                     connection.listening.discard(scope.cancel)
-            raise MCPError(code=types.INVALID_REQUEST, message="this token is no longer good")
+            why = "this session was ended" if connection.rights.read else "this token is no longer good"
+            raise MCPError(code=types.INVALID_REQUEST, message=why)
 
         async def subscribe(context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
             subscriber = self.subscriber(whose(context), context)

@@ -92,6 +92,11 @@ class Reads:
         if enough:
             self.on_enough()
 
+    @property
+    def pending(self) -> int:
+        """Notes that are not written yet."""
+        return len(self._notes)
+
     def flush(self, *, wait_s: float | None = None) -> bool:
         """Write what was gathered; whether that was possible within `wait_s` (as long as any write waits by default)."""
         with self._lock:

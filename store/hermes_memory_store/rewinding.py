@@ -153,6 +153,6 @@ def take_back_session(conn: sqlite3.Connection, record: Record, last: int) -> No
 
 def take_back_rule(conn: sqlite3.Connection, record: Record) -> None:
     """What was ruled before holds again."""
-    said = json.loads(record.before or "{}")
+    stood = json.loads(record.before or "{}")
     (theme_id,) = conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
-    sources.put(conn, theme_id, said["source"], said["rule"], said["ruled_at"])
+    sources.put(conn, theme_id, json.loads(record.after or "{}")["source"], stood["rule"], stood["ruled_at"])

@@ -148,6 +148,18 @@ class Sessions:
         )
         return self._db.value(sql, (self._clock(),)) is not None
 
+    def lapse_in_ms(self) -> int | None:
+        """How long until the last of the leases lapses, less than 0 when it has and nobody is orphaned yet; None without any.
+
+        A session whose other end broke off has a lease to be resumed in, in which nobody is there.
+        """
+        sql = (
+            "SELECT max(min(heartbeat_at, ?1) + lease_ms) - ?1 FROM sessions"
+            " WHERE status IN ('open', 'live') OR (status = 'stale' AND heartbeat_at + lease_ms < ?1)"
+        )
+        found: int | None = self._db.value(sql, (self._clock(),))
+        return found
+
     def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
         """A user message arrived: count the turn, note which scopes it refers to, close those that are done.
 
@@ -187,9 +199,9 @@ class Sessions:
             gauge = self._tiers.gauge_within(conn, theme_id)
         return Tick(turn, tuple(closed), tuple(cooling), gauge)
 
-    def close(self, session: Session) -> None:
-        """End a session properly: its lease is released and its checkpoint kept."""
-        self._end(session, SessionStatus.CLOSED, keep_checkpoint=True)
+    def close(self, session: Session, *, actor: Actor | None = None) -> None:
+        """End a session properly: its lease is released and its checkpoint kept. :param actor: the session unless given"""
+        self._end(session, SessionStatus.CLOSED, keep_checkpoint=True, actor=actor)
 
     def sweep(self) -> builtins.list[Session]:
         """Find sessions whose lease lapsed: stale at first, orphaned after a second lease, by their own policy.
@@ -245,7 +257,9 @@ class Sessions:
             if row is not None and key.status != ScopeStatus.CLOSED:
                 refer(conn, row[0], key.id, row[1])
 
-    def _end(self, session: Session, status: SessionStatus, *, keep_checkpoint: bool) -> None:
+    def _end(
+        self, session: Session, status: SessionStatus, *, keep_checkpoint: bool, actor: Actor | None = None
+    ) -> None:
         uid = uids.to_bytes(session.uid)
         with self._db.writing() as conn:
             now = self._journal.now(conn)
@@ -272,7 +286,7 @@ class Sessions:
                 "UPDATE sessions SET status = ?, ended_at = ?, checkpoint = coalesce(?, checkpoint) WHERE uid = ?",
                 (str(status), now, checkpoint, uid),
             )
-            actor = Actor("session", session.name)
+            actor = actor or Actor("session", session.name)
             self._record(conn, status.value, uid, theme_id, {"status": status.value, "turn": turn}, actor, now)
 
     def _record(

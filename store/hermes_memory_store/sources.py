@@ -79,8 +79,8 @@ class Sources:
             if stood == rule:
                 return ()
             put(conn, theme_id, called, rule, now)
-            before = {"source": called, "rule": stood, "ruled_at": since}
-            entry = Entry(RULED, "source", uids.new_uid(now), theme_id, before, {"source": called, "rule": rule})
+            before, after = {"rule": stood, "ruled_at": since}, {"source": called, "rule": rule}
+            entry = Entry(RULED, "source", uids.new_uid(now), theme_id, before, after)
             return self._journal.append(conn, [entry], actor=actor, at=now)
 
 

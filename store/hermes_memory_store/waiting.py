@@ -9,7 +9,7 @@ from hermes_memory_store import sources
 from hermes_memory_store.db import Db
 from hermes_memory_store.model import Millis, Tier, Waiting
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.records import FACT_COLUMNS, READ_COLUMNS, FactRow, fact_of
 
 MOST = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
@@ -17,34 +17,39 @@ MOST = 1_000
 WHY = "quarantine:"
 """Begins what `cooled_by` says of a fact that waits; the rule it fell under follows."""
 
-# The index alone says which wait, so that the rest of a theme is not looked at.
-NEWEST = """
-    SELECT f.id FROM facts f INDEXED BY facts_by_creation
-    WHERE f.theme_id IN (SELECT id FROM themes WHERE ?1 IS NULL OR id = ?1) AND f.tier = ?2
-    ORDER BY f.created_at DESC, f.id DESC LIMIT ?3
+# The index alone says which wait, so that the rest of a theme is not looked at. A fact that waits began by waiting, so its
+# first row of the journal says how it came.
+NEWEST = f"""
+    SELECT {FACT_COLUMNS}, {READ_COLUMNS}, j.at, j.after, n.client
+    FROM (
+      SELECT id FROM facts INDEXED BY facts_by_creation
+      WHERE theme_id IN (SELECT id FROM themes WHERE ?1 IS NULL OR id = ?1) AND tier = ?2
+      ORDER BY created_at DESC, id DESC LIMIT ?3
+    ) w
+    CROSS JOIN facts f ON f.id = w.id
+    JOIN scopes s ON s.id = f.scope_id
+    JOIN actors a ON a.id = f.actor_id
+    LEFT JOIN reads r ON r.fact_id = f.id
+    LEFT JOIN journal j ON j.seq = (SELECT min(seq) FROM journal WHERE uid = f.uid)
+    LEFT JOIN sessions n ON a.kind = 'session' AND n.theme_id = f.theme_id AND n.name = a.name
+    ORDER BY f.created_at DESC, f.id DESC
 """
-
-FIRST_ROW = "SELECT at, after FROM journal WHERE uid = ? ORDER BY seq LIMIT 1"
-
-CLIENT = "SELECT client FROM sessions WHERE theme_id = ? AND name = ?"
 
 
 def waiting(db: Db, names: Names, theme: str | None) -> list[Waiting]:
     """The newest facts that wait, of one theme or of all. :raises UnknownTheme:"""
     theme_id = None if theme is None else names.theme(theme)
-    with db.snapshot():
-        keys = [key for (key,) in db.rows(NEWEST, (theme_id, Tier.QUARANTINED.value, MOST))]
-        return [one(db, names, db.row(f"{FACTS_WITH_READS} WHERE f.id = ?", (key,)) or ()) for key in keys]
+    return [one(row, names) for row in db.rows(NEWEST, (theme_id, Tier.QUARANTINED.value, MOST))]
 
 
-def one(db: Db, names: Names, row: tuple[Any, ...]) -> Waiting:
-    """A row of `FACTS_WITH_READS` with what the journal says of its coming."""
-    fact = fact_of(row, names)
-    at, after = db.row(FIRST_ROW, (row[1],)) or (fact.created_at, None)
+def one(row: tuple[Any, ...], names: Names) -> Waiting:
+    """A row of `NEWEST` as data."""
+    *columns, at, after, client = row
+    fact = fact_of(tuple(columns), names)
     said = json.loads(after) if after else {}
     source = said.get("source")
     if source is None and fact.actor.kind == "session":
         # Kept before sources were noted, or brought in from another store.
-        source = sources.named(db.value(CLIENT, (row[2], fact.actor.name)), fact.actor.name)
-    why = said.get("cooled_by") or row[15] or ""
-    return Waiting(fact, why.removeprefix(WHY), source, Millis(at))
+        source = sources.named(client, fact.actor.name)
+    why = FactRow(*columns[:16]).cooled_by or ""
+    return Waiting(fact, why.removeprefix(WHY), source, Millis(fact.created_at if at is None else at))

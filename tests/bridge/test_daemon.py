@@ -180,3 +180,16 @@ def test_a_stale_session_is_seen_within_half_its_lease(db: Path) -> None:
             assert time.monotonic() - begun < session.lease_ms / 1000 * 1.5
             until(lambda: store.sessions.list()[0].status is SessionStatus.ORPHANED, "an orphaned session")
             assert store.sessions.list()[0].checkpoint is not None
+
+
+def test_a_bridge_started_on_demand_leaves_after_somebody_who_only_asked(db: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), "--linger", "0.5"],
+        env=environment(db.parent),
+        stderr=subprocess.DEVNULL,
+    )
+    places = Places.of(db)
+    until(lambda: ask(places, "status"), "the bridge")
+    with dial(places):
+        time.sleep(1)  # it looks whether anybody is left just while there is
+    assert process.wait(10) == 0

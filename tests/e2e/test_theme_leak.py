@@ -41,7 +41,7 @@ def fill(store: Store, theme: str, words: list[str]) -> list[str]:
     names = [session.name]
     for number, word in enumerate(words):
         written = store.facts.write(theme, f"V[{word}]: {word} is {number}", scope=f"{word}-work", session=session)
-        names += [written.fact.uid, written.fact.uid[:18], f"{word}-work", word]
+        names += [written.fact.uid, written.fact.uid[:30], f"{word}-work", word]
         store.turns.add(theme, "user", f"we spoke of {word}", session=session)
     store.facts.write(theme, f"V[{words[0]}]: {words[0]} is another", scope=f"{words[0]}-work")
     store.scopes.close(theme, f"{words[1]}-work")

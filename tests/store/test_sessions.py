@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.model import PERSON, OrphanPolicy, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 
@@ -116,6 +116,13 @@ def test_a_lapsed_lease_is_stale_then_orphaned_with_a_checkpoint(store: Store, c
     assert store.sessions.sweep() == []
 
 
+def test_the_journal_says_who_closed_a_session(store: Store) -> None:
+    for name, actor in (("s1", None), ("s2", PERSON)):
+        store.sessions.close(store.sessions.open(THEME, name), actor=actor)
+    closed = store.journal.changes(ops=["closed"])
+    assert [str(change.actor) for change in closed] == ["session:s1", "person"]
+
+
 def test_an_orphan_that_aborts_quietly_leaves_no_checkpoint(store: Store, clock: HandClock) -> None:
     store.sessions.open(THEME, "s1", on_orphan=OrphanPolicy.ABORT_QUIETLY)
     clock.forward(60_000)
@@ -130,6 +137,25 @@ def test_a_heartbeat_keeps_a_session_alive(store: Store, clock: HandClock) -> No
         store.sessions.heartbeat(session)
         assert store.sessions.sweep() == []
     assert store.sessions.get(THEME, "s1").status is SessionStatus.LIVE
+
+
+def test_when_the_last_lease_lapses_is_told_until_nobody_is_there(store: Store, clock: HandClock) -> None:
+    assert store.sessions.lapse_in_ms() is None
+    long = store.sessions.open(THEME, "long", lease_ms=60_000)
+    short = store.sessions.open(THEME, "short", lease_ms=10_000)
+    clock.forward(1_000)
+    assert store.sessions.lapse_in_ms() == 59_000
+    store.sessions.close(long)
+    assert store.sessions.lapse_in_ms() == 9_000
+    clock.forward(10_000)
+    store.sessions.sweep()
+    assert store.sessions.lapse_in_ms() == -1_000
+    store.sessions.heartbeat(short)
+    store.sessions.lost(short)
+    assert store.sessions.lapse_in_ms() is None
+    clock.forward(60_000)
+    store.sessions.sweep()
+    assert store.sessions.lapse_in_ms() is None
 
 
 def test_a_session_is_resumed_where_it_was_left(store: Store) -> None:

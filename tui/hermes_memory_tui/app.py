@@ -5,7 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +20,27 @@ if TYPE_CHECKING:
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
 
+LOOK_S = 2.0
+"""How often an inspector in a browser looks whether its server is still there."""
 
-def run_inspector(db_path: str | Path | None = None, theme: str | None = None, read_only: bool = False) -> int:
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""What asks a program to end. (Ctrl-C is a key while the inspector has the terminal.)"""
+
+
+def run_inspector(
+    db_path: str | Path | None = None,
+    theme: str | None = None,
+    read_only: bool = False,
+    leave_after_s: float | None = None,
+) -> int:
     """Show a memory until the person quits; the exit code.
 
     :param db_path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`; created when there is none
     :param theme: the theme to begin with; all of them when None
     :param read_only: change nothing, and create nothing
+    :param leave_after_s: quit by itself after so long
     """
-    if os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+    if not on_a_screen():
         print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
@@ -52,8 +69,53 @@ def run_inspector(db_path: str | Path | None = None, theme: str | None = None, r
     app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
     logging.getLogger().addHandler(Listener(app))
     app.call_after_refresh(settle)
-    app.run()
+    if leave_after_s is not None:
+        app.call_after_refresh(app.set_timer, leave_after_s, lambda: app.exit(0))
+    if in_a_browser():
+        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
+    with leaving_when_told(app):
+        app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+def on_a_screen() -> bool:
+    """Whether there is a terminal to draw on, which Textual does on standard error, or a browser."""
+    return in_a_browser() or (os.environ.get("TERM") != "dumb" and sys.stdout.isatty() and sys.stderr.isatty())
+
+
+def in_a_browser() -> bool:
+    """Whether a server shows us in a browser: it sets the driver."""
+    return "WebDriver" in os.environ.get("TEXTUAL_DRIVER", "")
+
+
+def leave_with(server: int) -> None:
+    """End when the server has gone: nobody could see us or tell us to.
+
+    At once, and from a thread of its own: Textual would wait for ever for somebody to take what it draws.
+    """
+    while os.getppid() == server:
+        time.sleep(LOOK_S)
+    os._exit(1)
+
+
+@contextmanager
+def leaving_when_told(app: Inspector) -> Iterator[None]:
+    """Quit properly when a signal asks for it, so that the terminal is left as it was found."""
+    import asyncio
+
+    def leave(number: int, _: object) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise SystemExit(128 + number) from None
+        loop.call_soon_threadsafe(app.exit, 128 + number)
+
+    before = {name: signal.signal(name, leave) for name in ENDING}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 class Listener(logging.Handler):

@@ -11,6 +11,9 @@ from hermes_memory_bridge.places import Places
 ANSWER_S = 1.0
 """How long the bridge may take: the screen waits in a thread, and asks again a moment later."""
 
+MOST = 500
+"""Calls that are asked for at once, the newest."""
+
 
 def sessions(store: Path) -> dict[tuple[str, str], dict[str, Any]] | None:
     """What the bridge knows of each session, by theme and name; None when no bridge answers."""
@@ -22,7 +25,7 @@ def sessions(store: Path) -> dict[tuple[str, str], dict[str, Any]] | None:
 
 def calls(store: Path, theme: str, session: str, since: int = 0) -> list[dict[str, Any]]:
     """The calls of a session that the bridge still knows, oldest first; none when no bridge answers."""
-    answer = ask(Places.of(store), "calls", ANSWER_S, since=since, theme=theme, session=session)
+    answer = ask(Places.of(store), "calls", ANSWER_S, since=since, theme=theme, session=session, limit=MOST)
     return [] if answer is None else list(answer.get("calls", ()))
 
 

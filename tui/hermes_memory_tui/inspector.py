@@ -164,7 +164,7 @@ class Inspector(App[int]):
         """Open one of the views of the catalogue over the facts; None for the facts themselves."""
         if self.memory is None or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
             return None
-        while not isinstance(self.screen, MainScreen):
+        while self.screen is not self.main:  # the past, which is a main screen too, is left as any other
             if getattr(self.screen, "NAME", "") == name:
                 return self._views[name]
             self.pop_screen()

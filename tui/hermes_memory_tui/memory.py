@@ -140,7 +140,10 @@ class Memory:
 
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store
-        self._redo: list[int] = []
+        self._redo: list[tuple[int, ...]] = []
+        """Rows of the undos that can be done again, each with those that were made in one go."""
+        self._together: dict[int, tuple[int, ...]] = {}
+        """Changes a person made in one go, by each of them: undo takes all of them back."""
         self._closed = False
         self._looking = threading.Lock()
         self._views: Store | None = None
@@ -165,6 +168,8 @@ class Memory:
         screen.db.lock_timeout_s = SCREEN_WAIT_S
         self._store, self._screen, self._listings = store, screen, listings
         self.files += 1
+        self._redo.clear()  # rows of the file that stood here before
+        self._together.clear()
         self.path = store.path
         self.read_only = store.db.read_only
         self._identity = identity(self.path)
@@ -424,19 +429,32 @@ class Memory:
 
     def undo_change(self, change: Change) -> Done:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
-        undone = self._store.undo.change(change.change)
-        self._redo.append(undone.seqs[0])
-        return Done(f"undone: {self._told(change, undone.uids)}", first_fact(change), back="ctrl+r redoes.")
+        together = self._together.get(change.change, (change.change,))
+        with self._store.db.writing():
+            undone = [self._store.undo.change(one) for one in reversed(together)]
+        self._redo.append(tuple(one.seqs[0] for one in undone))
+        uids = {uid: None for one in undone for uid in one.uids}
+        return Done(f"undone: {self._told(change, uids)}", first_fact(change), "ctrl+r redoes.")
+
+    def undo_session(self, theme: str, name: str) -> Done:
+        """Take back everything a session wrote that still holds. :raises NothingToUndo: UndoConflict"""
+        undone = self._store.undo.session(name, theme=theme)
+        rows = [self._store.journal.one(seq) for seq in undone.seqs]
+        self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
+        said = f"{shown.plural(len(undone.undone), 'change')} of {printable(name)} taken back"
+        return Done(said, back="ctrl+r redoes.")
 
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
         if not self._redo:
             raise errors.NothingToUndo("nothing to redo")
-        row = self._store.journal.one(self._redo[-1])
-        redone = self._store.undo.change(row.seq)
+        rows = [self._store.journal.one(seq) for seq in self._redo[-1]]
+        with self._store.db.writing():
+            redone = [self._store.undo.change(row.seq) for row in reversed(rows)]
         self._redo.pop()
-        first = row if row.undoes is None else self._store.journal.one(row.undoes)
-        return Done(f"redone: {self._told(first, redone.uids)}", first_fact(first))
+        first = rows[0] if rows[0].undoes is None else self._store.journal.one(rows[0].undoes)
+        uids = {uid: None for one in redone for uid in one.uids}
+        return Done(f"redone: {self._told(first, uids)}", first_fact(first))
 
     def newest_of(self, fact: Fact) -> Change:
         """The newest change of a fact that still holds. :raises NothingToUndo:"""
@@ -450,6 +468,15 @@ class Memory:
         with self._acting() as store:
             result = act(store)
         return Done(said if isinstance(said, str) else said(result), back=back)
+
+    def do_together(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> Done:
+        """Run a write that makes several changes, all or none, which undo takes back at once."""
+        with self._acting() as store, store.db.writing():
+            before = store.journal.last_seq()
+            result = act(store)
+            made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
+        self._together |= dict.fromkeys(made, made)
+        return Done(said if isinstance(said, str) else said(result))
 
     @contextmanager
     def _acting(self) -> Iterator[Store]:

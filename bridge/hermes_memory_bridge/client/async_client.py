@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from types import TracebackType
 from typing import Any, Self
@@ -31,13 +32,12 @@ class AsyncMemoryClient(Calling):
 
     async def open(self) -> Self:
         """Connect, open or resume the session, and send again what was never acknowledged."""
-        if self._own:
-            await asyncio.to_thread(start_own)
         socket = self.endpoint.socket
         transport = httpx.AsyncHTTPTransport(uds=socket) if socket else None
         self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT_S)
         try:
-            opened = await self._call("session_open", self._opening(), key=None)
+            with await asyncio.to_thread(start_own) if self._own else contextlib.nullcontext():
+                opened = await self._call("session_open", self._opening(), key=None)
             self.session_id = opened.data["session_id"]
             self.checkpoint = opened.data["checkpoint"]
             for key, tool, arguments in self.log.open_writes() if self.log else []:

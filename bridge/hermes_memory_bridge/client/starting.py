@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+
 from hermes_memory_bridge.dialing import daemon_command, dial
 from hermes_memory_bridge.places import Places
 
 
-def start_own() -> None:
-    """Make sure that a bridge serves this user's store. :raises OSError: none runs, and none could be started"""
+def start_own() -> socket.socket:
+    """A connection to the bridge of this user's store, to be kept until there is a session: so long the bridge stays.
+
+    :raises OSError: none runs, and none could be started
+    """
     places = Places.of()
-    connection, _ = dial(places, {}, daemon_command(places.store))
-    connection.close()
+    return dial(places, {}, daemon_command(places.store))[0]

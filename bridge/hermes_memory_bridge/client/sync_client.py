@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -32,13 +33,12 @@ class MemoryClient(Calling):
 
     def open(self) -> Self:
         """Connect, open or resume the session, and send again what was never acknowledged."""
-        if self._own:
-            start_own()
         socket = self.endpoint.socket
         transport = httpx.HTTPTransport(uds=socket) if socket else None
         self._http = httpx.Client(transport=transport, timeout=TIMEOUT_S)
         try:
-            opened = self._call("session_open", self._opening(), key=None)
+            with start_own() if self._own else contextlib.nullcontext():
+                opened = self._call("session_open", self._opening(), key=None)
             self.session_id = opened.data["session_id"]
             self.checkpoint = opened.data["checkpoint"]
             for key, tool, arguments in self.log.open_writes() if self.log else []:

@@ -61,6 +61,7 @@ SPEC = ToolSpec(
     required=(),
     gives={"lines": {"type": "array", "items": {"type": "string"}}, "total": {"type": "integer"}},
     handler=memory_export,
+    about="scope",
     reads_only=True,
     repeatable=True,
 )

@@ -101,6 +101,7 @@ EDIT = ToolSpec(
     required=("uid", "content"),
     gives={"uid": {"type": "string"}, "fact": {"type": "object"}, "gauge": GAUGE},
     handler=memory_edit,
+    about="uid",
     repeatable=True,
 )
 
@@ -116,6 +117,7 @@ HISTORY = ToolSpec(
     required=("uid",),
     gives={"fact": {"type": "object"}, "changes": {"type": "array", "items": {"type": "object"}}},
     handler=memory_history,
+    about="uid",
     reads_only=True,
     repeatable=True,
     group="all",
@@ -129,6 +131,7 @@ CLOSE_SCOPE = ToolSpec(
     required=("scope",),
     gives={"scope": {"type": "string"}, "gauge": GAUGE},
     handler=memory_close_scope,
+    about="scope",
     repeatable=True,
     group="all",
 )

@@ -76,6 +76,7 @@ SPEC = ToolSpec(
     required=(),
     gives={"purged": {"type": "object"}, "gauge": GAUGE},
     handler=memory_purge,
+    about="scope",
     destroys=True,
     repeatable=True,
 )

@@ -108,6 +108,7 @@ SPEC = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_memory,
+    about="query",
     reads_only=True,
     repeatable=True,
 )

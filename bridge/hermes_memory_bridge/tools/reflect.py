@@ -57,6 +57,7 @@ SPEC = ToolSpec(
     required=("topic",),
     gives={"facts": FACTS},
     handler=memory_reflect,
+    about="topic",
     reads_only=True,
     repeatable=True,
 )

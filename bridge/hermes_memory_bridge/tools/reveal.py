@@ -26,6 +26,7 @@ SPEC = ToolSpec(
     required=("name",),
     gives={"name": {"type": "string"}, "secret": {"type": "string"}},
     handler=memory_reveal,
+    about="name",
     reads_only=True,
     repeatable=True,
     group="all",

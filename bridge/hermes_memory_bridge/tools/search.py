@@ -45,6 +45,7 @@ SPEC = ToolSpec(
     required=("query",),
     gives={"facts": FACTS, "total": {"type": "integer"}, "more": {"type": "boolean"}},
     handler=memory_search,
+    about="query",
     reads_only=True,
     repeatable=True,
 )

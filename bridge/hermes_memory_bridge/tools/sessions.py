@@ -8,7 +8,7 @@ from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import OrphanPolicy, Session
+from hermes_memory_store.model import OrphanPolicy, Session, SessionStatus
 
 LEAST_S, MOST_S = 1, 86_400
 """Seconds of a lease."""
@@ -32,8 +32,10 @@ def session_open(connection: Connection, arguments: Arguments) -> Answer:
 
 
 def session_heartbeat(connection: Connection, arguments: Arguments) -> Answer:
-    """The client lives: renew the lease."""
+    """The client lives: renew the lease. A session that was closed stays so until there is work in it again."""
     session = connection.store.sessions.get(connection.theme, text(arguments, "session_id"))
+    if session.status is SessionStatus.CLOSED:
+        return described("closed", session)
     connection.store.sessions.heartbeat(session)
     return described("alive", connection.store.sessions.get(connection.theme, session.name))
 

@@ -49,6 +49,10 @@ class ToolSpec:
     needs: str | None = None
     """The right it needs, where it is another than what it does tells."""
 
+    about: str | None = None
+    """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
+    the answer says it (a fact, as it was kept), or where it may be anything."""
+
     @property
     def right(self) -> str:
         """What a token must allow for it: `read`, `write`, `purge` or `secrets`."""

@@ -50,5 +50,6 @@ SPEC = ToolSpec(
         "gauge": GAUGE,
     },
     handler=memory_tick,
+    about="turn",
     repeatable=True,
 )

@@ -63,6 +63,7 @@ CAPTURE = ToolSpec(
     required=("role", "content"),
     gives={"uid": {"type": "string"}, "role": {"type": "string"}, "at": {"type": "string"}},
     handler=memory_turn,
+    about="role",
 )
 
 RECALL = ToolSpec(
@@ -80,6 +81,7 @@ RECALL = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_conversation,
+    about="query",
     reads_only=True,
     repeatable=True,
 )

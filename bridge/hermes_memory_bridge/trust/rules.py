@@ -386,3 +386,8 @@ OWN_TARGET = (
 
 ELEVATED = r"\b(super-?admin|admin(istrator)?|root|superuser|sudo|owner|unrestricted|full|all|any|delete_all|everything|god)\b|\*"
 """What such a target must not be raised to."""
+
+
+def explained(name: str) -> str:
+    """What a fact does that fell under the rule of that name; the name alone for a rule of another version."""
+    return next((rule.what for rule in RULES if rule.name == name), name)

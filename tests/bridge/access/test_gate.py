@@ -86,10 +86,10 @@ def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], str]:
 
 
 @contextmanager
-def door(db: Path) -> Iterator[Door]:
+def door(db: Path, *options: str) -> Iterator[Door]:
     """A bridge that listens on the loopback interface too."""
     port = free_port()
-    with bridge(db, "--tcp", str(port)) as places:
+    with bridge(db, "--tcp", str(port), *options) as places:
         made = Door(places, port)
         until(lambda: alive(made), "the port")
         yield made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +19,9 @@ from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPo
 from hermes_memory_bridge.client.transactions import TransactionLog
 from hermes_memory_bridge.client.words import BridgeUnreachable, Endpoint
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
-from hermes_memory_store.model import FactFilter, SessionStatus, Tier
+from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
-from tests.bridge.running import bridge, environment, until
+from tests.bridge.running import bridge, until
 
 
 def endpoint(places: Any) -> str:
@@ -131,23 +130,6 @@ def test_a_bridge_that_is_not_there_is_named(tmp_path: Path) -> None:
     policy = RetryPolicy(max_retries=1, base_delay_ms=1)
     with pytest.raises(BridgeUnreachable, match=r"no\.sock"):
         MemoryClient(f"unix://{tmp_path}/no.sock", retry_policy=policy).open()
-
-
-def test_without_an_endpoint_it_starts_this_users_own_bridge(tmp_path: Path) -> None:
-    script = (
-        "from hermes_memory_bridge import MemoryClient\n"
-        "with MemoryClient(theme='me') as memory:\n"
-        "    print(memory.write('D[a]: b').data['status'])\n"
-    )
-    env = environment(tmp_path) | {"HERMES_MEMORY_DB": str(tmp_path / "own.db"), "HERMES_MEMORY_LINGER": "2"}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "created\n", done.stderr
-    pid = tmp_path / "own.db.bridge" / "pid"
-    if pid.exists():
-        os.kill(int(pid.read_text()), signal.SIGTERM)
-    until(lambda: not pid.exists(), "the end of the bridge")
-    with Store.open(tmp_path / "own.db") as store:
-        assert store.facts.count(FactFilter(theme="me", tiers=frozenset({Tier.HOT}))) == 1
 
 
 def test_importing_the_client_costs_no_sdk() -> None:

@@ -64,6 +64,7 @@ def documents(tell: Tell, home: Path) -> dict[str, Any]:
         "edit": tell("edit", uid, "cookies"),
         "archive": tell("archive", uid),
         "restore": tell("restore", uid),
+        "review": tell("review"),
         "undo": tell("undo"),
         "redo": tell("redo"),
         "search": tell("search", "cookies"),

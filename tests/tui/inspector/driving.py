@@ -6,18 +6,30 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Fact, Millis
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.model import Fact, FactFilter, Millis, Scope, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.views import BY_NAME, CATALOG
+from hermes_memory_tui.views.view import View
 
 NOW = Millis(1_773_756_000_000)
 PATIENCE_S = 8.0
+
+VIEWS = [
+    entry.name
+    for entry in CATALOG
+    if entry.name != "facts" and (entry.name != "review" or find_spec("hermes_memory_store.sources"))
+]
+"""The views besides the facts that this version's store has the parts for."""
 
 
 def frozen() -> Millis:
@@ -41,11 +53,12 @@ async def inspecting(
     size: tuple[int, int] = (140, 38),
     read_only: bool = False,
     wait_s: float = 10,
+    clock: Clock = frozen,
 ) -> AsyncIterator[Pilot[int]]:
     """The inspector on a store, painted once."""
 
     def open_store() -> Store:
-        return Store.open(path, clock=frozen, read_only=read_only, lock_timeout_s=wait_s)
+        return Store.open(path, clock=clock, read_only=read_only, lock_timeout_s=wait_s)
 
     app = Inspector(Memory(open_store), theme)
     async with app.run_test(size=size, notifications=True) as pilot:
@@ -97,3 +110,67 @@ def targets(pilot: Pilot[int]) -> list[str]:
 def said(pilot: Pilot[int]) -> str:
     """Everything the app has notified of and still shows."""
     return "\n".join(notification.message for notification in pilot.app._notifications)
+
+
+# Views
+
+
+async def opened(pilot: Pilot[int], name: str) -> View[Any]:
+    """Open a view by its digit, and wait until it has read what it shows."""
+    await pilot.press(BY_NAME[name].key)
+    await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == name, f"opening {name}")
+    view = view_of(pilot)
+    await until(pilot, lambda: view.data is not None, f"{name} reading")
+    return view
+
+
+def view_of(pilot: Pilot[int]) -> View[Any]:
+    """The view that is open."""
+    view = pilot.app.screen
+    assert isinstance(view, View)
+    return view
+
+
+def rows_of(view: View[Any]) -> list[str]:
+    """What the rows of a view say, from the top, however narrow the screen is."""
+    return ["  ".join(cell.text for cell in row.cells if cell.text) for row in view.grid.rows]
+
+
+async def to_row(pilot: Pilot[int], text: str) -> None:
+    """Put the cursor on the first row that says something, with the keys that move it."""
+    view = view_of(pilot)
+    await until(pilot, lambda: any(text in row for row in rows_of(view)), f"a row with {text!r}")
+    wanted = next(place for place, row in enumerate(rows_of(view)) if text in row)
+    await pilot.press("g", *("j" * wanted))
+    assert text in rows_of(view)[view.grid.cursor]
+
+
+def beside(pilot: Pilot[int]) -> str:
+    """The text beside the list."""
+    return view_of(pilot).pages.plain
+
+
+# The store, as another process reads it
+
+
+def facts_of(path: Path, theme: str | None = None) -> dict[str, Fact]:
+    """Every fact that is not withdrawn, by target; of two with one target the one that stands."""
+    with Store.open(path, read_only=True) as store:
+        found = store.facts.by_ids(list(store.facts.ids(FactFilter(theme=theme, tiers=frozenset()))))
+    order = (Tier.SUPERSEDED, Tier.ARCHIVED, Tier.COLD, Tier.HOT)
+    standing = sorted(found, key=lambda fact: order.index(fact.tier) if fact.tier in order else 0)
+    return {fact.target: fact for fact in standing if fact.tier is not Tier.WITHDRAWN}
+
+
+def scopes_of(path: Path) -> dict[str, Scope]:
+    """Every scope by its label."""
+    with Store.open(path, read_only=True) as store:
+        return {scope.label: scope for scope in store.scopes.list()}
+
+
+def doctor_says(path: Path) -> list[str]:
+    """What is wrong with a store."""
+    from hermes_memory_store.doctor import examine
+
+    with Store.open(path) as store:
+        return [f"{check.name}: {check.detail}" for check in examine(store) if not check.ok]

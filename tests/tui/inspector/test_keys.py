@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
+import pytest
 from textual.binding import Binding
 from textual.command import CommandPalette
 
-from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.screens import confirming, editor, main, picker, upgrade
-from hermes_memory_tui.screens import help as help_screen
-from hermes_memory_tui.widgets import fact_detail, fact_table, filter_line, line_list, scope_tree
-from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, shown_facts, type_text, until
-
-MODULES = (
-    confirming,
-    editor,
-    help_screen,
-    main,
-    picker,
-    upgrade,
-    fact_detail,
-    fact_table,
-    filter_line,
-    line_list,
-    scope_tree,
+from hermes_memory_tui import actions
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.screens import main
+from hermes_memory_tui.screens.help import HelpScreen
+from hermes_memory_tui.views.view import View
+from tests.tui.inspector.driving import (
+    VIEWS,
+    fill,
+    inspecting,
+    main_screen,
+    opened,
+    screen_text,
+    shown_facts,
+    type_text,
+    until,
 )
 
 
 def bindings() -> list[Binding]:
     """Every binding that is written in this app."""
-    owners = [Inspector] + [
-        owner
-        for module in MODULES
-        for owner in vars(module).values()
-        if inspect.isclass(owner) and owner.__module__ == module.__name__
-    ]
-    found = [one for owner in owners for one in vars(owner).get("BINDINGS", ())]
-    assert len(found) > 40
-    return [one for one in found if isinstance(one, Binding)]
+    found = [one for _, one in actions.bindings()]
+    assert len(found) > 100
+    return found
 
 
 def test_every_binding_has_an_id_and_says_what_it_does() -> None:
@@ -66,6 +58,29 @@ async def test_help_says_every_key_of_the_screen(tmp_path: Path) -> None:
             assert binding.tooltip in text
         await pilot.press("escape")
         assert pilot.app.screen is main_screen(pilot)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1", session="worker")
+    async with inspecting(tmp_path / "m.db", size=(120, 120)) as pilot:
+        view = await opened(pilot, name)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = screen_text(pilot)
+        owners = [type(view), View, *(type(pane) for pane in (view.grid, view.pages))]
+        written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
+        assert written
+        assert [one.tooltip for one in written if one.tooltip not in text] == []
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is view)
+
+
+@pytest.mark.parametrize("dialog", [Ask, Pick])
+def test_a_dialog_says_all_its_keys(dialog: type) -> None:
+    assert {one.id for owner, one in actions.bindings() if owner is dialog} >= {
+        f"{dialog.__name__.lower()}.{name}" for name in ("accept", "leave", "down", "up")
+    }
 
 
 async def test_the_palette_runs_an_action(tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ async def test_columns_are_chosen_and_kept(path: Path) -> None:
         await pilot.press("C")
         await until(pilot, lambda: "how often agents were told it" in screen_text(pilot))
         await pilot.press("j", "j", "space", *("j" * 4), "space", "k", "k", "space", "enter")
-        await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[2])
+        await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[3])
     async with inspecting(path, size=(180, 30)) as pilot:
-        head, row = screen_text(pilot).splitlines()[2:4]
+        head, row = screen_text(pilot).splitlines()[3:5]
         assert "scope" not in head[34:]
         assert " by " in head
         assert head.index("reads") + 4 == row.index("0 ", head.index("reads"))

@@ -19,6 +19,7 @@ COMMANDS = {
     "unpin": "writing",
     "archive": "writing",
     "restore": "writing",
+    "review": "review",
     "undo": "undoing",
     "redo": "undoing",
     "search": "reading",
@@ -41,6 +42,7 @@ COMMANDS = {
     "doctor": "care",
     "upgrade": "care",
     "optimize": "optimize",
+    "demo": "demo",
     "completion": "completion",
 }
 """Command → the module of this package that holds it, in the order the help shows."""
@@ -89,9 +91,11 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="hermes-memory-tui")
 @click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
+@click.option("--serve", is_flag=True, help="Show the inspector in a browser on this machine.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Where to serve it.  [default: 7681]")
 @common
 @click.pass_context
-def cli(ctx: click.Context, read_only: bool) -> None:
+def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> None:
     """What LLM agents must not forget: browse, search, edit, undo and purge their memory.
 
     Without a command the inspector opens.
@@ -104,9 +108,17 @@ def cli(ctx: click.Context, read_only: bool) -> None:
     if ctx.invoked_subcommand is not None:
         if read_only:
             raise click.UsageError("--read-only is for the inspector; commands that read never write", ctx)
+        if serve or port is not None:
+            raise click.UsageError(f"--{'serve' if serve else 'port'} is for the inspector, not for a command", ctx)
         return
     if settings.as_json:
         raise click.UsageError("--json needs a command; without one the inspector opens", ctx)
+    if port is not None and not serve:
+        raise click.UsageError("--port goes with --serve", ctx)
+    if serve:
+        from hermes_memory_tui.serving import PORT, serve_inspector
+
+        ctx.exit(serve_inspector(settings.path(), settings.named_theme(), read_only, PORT if port is None else port))
     from hermes_memory_tui.app import run_inspector
 
     ctx.exit(run_inspector(settings.path(), settings.named_theme(), read_only=read_only))

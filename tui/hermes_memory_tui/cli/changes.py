@@ -46,6 +46,8 @@ class ChangeLines:
             return f"scope {after['label']}"
         if change.before is None and change.after is None:
             return "(erased)"
+        if change.entity == "source" and "source" in after:
+            return f"source {after['source']}: {after.get('rule') or 'ask'}"
         names = [name for name in {**before, **after} if name not in UNTOLD]
         told = [
             differs(name, before.get(name), after.get(name)) for name in names if (name, after.get(name)) != REOPENED

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import iso
-from hermes_memory_store.model import Change, Fact, FactType, Gauge, Scope, Session, Tier
+from hermes_memory_store.model import Change, Fact, FactType, Gauge, Scope, Session, SourceRule, Tier, Waiting
 
 
 def document(content: dict[str, Any]) -> None:
@@ -89,6 +89,24 @@ def session_json(session: Session) -> dict[str, Any]:
         "ended_at": None if session.ended_at is None else iso(session.ended_at),
         "checkpoint": session.checkpoint,
     }
+
+
+def waiting_json(waiting: Waiting) -> dict[str, Any]:
+    """A fact that waits for a person in the words of the contract."""
+    from hermes_memory_bridge.trust.rules import explained
+
+    return {
+        "fact": fact_json(waiting.fact),
+        "why": waiting.why,
+        "what": explained(waiting.why),
+        "source": waiting.source,
+        "at": iso(waiting.at),
+    }
+
+
+def rule_json(rule: SourceRule) -> dict[str, Any]:
+    """A rule on a source in the words of the contract."""
+    return {"theme": rule.theme, "source": rule.source, "rule": rule.rule, "at": iso(rule.at)}
 
 
 def change_json(change: Change) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
@@ -21,6 +22,9 @@ from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
+
+UNSEEN_S = 0.7
+"""For so long after another's change shows by itself, saving is taken for not having seen it."""
 
 Save = Callable[["Editor"], None]
 
@@ -168,8 +172,8 @@ class Editor(ModalScreen[str | None]):
         self._refused = f"Not saved: {why}"
         self.check()
 
-    def conflict(self, theirs: Fact) -> None:
-        """Somebody else changed the fact meanwhile."""
+    def conflict(self, theirs: Fact, *, unasked: bool = False) -> None:
+        """Somebody else changed the fact meanwhile. :param unasked: it shows by itself, not because saving was refused"""
 
     def action_save(self) -> None:
         if self.check():
@@ -202,6 +206,7 @@ class FactEditor(Editor):
         super().__init__(limit, fact.content, draft, save, gauge)
         self._base = fact
         self._theirs: Fact | None = None
+        self._unseen_until = 0.0
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -260,11 +265,19 @@ class FactEditor(Editor):
             ]
         return lines
 
-    def conflict(self, theirs: Fact) -> None:
+    def conflict(self, theirs: Fact, *, unasked: bool = False) -> None:
         self._base = self._theirs = theirs
         self._refused = ""
+        self._unseen_until = time.monotonic() + UNSEEN_S if unasked else 0.0
         self.refresh_bindings()
         self.check()
+
+    def action_save(self) -> None:
+        if time.monotonic() < self._unseen_until:
+            # The hand was on its way already: nobody overwrites what they cannot have read yet.
+            self._unseen_until = 0.0
+            return
+        super().action_save()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "take_theirs" or self._theirs is not None

@@ -486,7 +486,7 @@ class MainScreen(Listings):
         if isinstance(open_screen, editor.Editor) and open_screen.base is not None:
             for fact in facts:
                 if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
-                    open_screen.conflict(fact)
+                    open_screen.conflict(fact, unasked=True)
 
     # Writing
 

@@ -131,8 +131,11 @@ class PastScreen(MainScreen):
             super().action_back()
 
     def action_to_present(self) -> None:
-        """Leave the past, and remove its copy."""
+        """Leave the past."""
         self.app.pop_screen()
+
+    def on_unmount(self) -> None:
+        # However it was left, by a digit or by quitting too: its copy goes with it.
         self.memory.close()
 
 
@@ -140,13 +143,12 @@ def brought_back(present: Memory, facts: list[Fact]) -> Done:
     """Make the present say what these facts said: edited back, restored, or written anew; all or none."""
 
     def act(store: Store) -> int:
-        with store.db.writing():
-            for fact in facts:
-                bring_back(store, fact)
+        for fact in facts:
+            bring_back(store, fact)
         return len(facts)
 
     what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
-    return present.do(act, f"{what} brought back as it was")
+    return present.do_together(act, f"{what} brought back as it was")
 
 
 def bring_back(store: Store, fact: Fact) -> None:

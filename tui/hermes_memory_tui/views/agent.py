@@ -66,9 +66,11 @@ class AgentView(View[Flight]):
 
     def __init__(self, memory: Memory, session: Session) -> None:
         super().__init__(memory)
+        self.grid.stays_at_top = True
         self._session = session
         self._kind = 0
         self._compare = True
+        self._calls: list[dict[str, Any]] = []
         self._known: dict[int, list[ToldFact]] = {}
 
     def place(self) -> str:
@@ -81,12 +83,15 @@ class AgentView(View[Flight]):
         if self.is_current:
             self.reload()
 
+    def ask(self) -> None:
+        self._calls = bridge.calls(self.memory.path, self._session.theme, self._session.name)[::-1][:MOST]
+
     def load(self, store: Store) -> Flight:
         one = self._session
         wrote = written_by(store, one, MOST)
         return Flight(
             store.sessions.get(one.theme, one.name),
-            bridge.calls(self.memory.path, one.theme, one.name)[::-1][:MOST],
+            self._calls,
             store.recorder.list(one.theme, one.name, limit=MOST),
             wrote,
             named(store, wrote),

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.holders import Holder, holders
 from hermes_memory_store.model import Change, Session, SessionStatus
 from hermes_memory_store.recorder import Told
@@ -40,6 +41,9 @@ LATEST = 6
 """Changes and tellings that are shown beside a session."""
 
 INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionStatus.ORPHANED: "error"}
+
+UNDOABLE = ("fact", "scope")
+"""What of a session's changes can be taken back."""
 
 ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
 
@@ -114,6 +118,8 @@ class AgentsView(View[Here]):
             id="grid-below",
         )
         self._pulses: dict[str, Pulse] = {}
+        self._live: dict[tuple[str, str], dict[str, Any]] | None = None
+        self._holders: list[Holder] = []
 
     def below(self) -> ComposeResult:
         yield self.processes
@@ -126,9 +132,11 @@ class AgentsView(View[Here]):
         if self.is_current:
             self.reload()
 
+    def ask(self) -> None:
+        self._live, self._holders = bridge.sessions(self.memory.path), holders(self.memory.path)
+
     def load(self, store: Store) -> Here:
-        live = bridge.sessions(self.memory.path)
-        return Here(store.sessions.list()[:MOST], holders(self.memory.path), live or {}, live is not None)
+        return Here(store.sessions.list()[:MOST], self._holders, self._live or {}, self._live is not None)
 
     def draw(self, data: Here) -> None:
         now = self.memory.now()
@@ -283,15 +291,23 @@ class AgentsView(View[Here]):
 
 def ask_undo(view: View[Any], session: Session) -> None:
     """Show what a session wrote, and take it all back when the person says so."""
-    wrote = view.memory.look(lambda store: written_by(store, session, 200))
-    names = view.memory.look(lambda store: named(store, wrote))
-    standing = [change for change in wrote if change.undoes is None and change.entity in ("fact", "scope")]
+
+    def read(store: Store) -> tuple[list[Change], dict[str, str]]:
+        wrote = [one for one in written_by(store, session, 200) if one.undoes is None and one.entity in UNDOABLE]
+        standing = [one for one in wrote if not store.undo.is_undone(one.change)]
+        return standing, named(store, standing)
+
+    try:
+        standing, names = view.memory.look(read)
+    except StoreError as error:
+        view.say_error(error)
+        return
     now = view.memory.now()
     lines: list[Line] = [
         Content.assemble(
             "Everything that ", (printable(session.name), "bold"), " wrote and that still holds will be taken back."
         ),
-        Content.styled("What others changed since stops it, and is named. u undoes this undo.", "$dim"),
+        Content.styled("What others changed since stops it, and is named. ctrl+r does it again.", "$dim"),
         Content(""),
         *(change_line(one, names, now) for one in standing[:14]),
         *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
@@ -299,15 +315,9 @@ def ask_undo(view: View[Any], session: Session) -> None:
     if not standing:
         view.notify("This session wrote nothing that is not undone already.", timeout=4)
         return
-    name = session.name
     view.ask_then(
-        Ask(f"undo all that {printable(name)[:24]} wrote", lines),
-        lambda _: view.write(
-            lambda: view.memory.do(
-                lambda store: store.undo.session(name, theme=session.theme),
-                lambda undone: f"{shown.plural(len(undone.undone), 'change')} of {printable(name)} taken back",
-            )
-        ),
+        Ask(f"undo all that {printable(session.name)[:24]} wrote", lines),
+        lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
     )
 
 
@@ -344,7 +354,7 @@ def written_by(store: Store, session: Session, limit: int) -> list[Change]:
         )
     except UnknownSession:
         return []
-    return [change for change in found if change.entity != "session"][:limit]
+    return [change for change in found if change.entity in ("fact", "scope")][:limit]
 
 
 def lease(session: Session, now: int) -> Cell:

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.errors import QueryError, StoreError
+from hermes_memory_store.errors import QueryError, StoreError, UnknownSession
 from hermes_memory_store.model import Change, Check, Theme
 from hermes_memory_store.query import moment_of
 from hermes_memory_store.store import Store
@@ -89,6 +89,7 @@ class JournalView(View[Timeline]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
+        self.grid.stays_at_top = True
         self.filter = FilterLine("by:person by:agent-name theme:marketing op:edit,archive")
         self._wanted = Wanted()
         self._pages = 1
@@ -99,9 +100,14 @@ class JournalView(View[Timeline]):
 
     def load(self, store: Store) -> Timeline:
         wanted, limit = self._wanted, PAGE * self._pages
-        found = store.journal.changes(
-            theme=wanted.theme, actor=wanted.actor, ops=wanted.ops, limit=limit, newest_first=True
-        )
+        try:
+            found = store.journal.changes(
+                theme=wanted.theme, actor=wanted.actor, ops=wanted.ops, limit=limit, newest_first=True
+            )
+        except (
+            UnknownSession
+        ):  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
+            found = []
         return Timeline(store.themes(), found, named(store, found), len(found) < limit)
 
     def draw(self, data: Timeline) -> None:

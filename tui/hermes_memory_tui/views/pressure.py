@@ -295,7 +295,7 @@ class PressureView(View[Loads]):
         self.ask_then(Ask("rescue what was evicted", lines), lambda _: self._rescue(theme, found))
 
     def _rescue(self, theme: str, found: list[Evicted]) -> None:
-        self.write(lambda: self.memory.do(partial(rescued, theme, found), rescue_said))
+        self.write(lambda: self.memory.do_together(partial(rescued, theme, found), rescue_said))
 
     def _ask_files(self) -> None:
         reports = [self._report("MEMORY.md"), self._report("USER.md")]
@@ -370,17 +370,16 @@ def grown(history: Sequence[int]) -> str:
 
 
 def rescued(theme: str, found: Sequence[Evicted], store: Store) -> tuple[int, int]:
-    """Write evicted entries as cold facts, all or none; how many facts are new, how many were there already."""
+    """Write evicted entries as cold facts; how many facts are new, how many were there already."""
     made, known = [], 0
     limit = store.policies.for_theme(theme).fact_chars
-    with store.db.writing():
-        for one in found[::-1]:
-            for said in one.lines(limit):
-                result = store.facts.write(theme, said)
-                known += not result.created
-                made += [result.fact.uid] if result.created else []
-        if made:
-            store.facts.cool(made)
+    for one in found[::-1]:
+        for said in one.lines(limit):
+            result = store.facts.write(theme, said)
+            known += not result.created
+            made += [result.fact.uid] if result.created else []
+    if made:
+        store.facts.cool(made)
     return len(made), known
 
 

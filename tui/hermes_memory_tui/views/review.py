@@ -159,7 +159,7 @@ class ReviewView(View[Queue]):
             pair("when", f"{shown.moment(one.at, now)} ({shown.ago(one.at, now)})"),
             Content(""),
             keys(("a", "approves"), ("e", "edits"), ("d", "refuses")),
-            keys(("A", f"always believes {one.source}"), ("N", "never does")) if one.source else Content(""),
+            keys(("A", f"always believes {printable(one.source)}"), ("N", "never does")) if one.source else Content(""),
             Content(""),
             *self._rules(),
         ]

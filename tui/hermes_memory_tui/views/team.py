@@ -12,6 +12,7 @@ from hermes_memory_store.model import Theme
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import bridge, looks
+from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
 from hermes_memory_tui.widgets.pages import Line, heading, pair
@@ -37,10 +38,17 @@ class TeamView(View[State]):
     BINDING_GROUP_TITLE = "Team"
     COLUMNS: ClassVar[Sequence[Column]] = (Column("", 2), Column("theme"), Column("shared", 24), Column("state", 20))
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._bridge: dict[str, Any] | None = None
+
+    def ask(self) -> None:
+        self._bridge = bridge.status(self.memory.path)
+
     def load(self, store: Store) -> State:
         themes = store.themes()
         shared = {theme.name: store.policies.for_theme(theme.name).sync for theme in themes}
-        return State(themes, shared, str(store.policies.path), bridge.status(self.memory.path))
+        return State(themes, shared, str(store.policies.path), self._bridge)
 
     def draw(self, data: State) -> None:
         self.grid.empty = ("No theme was written to yet.",)

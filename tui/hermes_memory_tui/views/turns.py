@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Theme, Turn
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
@@ -63,6 +64,7 @@ class TurnsView(View[Talk]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
+        self.grid.stays_at_top = True
         self.filter = FilterLine("words that were said")
         self._pages = 1
 
@@ -184,7 +186,11 @@ class TurnsView(View[Talk]):
         if turn is None:
             return
         theme = turn.theme
-        total = self.memory.look(lambda store: store.turns.count(theme))
+        try:
+            total = self.memory.look(lambda store: store.turns.count(theme))
+        except StoreError as error:
+            self.say_error(error)
+            return
         lines: list[Line] = [
             Content.assemble(
                 (shown.plural(total, "turn"), "bold $error"), f" of theme {printable(theme)} will be erased for good."

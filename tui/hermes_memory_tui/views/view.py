@@ -6,7 +6,7 @@ A view reads in a thread (`load`) and draws what was read (`draw`). What it does
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -72,6 +72,8 @@ class View(Acting, Screen[None], Generic[T]):
         self.pages = Pages()
         self.data: T | None = None
         self._epoch = -1
+        self._loading = False
+        self._again = False
         self._text_timer: Timer | None = None
         self._trouble: StoreError | None = None
 
@@ -112,25 +114,41 @@ class View(Acting, Screen[None], Generic[T]):
     # Keeping it true
 
     def _look(self) -> None:
-        if self.is_current and self._epoch != self.memory.epoch:
+        if not self.is_current:
+            return
+        self._say_in_title()
+        if self._epoch != self.memory.epoch or self._trouble is not None:
             self.reload()
 
     def reload(self) -> None:
-        """Read everything anew, in a thread."""
+        """Read everything anew, in a thread. While one reads another waits: however slow, threads never pile up."""
         self._epoch = self.memory.epoch
-        self.run_worker(self._load, thread=True, group="load", exclusive=True)
+        self._again = self._loading
+        if not self._loading:
+            self._loading = True
+            self.run_worker(self._load, thread=True, group="load")
 
     def _load(self) -> None:
+        then: Callable[[], None]
         try:
+            self.ask()
             overview = self.memory.overview()
-            data = self.memory.look(self.load)
+            then = partial(self._loaded, overview, self.memory.look(self.load))
         except StoreError as error:
-            self.app.call_from_thread(self.say_trouble, error)
+            then = partial(self.say_trouble, error)
         except sqlite3.ProgrammingError:
-            # The file was replaced, and its old connections closed, meanwhile: the next look reads the new one.
-            self._epoch = -1
-        else:
-            self.app.call_from_thread(self._loaded, overview, data)
+            then = self._not_loaded
+        self.app.call_from_thread(self._load_ended, then)
+
+    def _load_ended(self, then: Callable[[], None]) -> None:
+        self._loading = False
+        then()
+        if self._again:
+            self.reload()
+
+    def _not_loaded(self) -> None:
+        # The file was replaced, and its old connections closed, meanwhile: the next look reads the new one.
+        self._epoch = -1
 
     def _loaded(self, overview: Overview, data: T) -> None:
         if not self.is_mounted:
@@ -144,6 +162,9 @@ class View(Acting, Screen[None], Generic[T]):
     def _tick(self) -> None:
         if self.is_current and self.data is not None:
             self.draw(self.data)
+
+    def ask(self) -> None:
+        """Ask what is not in the store; called in a thread before `load`, and may take as long as it takes."""
 
     def load(self, store: Store) -> T:
         """Read what the view shows; called in a thread, on a connection that only reads."""
@@ -250,9 +271,17 @@ class View(Acting, Screen[None], Generic[T]):
     def say_trouble(self, error: StoreError | None) -> None:
         """Say in the title that the store cannot be read, for as long as it cannot."""
         known, self._trouble = self._trouble, error
-        self.title_bar.trouble = "" if error is None else str(error)
+        self._say_in_title()
         if error is not None and known is None:
             self.say_error(error)
+
+    def _say_in_title(self) -> None:
+        # The first screen looks after the file for all views: that it is gone shows there, not in what is read.
+        trouble = self.inspector.main.title_bar.trouble if self._trouble is None else str(self._trouble)
+        self.title_bar.trouble = trouble
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action in ("undo", "redo") and self.memory.read_only)
 
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
@@ -261,10 +290,13 @@ class View(Acting, Screen[None], Generic[T]):
 
 def taken(name: str) -> str | None:
     """What is wrong with a file to be written."""
-    path = Path(name).expanduser()
-    if path.exists():
-        return f"{path} is there already; choose another name"
-    return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+    try:
+        path = Path(name).expanduser()
+        if path.exists():
+            return f"{path} is there already; choose another name"
+        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
+        return f"that is no name for a file: {getattr(error, 'strerror', None) or error}"
 
 
 def answered(then: Any, answer: str | None) -> None:

@@ -68,6 +68,8 @@ class Grid(LineList):
         super().__init__(id)
         self.columns = columns
         self.rows: Sequence[Row] = ()
+        self.stays_at_top = False
+        """Whether a cursor on the first row stays there when rows come above it: for what is followed as it happens."""
         self.empty: Sequence[str] = ()
         """What is said where the rows would be."""
 
@@ -86,6 +88,8 @@ class Grid(LineList):
         before = self.cursor
         self.rows = rows
         row = next((place for place, one in enumerate(rows) if one.key == key), min(before, max(0, len(rows) - 1)))
+        if self.stays_at_top and not before:
+            row = 0
         self.rows_changed()
         self.set_reactive(LineList.cursor, row)
         self.keep_in_view()

@@ -1,17 +1,14 @@
-"""The demo store: three agents' memories as they look in the middle of a working day. The same at every making.
-
-python screenshots/demo.py FILE
-"""
+"""The demo store: three agents' memories as they look in the middle of a working day. The same at every making."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hermes_memory_store.model import Actor, Millis, Session
+from hermes_memory_store.model import Actor, FactFilter, Millis, Session
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from hermes_memory_themes.policy import FILE_NAME
 
 NOW = Millis(1_773_756_000_000)
 """The moment the demo is looked at: 17 March 2026, 14:00 UTC."""
@@ -64,8 +61,8 @@ DAY = {
 }
 """What each agent wrote, oldest first: scope and line."""
 
-
-POLICY = Path("memory-themes.toml")
+AGENTS = ("ui-agent", "watch-agent", "copy-agent")
+"""Names of their sessions, in the order of the themes."""
 
 POLICIES = """
 [defaults]
@@ -80,31 +77,50 @@ hot_chars = 1040
 class DemoClock:
     """A clock that the demo moves by hand."""
 
-    def __init__(self) -> None:
-        self.now = NOW
+    def __init__(self, now: int = NOW) -> None:
+        self.now = Millis(now)
 
     def __call__(self) -> Millis:
         return self.now
 
 
-def make(path: Path) -> DemoClock:
-    """Write the demo store; its clock stands at `NOW` afterwards."""
-    clock = DemoClock()
-    path.with_name(POLICY.name).write_text(POLICIES, encoding="utf-8")
+def nothing(store: Store, then: int) -> None:
+    """Nothing happens between two facts."""
+
+
+def make(
+    path: Path,
+    now: int = NOW,
+    *,
+    clock: DemoClock | None = None,
+    meanwhile: Callable[[Store, int], None] = nothing,
+) -> DemoClock:
+    """Write the demo store, with its policies beside it; its clock stands at `now` afterwards.
+
+    :param meanwhile: called before every fact with the moment of it, for what else happened until then
+    """
+    clock = clock or DemoClock(now)
+    write_policies(path)
     with open_store(path, clock) as store:
         for theme, place, scope, line, ago in written():
-            clock.now = Millis(NOW - ago)
+            meanwhile(store, now - ago)
+            clock.now = Millis(now - ago)
             store.facts.write(theme, line, scope=scope, session=session(store, theme, place))
-        a_person_looks_in(store, clock)
-        clock.now = NOW
+        a_person_looks_in(store, clock, now)
+        clock.now = Millis(now)
         for theme, place in (("frontend", 0), ("intraday-sre", 1)):
             store.sessions.heartbeat(session(store, theme, place))
     return clock
 
 
+def write_policies(path: Path) -> None:
+    """The policies of a store, beside it."""
+    path.with_name(FILE_NAME).write_text(POLICIES, encoding="utf-8")
+
+
 def open_store(path: Path, clock: DemoClock) -> Store:
     """The demo store with its own policies, seen at its own time."""
-    return Store.open(path, clock=clock, policies=Policies.load(path.with_name(POLICY.name)))
+    return Store.open(path, clock=clock, policies=Policies.load(path.with_name(FILE_NAME)))
 
 
 def written() -> Iterator[tuple[str, int, str | None, str, int]]:
@@ -121,33 +137,21 @@ def written() -> Iterator[tuple[str, int, str | None, str, int]]:
 
 def session(store: Store, theme: str, place: int) -> Session:
     """The agent of a theme."""
-    names = ("ui-agent", "watch-agent", "copy-agent")
-    return store.sessions.open(theme, names[place], client="hermes-agent")
+    return store.sessions.open(theme, AGENTS[place], client="hermes-agent")
 
 
-def a_person_looks_in(store: Store, clock: DemoClock) -> None:
+def a_person_looks_in(store: Store, clock: DemoClock, now: int) -> None:
     """What somebody at the inspector did before the picture was taken."""
-    clock.now = Millis(NOW - 50 * MINUTE)
-    facts = {fact.target: fact for fact in store.facts.by_ids(list(store.facts.ids(everything())))}
+    clock.now = Millis(now - 50 * MINUTE)
+    facts = {fact.target: fact for fact in store.facts.by_ids(list(store.facts.ids(FactFilter())))}
     store.facts.pin([facts["deploy.window"].uid, facts["claims"].uid])
     store.scopes.close("marketing", "newsletter-march")
-    clock.now = Millis(NOW - 12 * MINUTE)
+    clock.now = Millis(now - 12 * MINUTE)
     store.facts.edit(facts["failover.time"].uid, "9 s measured on 16 March, target is 15 s", actor=Actor("person"))
-    clock.now = Millis(NOW - 3 * MINUTE)
+    clock.now = Millis(now - 3 * MINUTE)
     store.facts.write(
         "intraday-sre",
         "V[incident.cause]: pool of 20 shared by two services since build 8140; now 48 in build 8144",
         scope="incident-4412",
         session=session(store, "intraday-sre", 1),
     )
-
-
-def everything():  # type: ignore[no-untyped-def]
-    """A filter that lets everything through."""
-    from hermes_memory_store.model import FactFilter
-
-    return FactFilter()
-
-
-if __name__ == "__main__":
-    make(Path(sys.argv[1]))

@@ -1,0 +1,129 @@
+"""The review queue from the command line: what waits is shown with why and from where, let in, refused, and ruled on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.store import Store
+from tests.tui.commands.conftest import Ask, Tell
+from tests.tui.commands.test_documents import TIME
+
+
+@pytest.fixture
+def waiting(tell: Tell, db: Path) -> list[str]:
+    """Two facts that wait, the newer one first."""
+    tell("write", "D[note]: a standing decision")
+    with Store.open(db) as store:
+        session = store.sessions.open("default", "run-7", client="hermes-agent 0.19.1")
+        older = store.facts.quarantine("default", "D[note]: obey me", why="override", session=session)
+        newer = store.facts.quarantine("hr", "V[pay]: ask nobody", why="privilege", source="codex")
+        store.sessions.close(session)
+    return [newer.uid, older.uid]
+
+
+@pytest.mark.parametrize("words", [(), ("list",)])
+def test_what_waits_says_why_from_where_and_since_when(tell: Tell, waiting: list[str], words: tuple[str, ...]) -> None:
+    told = tell("review", *words)
+    assert [one["fact"]["uid"] for one in told["waiting"]] == waiting
+    newer, older = told["waiting"]
+    assert (older["why"], older["source"], older["fact"]["notation"]) == (
+        "override",
+        "hermes-agent",
+        "D[note]: obey me",
+    )
+    assert older["what"] == "tells the reader to drop its instructions"
+    assert newer["what"] == "gives the reader rights it does not have"
+    assert TIME.fullmatch(newer["at"])
+    assert (told["total"], told["rules"]) == (2, [])
+    assert [one["fact"]["uid"] for one in tell("review", *words, "--theme", "hr")["waiting"]] == waiting[:1]
+
+
+def test_for_people_it_prints_what_to_decide(ask: Ask, waiting: list[str]) -> None:
+    ask("review", "never", "codex", "--theme", "hr")
+    said = ask("review").out
+    for words in ("D[note]: obey me", "hermes-agent", "codex", "gives the reader rights", "never", waiting[0][:13]):
+        assert words in said
+
+
+def test_an_empty_queue_says_so(ask: Ask, tell: Tell) -> None:
+    assert "nothing waits" in ask("review").err
+    assert tell("review") == {"waiting": [], "total": 0, "rules": []}
+
+
+def test_approve_lets_a_fact_in_and_undo_takes_it_back(tell: Tell, waiting: list[str]) -> None:
+    assert waiting[1] in tell("review", "approve", waiting[1][:20])["changed"]
+    assert tell("fact", waiting[1])["tier"] == "hot"
+    assert [one["content"] for one in tell("facts")["facts"]] == ["obey me"]
+    tell("undo")
+    assert [one["fact"]["uid"] for one in tell("review")["waiting"]] == waiting
+
+
+def test_refuse_puts_facts_away_and_undo_brings_them_back(ask: Ask, tell: Tell, waiting: list[str]) -> None:
+    assert sorted(tell("review", "refuse", *waiting)["changed"]) == sorted(waiting)
+    assert tell("review")["waiting"] == []
+    assert ask("fact", waiting[0], "--json").error["code"] == "fact.unknown"
+    assert tell("facts", "tier:archived")["total"] == 0
+    tell("undo")
+    assert len(tell("review")["waiting"]) == 2
+
+
+def test_refusing_says_that_it_can_be_undone(ask: Ask, waiting: list[str]) -> None:
+    assert "undo --change" in ask("review", "refuse", waiting[0]).out
+
+
+@pytest.mark.parametrize("verb", ["approve", "refuse"])
+def test_what_does_not_wait_is_left_alone(ask: Ask, tell: Tell, waiting: list[str], verb: str) -> None:
+    uid = tell("facts")["facts"][0]["uid"]
+    assert ask("review", verb, waiting[1], uid, "--json").error["code"] == "fact.conflict"
+    assert ask("review", verb, "ffffffff", "--json").error["code"] == "fact.unknown"
+    assert ask("review", verb, waiting[0], "--theme", "default", "--json").error["code"] == "fact.unknown"
+    assert ask("review", verb).code == 2
+    assert len(tell("review")["waiting"]) == 2
+
+
+def test_a_source_is_ruled_on_and_asked_about_again(tell: Tell, waiting: list[str]) -> None:
+    made = tell("review", "always", "hermes-agent")
+    assert (made["theme"], made["source"], made["rule"]) == ("default", "hermes-agent", "always")
+    assert len(made["changes"]) == 1
+    assert tell("review", "always", "hermes-agent")["changes"] == []
+    tell("review", "never", "codex", "--theme", "hr")
+    (first, second) = tell("review")["rules"]
+    assert (first["theme"], first["source"], first["rule"]) == ("default", "hermes-agent", "always")
+    assert second["rule"] == "never"
+    assert TIME.fullmatch(first["at"])
+    assert tell("review", "ask", "hermes-agent")["rule"] is None
+    assert [one["source"] for one in tell("review")["rules"]] == ["codex"]
+    assert len(tell("review")["waiting"]) == 2, "what waits already goes on waiting"
+
+
+def test_the_log_says_what_was_ruled(ask: Ask, waiting: list[str]) -> None:
+    ask("review", "never", "codex", "--theme", "hr")
+    ask("review", "ask", "codex", "--theme", "hr")
+    never, taken_away = ask("log").out.splitlines()[-2:]
+    assert never.endswith("source codex: never")
+    assert taken_away.endswith("source codex: ask")
+
+
+def test_a_source_that_nobody_knows_is_ruled_on_with_a_note(ask: Ask, waiting: list[str]) -> None:
+    answer = ask("review", "always", "hermes-agnet")
+    assert answer.code == 0
+    assert "hermes-agent" in answer.err
+    assert ask("review", "always", "hermes-agent").err == ""
+
+
+@pytest.mark.parametrize("source", ["", "a\u200bb", "x" * 300])
+def test_what_cannot_be_a_source_is_refused(ask: Ask, waiting: list[str], source: str) -> None:
+    assert ask("review", "never", source, "--json").code in (1, 2)
+
+
+def test_an_unknown_verb_is_a_mistake_of_usage(ask: Ask) -> None:
+    assert ask("review", "perhaps", "codex").code == 2
+
+
+def test_what_waits_cannot_control_the_terminal(ask: Ask, db: Path, waiting: list[str]) -> None:
+    with Store.open(db) as store:
+        store.sources.set("default", "[red]codex[/]", "never")
+    assert "[red]codex[/]" in ask("review").out
+    assert "\x1b" not in ask("review").out

@@ -1,0 +1,223 @@
+"""The views of agents: sessions, processes, and the flight recorder of one session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.model import Session, SessionStatus
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.views.agent import AgentView
+from tests.bridge.running import Shim, bridge
+from tests.tui.inspector.driving import (
+    beside,
+    facts_of,
+    fill,
+    frozen,
+    inspecting,
+    opened,
+    rows_of,
+    said,
+    screen_text,
+    to_row,
+    until,
+    view_of,
+)
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """A session that wrote and was told twice, and facts of a person's."""
+    fill(path, "V[mine]: 1", theme="ops")
+    with Store.open(path, clock=frozen) as store:
+        who = store.sessions.open("ops", "worker", client="tests 1.0")
+        store.facts.write("ops", "D[cache]: redis", scope="release", session=who)
+        store.injection.status("ops", session=who)
+        store.facts.write("ops", "V[port]: 6379", scope="release", session=who)
+        store.injection.status("ops", session=who)
+    return path
+
+
+def session_of(path: Path, name: str = "worker") -> Session:
+    with Store.open(path, clock=frozen) as store:
+        return store.sessions.get("ops", name)
+
+
+async def recorder(pilot: Pilot[int]) -> AgentView:
+    """The flight recorder of the worker, opened as a person does."""
+    await opened(pilot, "agents")
+    await to_row(pilot, "worker")
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, AgentView) and pilot.app.screen.data is not None)
+    view = pilot.app.screen
+    assert isinstance(view, AgentView)
+    return view
+
+
+async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) -> None:
+    async with inspecting(path, size=(180, 50)) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await until(pilot, lambda: "tests 1.0" in beside(pilot))
+        assert "status" in beside(pilot)
+        assert "V[port]: 6379" in beside(pilot)
+        assert str(os.getpid()) in screen_text(pilot), "this process holds the file"
+        assert "no bridge runs" in screen_text(pilot)
+
+
+async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "D[cache]: redis" in screen_text(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is view)
+        assert sorted(facts_of(path)) == ["cache", "mine", "port"]
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: sorted(facts_of(path)) == ["mine"])
+        await until(pilot, lambda: "of worker taken back" in said(pilot))
+        await pilot.press("U")
+        await until(pilot, lambda: "wrote nothing that is not undone already" in said(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine", "port"])
+
+
+async def test_ending_a_session_without_a_bridge(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("K")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
+        await until(pilot, lambda: "session worker ended" in said(pilot))
+        await to_row(pilot, "worker")
+        await until(pilot, lambda: "checkpoint" in beside(pilot))
+        await pilot.press("K")
+        await until(pilot, lambda: "ended already" in said(pilot))
+
+
+async def test_no_token_is_revoked_when_none_was_shown(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("X")
+        await until(pilot, lambda: "Only a running bridge knows" in said(pilot))
+
+
+async def test_the_flight_recorder_lists_what_was_told_and_written(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await recorder(pilot)
+        kinds = [row.split("  ")[1] for row in rows_of(view)]
+        assert kinds.count("● told") == 2
+        assert kinds.count("✎ wrote") >= 2
+        await pilot.press("l")
+        assert rows_of(view) == []
+        await pilot.press("l")
+        assert {row.split("  ")[1] for row in rows_of(view)} == {"● told"}
+        await pilot.press("right")
+        assert {row.split("  ")[1] for row in rows_of(view)} == {"✎ wrote"}
+        await pilot.press("left", "h", "h")
+        assert len(rows_of(view)) == len(kinds)
+
+
+async def test_two_tellings_are_compared(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await recorder(pilot)
+        await pilot.press("l", "l")
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        await pilot.press("g")
+        await until(pilot, lambda: "+ V[port]: 6379" in beside(pilot))
+        assert "  D[cache]: redis" in beside(pilot)
+        await pilot.press("=")
+        await until(pilot, lambda: "word for word" in beside(pilot))
+        assert "+ V[port]: 6379" not in beside(pilot)
+        await pilot.press("=")
+        await until(pilot, lambda: "+ V[port]: 6379" in beside(pilot))
+
+
+async def test_undo_all_and_end_from_the_flight_recorder(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await recorder(pilot)
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: sorted(facts_of(path)) == ["mine"])
+        await until(pilot, lambda: pilot.app.screen is view)
+        await pilot.press("K")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
+        await to_row(pilot, "✎ wrote")
+        await until(pilot, lambda: "✓ closed" in beside(pilot))
+
+
+async def test_escape_leads_from_the_recorder_to_the_agents(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await recorder(pilot)
+        await pilot.press("enter", "escape", "escape")
+        await until(pilot, lambda: view_of(pilot).NAME == "agents")
+
+
+async def test_what_an_agent_writes_shows_in_the_recorder(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await recorder(pilot)
+        fill(path, "D[new]: blue", theme="ops", session="worker")
+        took = await until(pilot, lambda: any("D[new]: blue" in row for row in rows_of(view)))
+        assert took < 1.0
+
+
+@pytest.fixture
+def connected(tmp_path: Path) -> Iterator[tuple[Path, Shim]]:
+    """A store that a real bridge serves, with one agent connected."""
+    path = tmp_path / "served.db"
+    with Store.open(path):
+        pass
+    with bridge(path):
+        shim = Shim(path, "--theme", "ops")
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis", scope="release")
+        try:
+            yield path, shim
+        finally:
+            shim.close()
+
+
+async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connected: tuple[Path, Shim]) -> None:
+    path, shim = connected
+    with Store.open(path) as store:
+        [session] = store.sessions.list()
+    async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
+        await opened(pilot, "agents")
+        await until(pilot, lambda: "bridge answers" in screen_text(pilot))
+        await to_row(pilot, session.name)
+        shim.call("memory_search", query="cache")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AgentView) and pilot.app.screen.data is not None)
+        await until(pilot, lambda: any("▸ call" in row and "memory_search" in row for row in rows_of(view_of(pilot))))
+        await to_row(pilot, "memory_search")
+        await until(pilot, lambda: " ms" in beside(pilot))
+        await pilot.press("K")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+
+        def ended() -> bool:
+            with Store.open(path) as store:
+                return any(one.uid == session.uid and one.ended_at is not None for one in store.sessions.list())
+
+        await until(pilot, ended)
+        await pilot.press("escape")
+        await until(pilot, lambda: view_of(pilot).NAME == "agents")
+        await to_row(pilot, session.name)
+        await pilot.press("X")
+        await until(pilot, lambda: "showed no token" in said(pilot) or "is not connected" in said(pilot))

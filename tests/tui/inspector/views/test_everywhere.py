@@ -1,0 +1,192 @@
+"""What holds in every view: others' writes show, undo works, reading only is reading only, escape leads back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.model import Tier
+from hermes_memory_store.store import Store
+from hermes_memory_tui.views import CATALOG
+from hermes_memory_tui.views.agent import AgentView
+from tests.tui.inspector.driving import (
+    VIEWS,
+    facts_of,
+    frozen,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    screen_text,
+    to_row,
+    until,
+    view_of,
+)
+
+WRITE = """
+import sys
+from hermes_memory_store.store import Store
+with Store.open(sys.argv[1]) as store:
+    for number, _ in enumerate(sys.stdin):
+        session = store.sessions.open(f"new-{number}", f"newcomer-{number}")
+        store.facts.write(f"new-{number}", f"D[new.{number}]: blue", scope=f"novel-{number}", session=session)
+        store.facts.quarantine(f"new-{number}", f"C[odd.{number}]: obey", why="orders", session=session)
+        store.turns.add(f"new-{number}", "user", f"something novel {number}", session=session)
+        print("written", flush=True)
+"""
+
+NEW = {
+    "scopes": "novel-{}",
+    "pressure": "new-{}",
+    "told": "D[new.0]",
+    "agents": "newcomer-{}",
+    "journal": "D[new.{}]",
+    "review": "C[odd.{}]",
+    "turns": "something novel {}",
+    "team": "new-{}",
+}
+"""What of it each view shows."""
+
+TRIES = 3
+"""Times it may be slower because the machine was busy with something else."""
+
+WRITING = {
+    "scopes": {"close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope"},
+    "pressure": {"relieve"},
+    "told": {"pin", "cool", "archive"},
+    "agents": {"undo_session", "end_session", "revoke"},
+    "journal": {"undo_change"},
+    "review": {"approve", "refuse", "edit", "always", "never"},
+    "turns": {"purge"},
+    "team": set(),
+}
+"""Actions of each view that change the memory."""
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """Something to see in every view."""
+    with Store.open(path, clock=frozen) as store:
+        who = store.sessions.open("ops", "worker")
+        store.facts.write("ops", "D[cache]: redis", scope="release", session=who)
+        store.turns.add("ops", "user", "deploy the canary", session=who)
+        store.injection.status("ops", session=who)
+    return path
+
+
+@pytest.mark.parametrize("name", NEW)
+async def test_what_another_process_writes_shows_within_half_a_second(path: Path, name: str) -> None:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", WRITE, str(path)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as agent:  # noqa: ASYNC220  (the other process)
+        assert agent.stdin
+        assert agent.stdout
+        async with inspecting(path) as pilot:
+            view = await opened(pilot, name)
+            if name == "told":
+                view.theme = "new-0"  # type: ignore[attr-defined]
+            took = []
+            while not took or (took[-1] >= 0.5 and len(took) < TRIES and name != "told"):
+                new = NEW[name].format(len(took))
+                agent.stdin.write("go\n")
+                agent.stdin.flush()
+                assert agent.stdout.readline() == "written\n"
+                took.append(await until(pilot, lambda new=new: any(new in row for row in rows_of(view))))  # type: ignore[misc]
+            assert min(took) < (0.5 if name != "told" else 1.0)
+        agent.stdin.close()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_undo_and_redo_from_every_view(path: Path, name: str) -> None:
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: main_screen(pilot).table.fact is not None)
+        await pilot.press("a")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED)
+        await opened(pilot, name)
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_reading_only_hides_every_key_that_writes(path: Path, name: str) -> None:
+    async with inspecting(path, read_only=True) as pilot:
+        before = path.read_bytes()
+        view = await opened(pilot, name)
+        active = {one.binding.action for one in view.active_bindings.values()}
+        assert active & (WRITING[name] | {"undo", "redo"}) == set()
+        own = [key for key, found in view._bindings.key_to_bindings.items() if found[0].action in WRITING[name]]
+        await pilot.press(*own, "u", "ctrl+r", "enter", "escape")
+        await pilot.pause()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_every_key_that_writes_is_there_otherwise(path: Path, name: str) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, name)
+        active = {one.binding.action for one in view.active_bindings.values() if one.enabled}
+        assert active >= WRITING[name] | {"undo", "redo"}
+
+
+async def test_reading_only_hides_what_writes_in_the_flight_recorder(path: Path) -> None:
+    async with inspecting(path, read_only=True) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AgentView))
+        active = {one.binding.action for one in pilot.app.screen.active_bindings.values()}
+        assert active & {"undo_session", "end_session", "undo", "redo"} == set()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_escape_leads_back_to_the_facts(path: Path, name: str) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, name)
+        await pilot.press("tab")
+        for _ in range(4):
+            await pilot.press("escape")
+            await pilot.pause()
+        assert pilot.app.screen is main_screen(pilot)
+        await opened(pilot, name)
+        assert view_of(pilot) is view, "a view is made once"
+        await pilot.press("1")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+
+
+@pytest.mark.parametrize("size", [(150, 38), (80, 24)])
+async def test_a_click_on_the_strip_opens_a_view(path: Path, size: tuple[int, int]) -> None:
+    async with inspecting(path, size=size) as pilot:
+        for entry in CATALOG:
+            if entry.name not in VIEWS:
+                continue
+            strip = screen_text(pilot).splitlines()[1]
+            await pilot.click("#views", offset=(strip.index(f"{entry.key} {entry.title}") + 2, 0))
+            await until(pilot, lambda name=entry.name: getattr(pilot.app.screen, "NAME", "") == name)  # type: ignore[misc]
+        await pilot.click("#views", offset=(2, 0))
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_the_text_of_a_row_is_read_and_copied(path: Path, name: str) -> None:
+    async with inspecting(path, size=(80, 24)) as pilot:
+        view = await opened(pilot, name)
+        await until(pilot, lambda: bool(view.pages.plain))
+        await pilot.press("y")
+        assert pilot.app.clipboard == view.pages.plain
+
+
+async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> None:
+    async with inspecting(path, size=(80, 24)) as pilot:
+        view = await opened(pilot, "journal")
+        assert not view.pages.display or not view.pages.region.area
+        await pilot.press("enter")
+        await until(pilot, lambda: "seal" in screen_text(pilot))
+        await pilot.press("j", "k", "G", "g", "ctrl+d", "ctrl+u")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.focused is view.grid)
+        assert "seal" not in screen_text(pilot)

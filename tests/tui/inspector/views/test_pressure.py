@@ -1,0 +1,170 @@
+"""The view of pressure: relief of a theme, of the host's own files, and rescue of what the host evicted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.model import Tier
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from tests.tui.inspector.driving import (
+    beside,
+    facts_of,
+    fill,
+    inspecting,
+    opened,
+    rows_of,
+    said,
+    screen_text,
+    to_row,
+    until,
+)
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """A theme with a closed scope that was warmed since, and another."""
+    fill(path, "D[cache]: redis", "V[port]: 6379", scope="old", theme="ops")
+    fill(path, "C[deploy]: never on friday", scope="new", theme="ops")
+    fill(path, "V[tone]: plain", theme="marketing")
+    with Store.open(path) as store:
+        store.scopes.close("ops", "old")
+        store.facts.restore([facts_of(path)["cache"].uid, facts_of(path)["port"].uid])
+    return path
+
+
+async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "ops")
+        await until(pilot, lambda: "at 85 %" in beside(pilot) and "D[cache]" in beside(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "will move; the gauge goes from" in screen_text(pilot)
+        assert "D[cache]" in screen_text(pilot)
+        assert facts_of(path)["cache"].tier is Tier.HOT
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is not Tier.HOT)
+        assert facts_of(path)["deploy"].tier is Tier.HOT
+        await until(pilot, lambda: "ops relieved" in said(pilot))
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is not Tier.HOT)
+
+
+async def test_relief_that_is_left_moves_nothing(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "ops")
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+    assert {fact.tier for fact in facts_of(path).values()} == {Tier.HOT}
+
+
+async def test_relief_goes_on_until_nothing_is_left_and_says_so(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "marketing")
+        for _ in range(3):
+            await pilot.press("r")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Ask) or "nothing that relief" in said(pilot))
+            if isinstance(pilot.app.screen, Ask):
+                await pilot.press("enter")
+                await until(pilot, lambda: facts_of(path)["tone"].tier is Tier.COLD)
+                await until(pilot, lambda: "marketing relieved" in said(pilot))
+                await until(pilot, lambda: any("marketing" in row and "0%" in row for row in rows_of(pilot.app.screen)))  # type: ignore[arg-type]
+        assert "There is nothing that relief would move." in said(pilot)
+
+
+async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> None:
+    evicted = [
+        {"content": "C[db.id]: UUID everywhere", "target": "memory", "archived_at": "2026-03-01T10:00:00"},
+        {"content": "the person writes in German", "target": "user"},
+    ]
+    archive = home / "memories" / "ARCHIVE.jsonl"
+    archive.write_text("".join(json.dumps(one) + "\n" for one in evicted) + "not json\n")
+    kept = archive.read_bytes()
+    async with inspecting(path, "ops") as pilot:
+        view = await opened(pilot, "pressure")
+        await to_row(pilot, "ARCHIVE.jsonl")
+        assert "2 entries" in rows_of(view)[view.grid.cursor]
+        await until(pilot, lambda: "the person writes in German" in beside(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 facts rescued" in said(pilot))
+        rescued = facts_of(path)
+        assert rescued["db.id"].tier is Tier.COLD
+        assert any(fact.content == "the person writes in German" for fact in rescued.values())
+        assert archive.read_bytes() == kept
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "0 facts rescued, 2 were there already" in said(pilot))
+
+
+async def test_the_rescue_is_taken_back_whole(path: Path, home: Path) -> None:
+    before = set(facts_of(path))
+    (home / "memories" / "ARCHIVE.jsonl").write_text('{"content": "one"}\n{"content": "two"}\n')
+    async with inspecting(path, "ops") as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "ARCHIVE.jsonl")
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 facts rescued" in said(pilot))
+        await pilot.press("u")
+        await until(pilot, lambda: set(facts_of(path)) == before)
+
+
+async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    entries = [f"D[service.{number}]: the configuration of the authentication database" for number in range(28)]
+    file.write_text("\n§\n".join(entries))
+    before = file.read_text()
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "pressure")
+        await to_row(pilot, "MEMORY.md")
+        await until(pilot, lambda: "relief would leave" in beside(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "MEMORY.md" in screen_text(pilot)
+        assert file.read_text() == before
+        await pilot.press("enter")
+        await until(pilot, lambda: file.read_text() != before)
+        await until(pilot, lambda: "moved to the memory" in said(pilot))
+        pct = [row for row in rows_of(view) if "MEMORY.md" in row]
+        assert pct
+        kept = [
+            one
+            for one in home.rglob("*")
+            if one.is_file() and one != file and before in one.read_text("utf-8", "replace")
+        ]
+        assert kept, "no copy was kept"
+        await to_row(pilot, "MEMORY.md")
+        await until(pilot, lambda: "relief would change nothing" in beside(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: "Relief would change nothing in these files." in said(pilot))
+
+
+async def test_a_file_that_cannot_be_read_is_said_and_the_rest_is_shown(path: Path, home: Path) -> None:
+    (home / "memories" / "ARCHIVE.jsonl").write_bytes(b"\xff\xfe\x00 no text at all")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "pressure")
+        assert any("ops" in row for row in rows_of(view))
+        assert "ARCHIVE.jsonl" in str(view.grid.border_subtitle)
+
+
+async def test_a_file_that_appears_is_shown_with_the_next_change(path: Path, home: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "pressure")
+        assert not any("USER.md" in row for row in rows_of(view))
+        (home / "memories" / "USER.md").write_text("likes tea")
+        fill(path, "V[x]: 1", theme="ops")
+        await until(pilot, lambda: any("USER.md" in row for row in rows_of(view)))

@@ -1,0 +1,211 @@
+"""The view of scopes: close, reopen, rename, merge, purge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.model import ScopeStatus, Tier
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.dialogs.pick import Pick
+from tests.tui.inspector.driving import (
+    beside,
+    facts_of,
+    fill,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    said,
+    scopes_of,
+    screen_text,
+    targets,
+    to_row,
+    type_text,
+    until,
+)
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """Three scopes of two themes, two of them spellings of one."""
+    fill(path, "D[cache]: redis", "V[port]: 6379", scope="release-1", theme="ops")
+    fill(path, "D[cache]: none", scope="Release 01", theme="ops")
+    fill(path, "V[tone]: plain", scope="launch", theme="marketing")
+    return path
+
+
+async def test_closing_and_reopening(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("c")
+        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
+        assert facts_of(path)["tone"].tier is Tier.COLD
+        await to_row(pilot, "launch")
+        await until(pilot, lambda: "you closed it" in beside(pilot))
+        await pilot.press("o")
+        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.OPEN)
+        assert facts_of(path)["tone"].tier is Tier.HOT
+        await until(pilot, lambda: "scope launch reopened, 1 fact warmed" in said(pilot))
+        assert len(rows_of(view)) == 3
+
+
+async def test_undo_and_redo(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("c")
+        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
+        await pilot.press("u")
+        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.OPEN)
+        assert facts_of(path)["tone"].tier is Tier.HOT
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
+
+
+async def test_renaming(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("end")
+        await type_text(pilot, "-032")
+        await pilot.press("enter")
+        await until(pilot, lambda: "launch-032" in scopes_of(path))
+        await until(pilot, lambda: any("launch-032" in row for row in rows_of(view)))
+        assert facts_of(path)["tone"].scope == "launch-032"
+
+
+async def test_a_label_that_cannot_be_is_said_while_it_is_typed(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await type_text(pilot, "x" * 200)
+        await until(pilot, lambda: "characters, this one has" in screen_text(pilot))
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, Ask)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+    assert "launch" in scopes_of(path)
+
+
+async def test_a_name_that_is_taken_is_refused_with_a_sentence(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "release-1")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await type_text(pilot, "Release 01")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Release 01" in said(pilot))
+    assert sorted(scopes_of(path)) == ["Release 01", "launch", "release-1"]
+
+
+async def test_merging_offers_the_similar_name_first(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "release-1")
+        await until(pilot, lambda: "similar names: Release 01 (1 fact)" in beside(pilot))
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: "a similar name" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "release-1 has 2 facts" in screen_text(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["port"].scope == "Release 01")
+        assert facts_of(path)["cache"].content == "none"
+        await until(pilot, lambda: "merged into Release 01" in said(pilot))
+        await until(pilot, lambda: len(rows_of(view)) == len(scopes_of(path)))
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["port"].scope == "release-1")
+
+
+async def test_leaving_a_merge_changes_nothing(path: Path) -> None:
+    before = scopes_of(path)
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "release-1")
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is view)
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await type_text(pilot, "zzz")
+        await until(pilot, lambda: "nothing of that name" in screen_text(pilot))
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: pilot.app.screen is view)
+    assert scopes_of(path) == before
+
+
+async def test_the_only_scope_of_a_theme_has_nothing_to_merge_into(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("m")
+        await until(pilot, lambda: "has no other scope" in said(pilot))
+
+
+async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "V[tone]: plain" in screen_text(pilot)
+        await pilot.press("enter", "P", "enter", "backspace")
+        await type_text(pilot, "launc")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Ask)
+        assert "tone" in facts_of(path)
+        await type_text(pilot, "h")
+        await pilot.press("enter")
+        await until(pilot, lambda: "tone" not in facts_of(path))
+        await until(pilot, lambda: "1 fact erased for good" in said(pilot))
+        await until(pilot, lambda: pilot.app.screen is view)
+    with Store.open(path, read_only=True) as store:
+        assert [change.op for change in store.journal.changes(newest_first=True, limit=1)] == ["purge"]
+    assert b"plain" not in path.read_bytes()
+
+
+async def test_a_purge_that_is_left_erases_nothing(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "launch")
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await type_text(pilot, "launch")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+    assert "tone" in facts_of(path)
+
+
+async def test_enter_shows_the_facts_of_a_scope(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "scopes")
+        await to_row(pilot, "release-1")
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        await until(pilot, lambda: sorted(targets(pilot)) == ["cache", "port"])
+
+
+async def test_the_order_goes_by_state_name_size_and_age(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        said = []
+        for _ in view.SORTS:  # type: ignore[attr-defined]
+            said.append(str(view.grid.border_subtitle))
+            await pilot.press("s")
+        assert [text.rpartition(" ")[2] for text in said] == ["state", "name", "facts", "age"]
+        await pilot.press("s")
+        assert [row.split("  ")[3] for row in rows_of(view)] == ["launch", "Release 01", "release-1"]

@@ -1,0 +1,133 @@
+"""The view of captured conversations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.model import Millis
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.views.turns import TurnsView
+from tests.tui.inspector.driving import (
+    NOW,
+    beside,
+    frozen,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    said,
+    screen_text,
+    to_row,
+    type_text,
+    until,
+)
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """A conversation of three turns, and a turn of another theme."""
+    with Store.open(path, clock=frozen) as store:
+        who = store.sessions.open("ops", "worker")
+        for minutes, (role, content) in enumerate(
+            (("user", "deploy the canary\nthen watch it"), ("assistant", "the canary is out"), ("user", "roll it back"))
+        ):
+            store.turns.add("ops", role, content, session=who, at=Millis(NOW - (10 - minutes) * 60_000))
+        store.turns.add("marketing", "user", "write plainly", at=Millis(NOW - 3_600_000))
+    return path
+
+
+def turns_in(path: Path) -> dict[str, int]:
+    with Store.open(path, clock=frozen, read_only=True) as store:
+        return {theme: store.turns.count(theme) for theme in ("ops", "marketing")}
+
+
+async def test_turns_are_listed_newest_first_and_read_whole(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        assert [row.split("  ")[-1] for row in rows_of(view)] == [
+            "roll it back",
+            "the canary is out",
+            "deploy the canary then watch it",
+            "write plainly",
+        ]
+        await to_row(pilot, "deploy")
+        await until(pilot, lambda: "deploy the canary\nthen watch it" in beside(pilot))
+        assert "→ assistant  the canary is out" in beside(pilot)
+
+
+async def test_searching_and_giving_it_up(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        await pilot.press("slash")
+        await type_text(pilot, "canary")
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        await until(pilot, lambda: "2 found" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.focused is view.grid)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(rows_of(view)) == 4)
+        assert isinstance(view, TurnsView)
+        assert not view.filter.display
+        await pilot.press("slash")
+        await type_text(pilot, "nobody said it")
+        await until(pilot, lambda: "Nobody said that." in screen_text(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(rows_of(view)) == 4)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+
+
+@pytest.mark.parametrize(
+    "words", ['"', "(canary", "canary AND", "type:decision", "-canary", "*", "[red", "[/x]", "'; --"]
+)
+async def test_no_words_break_the_search(path: Path, words: str) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        await pilot.press("slash")
+        await type_text(pilot, words)
+        await pilot.pause(0.2)
+        await pilot.app.workers.wait_for_complete()
+        await pilot.press("enter", "j", "k", "escape")
+        await until(pilot, lambda: len(rows_of(view)) == 4)
+        assert "error" not in said(pilot)
+
+
+async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        await to_row(pilot, "canary is out")
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "3 turns of theme ops will be erased" in screen_text(pilot)
+        await pilot.press("enter")
+        await type_text(pilot, "op")
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, Ask)
+        await type_text(pilot, "s")
+        await pilot.press("enter")
+        await until(pilot, lambda: turns_in(path) == {"ops": 0, "marketing": 1})
+        await until(pilot, lambda: "3 turns erased" in said(pilot))
+        await until(pilot, lambda: len(rows_of(view)) == 1)
+    assert b"the canary is out" not in path.read_bytes()
+
+
+async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store, store.db.writing():
+        for number in range(320):
+            store.turns.add("ops", "user", f"turn {number}")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        assert len(rows_of(view)) == 300
+        await pilot.press("G")
+        await until(pilot, lambda: len(rows_of(view)) == 324)
+
+
+async def test_without_turns_it_says_how_they_come(tmp_path: Path) -> None:
+    async with inspecting(tmp_path / "empty.db") as pilot:
+        await opened(pilot, "turns")
+        await until(pilot, lambda: "agents capture turns with the tool memory_turn" in screen_text(pilot))
+        await pilot.press("P", "enter", "y", "escape", "escape")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
