@@ -62,11 +62,12 @@ async def test_the_screen_looks_as_it_did(name: str, path: Path) -> None:
 
 
 async def at_rest(pilot: Pilot[int]) -> None:
-    """Wait until two looks at the screen are alike, workers and pauses included."""
-    before = ""
-    while before != (before := drawn(pilot)):
+    """Wait until three looks at the screen are alike, workers and pauses included."""
+    looks = ["", " ", drawn(pilot)]
+    while len(set(looks[-3:])) > 1:
         await pilot.app.workers.wait_for_complete()
         await pilot.pause(0.2)
+        looks.append(drawn(pilot))
 
 
 def drawn(pilot: Pilot[int]) -> str:
