@@ -150,6 +150,7 @@ def told(preview: Preview) -> Content:
         lines += [
             Content(""),
             Content.styled("Too many to try out beforehand: what pressure does then is not foretold.", "$warning"),
+            Content.styled("Agents that write wait until it is done.", "$warning"),
         ]
     for before, after in preview.gauges:
         lines += [Content(""), gauge_line("now", before), gauge_line("then", after)]
