@@ -75,4 +75,4 @@ def drawn(pilot: Pilot[int]) -> str:
     svg = pilot.app.export_screenshot(title="hermes-memory-tui", simplify=True)
     svg = re.sub(r"terminal-\d+", "terminal", svg)
     svg = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{12})?\b", "0" * 8, svg)
-    return re.sub(r"\b[0-9a-f]{12}\b", "0" * 12, svg)
+    return re.sub(r"\b[0-9a-f]{20}\b", "0" * 20, re.sub(r"\b[0-9a-f]{12}\b", "0" * 12, svg))

@@ -11,8 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from hermes_memory_tui.dialogs.modal import Modal
 
 KEY_WIDTH = 12
 """Cells of the keys before what they do."""
@@ -38,7 +39,7 @@ GROUPS = {
 OTHERS = "Others"
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Modal[None]):
     """Closes with any of the keys that leave a screen."""
 
     CSS_PATH = "help.tcss"
