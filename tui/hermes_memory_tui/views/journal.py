@@ -114,10 +114,8 @@ class JournalView(View[Timeline]):
                 limit=limit,
                 newest_first=True,
             )
-        except (
-            UnknownSession
-        ):  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
-            found = []
+        except UnknownSession:
+            found = []  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
         return Timeline(store.themes(), found, named(store, found), len(found) < limit)
 
     def draw(self, data: Timeline) -> None:
