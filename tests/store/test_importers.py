@@ -107,7 +107,7 @@ def test_the_preview_counts_all_that_comes_in(store: Store, file: str) -> None:
 
 
 @pytest.mark.parametrize("file", SOURCES)
-def test_what_comes_in_is_an_imports_and_can_be_taken_back(store: Store, file: str) -> None:
+def test_who_wrote_it_is_the_import_of_that_program(store: Store, file: str) -> None:
     report = bring(store, MADE / file, theme="default")
     for theme in store.names.all_themes():
         assert {str(fact.actor) for fact in facts(store, theme)} <= {f"import:{report.kind}"}
@@ -401,6 +401,35 @@ def test_any_text_is_read_or_refused(tmp_path: Path, kind: str, content: str) ->
 )
 def test_a_source_that_was_damaged_is_read_or_refused(tmp_path: Path, kind: str, content: str) -> None:
     tried(kind, content.encode("utf-8", "surrogatepass"), tmp_path, fresh)
+
+
+ENTRY = st.tuples(
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["D[t]: x", "D[t]: y", "D[t]: z", "V[t]: x", "D[u]: x", "plain"]),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+
+
+@settings(FUZZ, max_examples=60)
+@given(st.lists(ENTRY, max_size=12), st.booleans())
+def test_what_says_the_same_or_otherwise_at_its_source_comes_in_once(
+    tmp_path: Path, entries: list[tuple[str, str, int, int]], one_theme: bool
+) -> None:
+    file = tmp_path / "entries.json"
+    rows = [
+        {"agent_identity": who, "target": "memory", "content": content}
+        | {"created_at": f"2026-03-0{made}T00:00:00Z", "updated_at": f"2026-03-0{changed}T00:00:00Z"}
+        for who, content, made, changed in entries
+    ]
+    file.write_text(json.dumps(rows))
+    with fresh() as store:
+        first = bring(store, file, theme="default", kind="pgvector", one_theme=one_theme) if rows else None
+        once = all_that_is_said(store)
+        for _ in range(2 if rows else 0):
+            again = bring(store, file, theme="default", kind="pgvector", one_theme=one_theme)
+            assert (again.created, again.superseded) == (0, 0), first
+            assert all_that_is_said(store) == once
 
 
 @settings(FUZZ, max_examples=15)

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from hermes_memory_store.importers.recognising import KINDS, recognise
 from hermes_memory_store.importers.running import ForeignReport, bring
+from hermes_memory_store.importers.taking import Screen, Screened
 
-__all__ = ["KINDS", "ForeignReport", "bring", "recognise"]
+__all__ = ["KINDS", "ForeignReport", "Screen", "Screened", "bring", "recognise"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from hermes_memory_store import copies, errors, restoring_turns
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.importers.recognising import READERS, recognise
-from hermes_memory_store.importers.taking import Item, Place, Refusal, Skip, Taken
+from hermes_memory_store.importers.taking import Item, Place, Refusal, Screen, Skip, Taken
 from hermes_memory_store.model import Tier
 from hermes_memory_store.portable import SaidFact, SaidScope, SaidTurn
 from hermes_memory_store.restoring import Outcome, Restorer
@@ -55,6 +55,8 @@ class ForeignReport:
     """Facts that were purged here before, and are not brought back."""
     split: int = 0
     """Contents over the limit, kept in numbered parts."""
+    waiting: int = 0
+    """Contents that read like instructions: they wait for a person."""
     turns: int = 0
     turns_there: int = 0
     skips: list[Skip] = field(default_factory=list)
@@ -77,6 +79,7 @@ def bring(
     one_theme: bool = False,
     scope: str | None = None,
     dry_run: bool = False,
+    screen: Screen | None = None,
     progress: Progress | None = None,
 ) -> ForeignReport:
     """Bring another program's memory in.
@@ -86,6 +89,8 @@ def bring(
     :param one_theme: everything goes there, whatever theme the source names
     :param scope: where facts go that name no scope
     :param dry_run: try it on a throw-away copy of the store and only report
+    :param screen: looks at every text before it is brought in: what reads like an instruction waits, what must not be kept is
+        masked or left out
     :param progress: called with the things brought in so far and how many there are
     :raises ImportFileError: it cannot be read, is not whole, or is of no kind that is known; nothing was changed then
     """
@@ -94,14 +99,14 @@ def bring(
     if kind is None or kind not in READERS:
         raise errors.ImportFileError(f"{source} is of no kind that can be imported; name it with --from", source)
     label = None if scope is None else checked_label(scope)
-    taken = read(store, source, kind, theme if one_theme else None, theme)
+    taken = read(store, source, kind, theme if one_theme else None, theme, screen)
     if not dry_run:
         return put(store, taken, theme, label, one_theme, progress)
     with throw_away(store) as tried:
         return put(tried, taken, theme, label, one_theme, progress)
 
 
-def read(store: Store, source: Path, kind: str, only: str | None, theme: str) -> Taken:
+def read(store: Store, source: Path, kind: str, only: str | None, theme: str, screen: Screen | None) -> Taken:
     """Read a source to its end. :raises ImportFileError: it is not whole, or not what it was said to be"""
     now = int(store.clock())
     try:
@@ -109,6 +114,8 @@ def read(store: Store, source: Path, kind: str, only: str | None, theme: str) ->
     except OSError as error:
         raise errors.ImportFileError(f"{source} cannot be read: {error.strerror or error}", source) from error
     taken = Taken(kind, lambda named: store.policies.for_theme(only or named or theme).fact_chars, now, written_at)
+    if screen is not None:
+        taken.screen = lambda named, target, content: screen(only or named or theme, target, content)
     READERS[kind](source, taken)
     return taken
 
@@ -127,7 +134,9 @@ def put(
     store: Store, taken: Taken, theme: str, scope: str | None, one_theme: bool, progress: Progress | None
 ) -> ForeignReport:
     """Bring in what was read, theme by theme."""
-    report = ForeignReport(taken.kind, split=taken.split, skips=taken.skips, errors=list(taken.refusals))
+    report = ForeignReport(
+        taken.kind, split=taken.split, waiting=taken.waiting, skips=taken.skips, errors=list(taken.refusals)
+    )
     report.notes = taken.notes
     by_theme: dict[str, list[Item]] = {}
     for item in taken.items:

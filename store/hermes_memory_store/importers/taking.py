@@ -19,6 +19,7 @@ from hermes_memory_store.portable import LATEST, SaidFact, SaidScope, SaidTurn
 from hermes_memory_store.restoring_turns import checked_turn
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.turns import MAX_TURN
+from hermes_memory_store.waiting import WHY
 from hermes_memory_themes import ThemeError, normalise_theme
 
 NAMESPACE = uuid.UUID("0d6c0c1e-4f0b-5a3e-9a62-696d706f7274").bytes
@@ -87,6 +88,20 @@ class Refusal:
     error: errors.StoreError
 
 
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What may be kept of a text that was looked at."""
+
+    content: str
+    waits: str | None = None
+    """The rule by which it waits for a person; None for what may be told to agents."""
+
+
+Screen = Callable[[str | None, str | None, str], Screened]
+"""Looks at a text by the theme its source names, its target (None for a turn) and its content. It may raise an `InputError`: the
+text is left out then, with that reason."""
+
+
 @dataclass(slots=True)
 class Taken:
     """All that one source held."""
@@ -99,12 +114,16 @@ class Taken:
     """When it is read, UTC milliseconds: nothing was written later than that."""
     written_at: int
     """When the source was last written: what says no time of its own was written then."""
+    screen: Screen | None = None
+    """Looks at every text before it is taken."""
     items: list[Item] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     split: int = 0
     """Contents that became several facts."""
+    waiting: int = 0
+    """Contents that wait for a person."""
 
     @property
     def actor(self) -> Actor:
@@ -160,10 +179,14 @@ class Taken:
             if not said:
                 self.skip(place, "it says nothing")
                 return
-            parts = notation.pieces(said, self.limit_of(identity))
             first = given.pop("uid", None) or uid_of(
                 self.kind, *names, identity or "", label or "", kind.value, aim, said
             )
+            seen = Screened(said) if self.screen is None else self.screen(identity, aim, said)
+            parts = notation.pieces(seen.content, self.limit_of(identity))
+            if seen.waits is not None and given.get("tier") is not Tier.SUPERSEDED:
+                given |= {"tier": Tier.QUARANTINED, "cooled_by": WHY + seen.waits, "pinned": False}
+                self.waiting += 1
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
             fact = SaidFact(
@@ -212,7 +235,8 @@ class Taken:
             self.split += len(parts) > 1
             for number, part in enumerate(parts):
                 uid = uid_of(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))
-                made = checked_turn(SaidTurn(uid, session or None, role, part, said_at))
+                kept = part if self.screen is None else self.screen(identity, None, part).content
+                made = checked_turn(SaidTurn(uid, session or None, role, kept, said_at))
                 self.items.append(Item(place, what, identity, made))
 
     def _noting(self, place: Place) -> Noting:

@@ -17,7 +17,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.exchange import ImportReport
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
-from hermes_memory_tui.cli.foreign import KINDS, tell_foreign
+from hermes_memory_tui.cli.foreign import KINDS, bring_screened, tell_foreign
 from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
 from hermes_memory_tui.cli.output import counted
 from hermes_memory_tui.cli.progress import progress_bar
@@ -131,16 +131,13 @@ def import_command(settings: Settings, file: Path, kind: str | None, scope: str 
     Importing the same file again changes nothing. A bad line is reported and does not stop the others.
     """
     from hermes_memory_store.exchange import import_file
-    from hermes_memory_store.importers import bring, recognise
+    from hermes_memory_store.importers import recognise
 
     with on_disk(file) as readable, settings.store(writing=not dry_run) as store, progress_bar("importing") as progress:
         theme = settings.resolved_theme()
         kind = kind or recognise(readable)
-        if kind in KINDS:
-            foreign = bring(
-                store, readable, theme=theme, kind=kind, one_theme=settings.theme is not None, scope=scope,
-                dry_run=dry_run, progress=progress,
-            )  # fmt: skip
+        if kind is not None and kind in KINDS:
+            foreign = bring_screened(settings, store, readable, kind, scope, dry_run, progress)
         else:
             report = import_file(
                 store, readable, theme=theme, scope=scope, dry_run=dry_run, form=kind, progress=progress
