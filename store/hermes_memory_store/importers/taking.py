@@ -25,10 +25,10 @@ from hermes_memory_themes import ThemeError, normalise_theme
 NAMESPACE = uuid.UUID("0d6c0c1e-4f0b-5a3e-9a62-696d706f7274").bytes
 """Of the uids of what is imported."""
 
-MARK = 8
-"""Hexadecimal digits of a mark in a target."""
+MARK = 12
+"""Hexadecimal digits of a mark in a target: two of a hundred thousand are alike once in fifty thousand such imports."""
 
-NAME_ROOM = notation.MAX_TARGET - 28
+NAME_ROOM = notation.MAX_TARGET - 32
 """Characters of a target before its mark and the numbers of its parts."""
 
 TYPES = {
