@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.search import Search
     from hermes_memory_store.sources import Sources
+    from hermes_memory_store.sync import Sync
     from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
 
@@ -87,6 +88,13 @@ class Store:
         from hermes_memory_store.sources import Sources
 
         return Sources(self.db, self.names, self.journal)
+
+    @cached_property
+    def sync(self) -> Sync:
+        """What waits to be sent to the team, and what came from it."""
+        from hermes_memory_store.sync import Sync
+
+        return Sync(self.db, self.names, self.journal, self.policies, self.clock)
 
     @cached_property
     def turns(self) -> Turns:
