@@ -26,6 +26,9 @@ UNDOABLE = frozenset({"fact", "scope"})
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
+"""What came from other machines is not what somebody here means by their last change; its number still undoes it."""
+
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
 
@@ -48,7 +51,7 @@ class Undo:
             raise errors.ArgumentError(
                 f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count
             )
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         return self._newest(where, count, actor, f"nothing to undo in theme {theme!r}" if theme else "nothing to undo")
 
     def session(self, name: str, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
@@ -62,7 +65,7 @@ class Undo:
 
     def redo(self, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
         """Take back the newest undo that still holds, provided nothing else was changed since."""
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
         newest = self._db.value(sql)
         while newest is not None:
@@ -189,8 +192,18 @@ class Undo:
             if row.actor == RELIEF:
                 return False
             raise self._conflict(row, differs)
+        self._refuse_taken(mutation, stands, row)
         mutation.update_scope(stands["id"], "undo", **row.before)
         return True
+
+    def _refuse_taken(self, mutation: Mutation, stands: dict[str, Any], row: Change) -> None:
+        """A scope may only get a former label back that no other scope has taken."""
+        label = (row.before or {}).get("label", stands["label"])
+        taken = "SELECT 1 FROM scopes WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1"
+        if mutation.conn.execute(taken, (stands["id"], label)).fetchone():
+            raise errors.UndoConflict(
+                f"change {row.seq} cannot be undone: another scope is named {label!r} by now", row.seq
+            )
 
     def _conflict(self, row: Change, differs: list[str]) -> errors.UndoConflict:
         later = self._db.value(
