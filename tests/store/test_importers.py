@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -401,6 +403,28 @@ def test_any_text_is_read_or_refused(tmp_path: Path, kind: str, content: str) ->
 )
 def test_a_source_that_was_damaged_is_read_or_refused(tmp_path: Path, kind: str, content: str) -> None:
     tried(kind, content.encode("utf-8", "surrogatepass"), tmp_path, fresh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("pgvector", "INSERT INTO memory_entries (id) VALUES ('" + "a b" * 300_000),
+        ("pgvector", "INSERT INTO memory_entries (id) VALUES (E'" + "a\\\\''" * 200_000),
+        ("pgvector", "INSERT INTO memory_entries (id" + " " * 500_000),
+        ("basic-memory", "---\n" + "a" + " " * 300_000 + "b\n---\n- " + " " * 300_000 + "[" * 300_000),
+        ("basic-memory", "- x [[" + "[[" * 200_000 + '\n- "' + "'\"" * 200_000),
+        ("mem0", "[" * 100_000),
+        ("mem0", '{"results": ' * 50_000),
+    ],
+)
+def test_what_was_made_to_keep_it_busy_is_read_at_once(store: Store, tmp_path: Path, kind: str, content: str) -> None:
+    file = tmp_path / "source.md"
+    file.write_text(content)
+    began = time.process_time()
+    with contextlib.suppress(errors.ImportFileError):
+        bring(store, file, theme="default", kind=kind)
+    recognise(file)
+    assert time.process_time() - began < 5
 
 
 ENTRY = st.tuples(

@@ -21,7 +21,7 @@ from hermes_memory_store.model import FactType
 MOST_BYTES = 16 * 1024 * 1024
 """Of one note."""
 
-ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?P<said>.*\S)\s*")
+ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+(?P<said>\S.*)")
 
 OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<content>.+)")
 
@@ -33,8 +33,6 @@ RELATION = re.compile(
 )
 
 FENCE = re.compile(r"\s*(?:```|~~~)")
-
-SETTING = re.compile(r"(?P<name>[A-Za-z_][\w -]*?)\s*:\s*(?P<value>.*?)\s*")
 
 
 @dataclass(slots=True)
@@ -136,9 +134,9 @@ def frontmatter(lines: list[str]) -> Note:
         if line.rstrip() in ("---", "..."):
             note.first = number + 1
             return note
-        found = SETTING.fullmatch(line.rstrip("\r"))
-        if found is not None:
-            note.settings[found["name"].casefold()] = found["value"].strip("\"'").strip()
+        name, colon, value = line.partition(":")
+        if colon and name[:1].strip():
+            note.settings[name.strip().casefold()] = value.strip().strip("\"'").strip()
     return Note()  # a rule, and no frontmatter
 
 
@@ -154,7 +152,7 @@ def listed(lines: list[str], first: int, prose: list[int]) -> Iterator[tuple[int
         if FENCE.match(line):
             fenced = not fenced
             continue
-        found = None if fenced else ITEM.fullmatch(line)
+        found = None if fenced else ITEM.fullmatch(line.strip())
         if found is not None:
             yield number, found["said"]
         elif line.strip() and not line.lstrip().startswith("#"):

@@ -26,10 +26,12 @@ FROM_STDIN = re.compile(r"[ \t]+FROM[ \t]+stdin\b[^;\n]*;[ \t]*\r?\n", re.IGNORE
 VALUES = re.compile(r"\s*(?:OVERRIDING\s+\w+\s+VALUE\s*)?VALUES\s*", re.IGNORECASE)
 
 VALUE = re.compile(
-    r"\s*(?:[eE](?P<escaped>'(?:[^'\\]+|\\.|'')*')|(?P<string>'(?:[^']+|'')*')|(?P<bare>[^\s',();:]+))"
+    r"\s*(?:[eE](?P<escaped>'(?:[^'\\]++|\\.|'')*+')|(?P<string>'(?:[^']++|'')*+')|(?P<bare>[^\s',();:]+))"
     r"(?:\s*::\s*[\w\". ]+(?:\(\d+\))?(?:\[\])?)?\s*",
     re.DOTALL,
 )
+
+"""A value. What a string holds is never given back (`++`, `*+`): one without an end would take for ever to be known as such."""
 
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 

@@ -31,7 +31,7 @@ OURS = re.compile(r'(?<!\\)"kind"\s*:\s*"(?:header|scope|fact|turn)"')
 TELLING = (
     ("mcp-memory", re.compile(r'(?<!\\)"(?:entityType|relationType)"\s*:')),
     ("pgvector", re.compile(r'(?<!\\)"agent_identity"\s*:')),
-    ("engram", re.compile(r'(?<!\\)"exported_at"\s*:.*(?<!\\)"(?:sessions|observations|prompts)"\s*:', re.DOTALL)),
+    ("engram", re.compile(r'(?<!\\)"(?:exported_at|sync_id)"\s*:')),
     ("mem0", re.compile(r'(?<!\\)"memory"\s*:\s*"|(?<!\\)"memories"\s*:\s*\[')),
 )
 """Names of members that only one of the programs writes; the first that stands in a file tells."""
