@@ -93,9 +93,9 @@ class Exchange:
         cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
         before = self.outcome.themes
         self.outcome = outcome = Outcome()
-        sent = time.time()
+        sent = self.store.clock()
         greeting = server.hello(sync.node, [Known(theme, cursor) for theme, cursor in cursors.items()])
-        self._observe(outcome, greeting.server_ms, (sent + time.time()) / 2)
+        self._observe(outcome, greeting.server_ms, (sent + self.store.clock()) // 2)
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeCount(server_seq=cursor.seq)
         self._look_at(greeting.news, cursors)
@@ -121,8 +121,8 @@ class Exchange:
                 outcome.state = State(DENIED.name, f"theme {theme}: {DENIED.words}")
         return outcome
 
-    def _observe(self, outcome: Outcome, server_ms: int, at_s: float) -> None:
-        outcome.offset_ms = server_ms - round(at_s * 1000)
+    def _observe(self, outcome: Outcome, server_ms: int, here_ms: int) -> None:
+        outcome.offset_ms = server_ms - here_ms
         if self._observed is None or abs(outcome.offset_ms - self._observed) > 1_000:
             self._observed = outcome.offset_ms
             self.store.sync.observe(server_ms)

@@ -286,6 +286,11 @@ class Server:
         rows = [(row[3], row_of(theme, row)) for row in found if row[3] is not None]
         return Page(rows, Cursor(end, mark_seq, mark_token), more=len(rows) == limit)
 
+    def engine(self) -> str:
+        """The version of PostgreSQL."""
+        number = self.conn.info.server_version
+        return f"{number // 10_000}.{number % 10_000}"
+
     def close(self) -> None:
         """Hang up."""
         self._closed.set()

@@ -34,6 +34,7 @@ STARTING = State("starting", "not yet connected")
 EXCHANGING = State("exchanging", "rows are on their way")
 PAUSED = State("paused", "paused by a person; `hermes-memory-bridge sync resume` goes on")
 ELSEWHERE = State("elsewhere", "another process exchanges for this store")
+NOT_NAMED = State("not connected", "no team database is named; `hermes-memory-bridge team connect` names one")
 NO_DRIVER = State("no driver", "psycopg is missing: pip install 'hermes-memory-tui[team]'")
 
 DOWN = State("unreachable", "the team database does not answer; what is written here waits")
@@ -103,12 +104,12 @@ SQLSTATES: tuple[tuple[str, State], ...] = (
 """By the beginning of the error's code."""
 
 SAYINGS: tuple[tuple[str, State], ...] = (
+    (r"invalid (\w+ value|connection option|dsn|URI|integer|percent|port)|missing \"=\"", BAD_DSN),
     (r"too many clients|too many connections|remaining connection slots|no more connections|max_client_conn", FULL),
     (r"password|authentication|pg_hba|role .* does not exist", LOGIN),
     (r"database .* does not exist", NO_DATABASE),
     (r"read-only|not read-write|standby", READ_ONLY),
     (r"SSL|TLS|certificate", TLS),
-    (r"invalid (connection option|dsn|URI|value|integer|percent|port)|missing \"=\"|sslmode value", BAD_DSN),
     (r"timeout|timed out", SLOW),
 )
 """By what is said where there is no code: libpq gives none for a connection that could not be made."""

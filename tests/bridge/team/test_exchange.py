@@ -18,13 +18,14 @@ from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store.clock import system_clock
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
 from tests.bridge.team.side import Side
 
 
 def exchange_of(side: Side) -> Exchange:
-    return Exchange(SimpleNamespace(sync=side))  # type: ignore[arg-type]
+    return Exchange(SimpleNamespace(sync=side, clock=system_clock))  # type: ignore[arg-type]
 
 
 def settle(database: Database, *sides: Side) -> None:
