@@ -30,6 +30,13 @@ UNFINISHED = ".partial"
 """How the temporary name of a file in the making ends."""
 
 
+SYNCED = (
+    "DELETE FROM sync_conflicts WHERE uid = ?",
+    "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
+)
+"""Takes what sync keeps of a fact's text out of a backup."""
+
+
 @dataclass(frozen=True, slots=True)
 class BackupReport:
     """A backup that was made."""
@@ -216,12 +223,15 @@ def discard(made: Path) -> None:
 def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
     """Take facts out of a backup of ours; whether it held any of them."""
     held = False
+    synced = SYNCED if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'sync_rows'").fetchone() else ()
     conn.execute("BEGIN IMMEDIATE")
     for uid in keys:
         row = conn.execute("SELECT id, theme_id, target, content FROM facts WHERE uid = ?", (uid,)).fetchone()
         told = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone()
         held = held or row is not None or told is not None
         journal.redact(conn, uid)
+        for statement in synced:
+            held = conn.execute(statement, (uid,)).rowcount > 0 or held
         if row is not None:
             key, theme_id, target, content = row
             fulltext.unindex(conn, key, target, content)

@@ -65,7 +65,7 @@ class SyncRow:
     @property
     def digest(self) -> str:
         """Digest of the version: what it says, its clock and its node."""
-        return hashlib.sha256(f"{self.uid}|{self.hlc}|{self.node}|{self.said}".encode()).hexdigest()[:32]
+        return version_digest(self.uid, self.hlc, self.node, self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,11 @@ class Payload:
     @classmethod
     def loaded(cls, text: str) -> Payload:
         return cls(*json.loads(text))
+
+
+def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
+    """32 hexadecimal digits of a version."""
+    return hashlib.sha256(f"{uid}|{hlc}|{node}|{said}".encode()).hexdigest()[:32]
 
 
 def digest_of(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:

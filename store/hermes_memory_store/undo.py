@@ -26,6 +26,9 @@ UNDOABLE = frozenset({"fact", "scope"})
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
+"""What came from other machines is not what somebody here means by their last change; its number still undoes it."""
+
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
 
@@ -48,7 +51,7 @@ class Undo:
             raise errors.ArgumentError(
                 f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count
             )
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         return self._newest(where, count, actor, f"nothing to undo in theme {theme!r}" if theme else "nothing to undo")
 
     def session(self, name: str, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
@@ -62,7 +65,7 @@ class Undo:
 
     def redo(self, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
         """Take back the newest undo that still holds, provided nothing else was changed since."""
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
         newest = self._db.value(sql)
         while newest is not None:

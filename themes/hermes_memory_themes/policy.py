@@ -101,6 +101,11 @@ class Policies:
             self._known[theme] = policy
         return policy
 
+    def named(self) -> list[str]:
+        """The themes the file names, in alphabetical order."""
+        self._read()
+        return sorted(self._document.get("themes", {}))
+
     def look_again(self) -> None:
         """Looks at the file at the next question, however short a time ago it was looked at."""
         self._looked_at = None
