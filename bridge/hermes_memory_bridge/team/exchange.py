@@ -44,6 +44,9 @@ TOKENS = 1_000
 MOST_ROUNDS = 8
 """Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
 
+DENIED_S = 60.0
+"""How long a theme that this role may not write to is left alone."""
+
 Progress = Callable[[], None]
 
 
@@ -86,12 +89,15 @@ class Exchange:
         self._tokens: deque[str] = deque(maxlen=TOKENS)
         self._observed: int | None = None
         self._page = LEAST_PAGE
+        self._denied: dict[str, float] = {}
+        self._left = False
+        self._sent_at: int | None = None
+        """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
 
     def run(self, server: Server) -> Outcome:
         """Exchange until there is nothing left. :raises TeamError: the database cannot be used now"""
         sync = self.store.sync
         cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
-        before = self.outcome.themes
         self.outcome = outcome = Outcome()
         sent = self.store.clock()
         greeting = server.hello(sync.node, [Known(theme, cursor) for theme, cursor in cursors.items()])
@@ -103,22 +109,31 @@ class Exchange:
             outcome.themes[news.theme].server_seq = news.seq
         for news in greeting.news:
             self._pull(server, news.theme)
-        waiting = sync.pending_counts()
+        version = self.store.data_version()
+        if self._sent_at == version and not greeting.news:
+            return outcome
+        self._left = False
         for theme, count in outcome.themes.items():
-            if not waiting.get(theme):
+            denied = self._denied.get(theme)
+            if denied is not None and time.monotonic() < denied:
+                count.state, outcome.state = DENIED, theme_state(theme)
                 continue
             if greeting.read_only:
-                outcome.state = READ_ONLY
+                if sync.pending(theme, limit=1):
+                    outcome.state = READ_ONLY
                 continue
             try:
-                self._push(server, theme, waiting[theme])
+                self._left = self._push(server, theme) or self._left
+                self._denied.pop(theme, None)
             except TeamError as error:
                 if error.state.name != DENIED.name:
                     raise
-                count.state = error.state
-                if theme not in before or before[theme].state is None:
+                if theme not in self._denied:
                     log.warning("theme %s: %s", theme, error.message)
-                outcome.state = State(DENIED.name, f"theme {theme}: {DENIED.words}")
+                self._denied[theme] = time.monotonic() + DENIED_S
+                count.state, outcome.state = error.state, theme_state(theme)
+        if not self._left and outcome.state in (IDLE, skewed(outcome.offset_ms)):
+            self._sent_at = version
         return outcome
 
     def _observe(self, outcome: Outcome, server_ms: int, here_ms: int) -> None:
@@ -163,25 +178,30 @@ class Exchange:
             more = page.more
             self.on_progress()
 
-    def _push(self, server: Server, theme: str, waiting: int) -> None:
+    def _push(self, server: Server, theme: str) -> bool:
+        """Push what waits; whether some of it is left for the next exchange."""
         sync = self.store.sync
-        for _ in range(MOST_ROUNDS + waiting // BATCH):
-            rows = sync.pending(theme, limit=STAGE if waiting >= MANY else BATCH)
-            if not rows:
-                return
-            behind = False
+        rows = sync.pending(theme, limit=BATCH)
+        waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
+        rounds = MOST_ROUNDS + waiting // BATCH
+        while rows:
+            if waiting >= MANY:
+                rows = sync.pending(theme, limit=STAGE)
             many = len(rows) >= MANY
-            slices = [rows] if many else [rows[n : n + BATCH] for n in range(0, len(rows), BATCH)]
-            for part in slices:
-                for pushed in self._offer(server, theme, part, load=many):
-                    behind = self._acknowledge(theme, pushed) or behind
-                    self.on_progress()
-                    if pushed.ahead:
-                        sync.restamp_future()
-                        return
+            behind = False
+            for pushed in self._offer(server, theme, rows, load=many):
+                behind = self._acknowledge(theme, pushed) or behind
+                self.on_progress()
+                if pushed.ahead:
+                    sync.restamp_future()
             if behind:
                 self._pull(server, theme)
             waiting -= len(rows)
+            rounds -= 1
+            if not rounds:
+                return True
+            rows = sync.pending(theme, limit=BATCH)
+        return False
 
     def _offer(self, server: Server, theme: str, rows: Sequence[SyncRow], *, load: bool) -> list[Pushed]:
         """Push rows; one that the database will not have is found by halves, noted, and blocks nothing."""
@@ -212,6 +232,11 @@ class Exchange:
             return True
         sync.apply(theme, [], cursor=Cursor(pushed.end, pushed.end, Uid(pushed.token)))
         return False
+
+
+def theme_state(theme: str) -> State:
+    """What to say when a theme is kept from the database."""
+    return State(DENIED.name, f"theme {theme}: {DENIED.words}")
 
 
 def reason(error: BaseException) -> str:

@@ -29,8 +29,8 @@ from hermes_memory_store.sync import Cursor, SyncRow
 BATCH = 500
 """Rows of one push: the quickest size of a statement that carries its rows as arrays."""
 
-STAGE = 10_000
-"""Rows of one load."""
+STAGE = 5_000
+"""Rows of one load: more would keep local writers waiting while the store hands them out."""
 
 PAGE = 2_000
 """Rows of one pull."""

@@ -35,7 +35,10 @@ class Team:
 
     async def begin(self) -> None:
         """Begin to exchange, when a team database is named."""
-        await asyncio.to_thread(self.start)
+        try:
+            await asyncio.to_thread(self.start)
+        except Exception:  # agents are served all the same
+            log.exception("the exchange with the team database did not begin")
 
     def start(self) -> None:
         """Begin, or begin anew when another database was named."""
