@@ -258,6 +258,21 @@ def links(store: Store, repair: bool) -> Check:
     return Check("links", True, f"{said}; the links were taken out", repaired=True)
 
 
+def versions(store: Store, repair: bool) -> Check:
+    """What a team is told of each fact and scope, against what stands here."""
+    wrong = store.sync.unversioned()
+    count = sum(map(len, wrong.values()))
+    if not count:
+        return Check("sync", True, "every version says what stands here")
+    said = f"{count} facts or scopes are not what their versions say"
+    if not repair:
+        return Check("sync", False, said)
+    with store.db.writing() as conn:
+        note = "INSERT OR IGNORE INTO sync_changed VALUES (?, ?)"
+        conn.executemany(note, [(theme_id, thing) for theme_id, things in wrong.items() for thing in things])
+    return Check("sync", not store.sync.unversioned(), f"{said}; they got new ones", repaired=True)
+
+
 def privacy(store: Store, repair: bool) -> Check:
     """The file and its log may be read by their owner alone."""
     parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
@@ -310,6 +325,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "standing facts": standing,
     "references": orphans,
     "links": links,
+    "sync": versions,
     "privacy": privacy,
     "leftovers": leftovers,
     "write-ahead log": log_size,

@@ -17,8 +17,8 @@ from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.travelling import DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
-from hermes_memory_store.versions import KNOWN, Version, known, payloads, put, rows_of
+from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
 
 SYNC = Actor("sync")
 
@@ -119,7 +119,7 @@ def gist(row: SyncRow | Payload) -> tuple[Any, ...]:
     """What makes two versions different for a person: not when it was said, nor whether pressure moved it."""
     attrs = row.attrs
     if row.kind == "scope":
-        return row.state, attrs.get("status")
+        return (attrs.get("status") == ScopeStatus.CLOSED,)
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
     said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
     return row.state, row.content, tier, *said
@@ -159,6 +159,15 @@ class Settling:
         """Show all of it, in one change of the journal; what that moves is no news to send."""
         waiting = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
         self._coming = {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+        self._show([pair for pair in waiting if not is_former_scope(*pair)])
+        # Only now it is known whether facts stand in them.
+        there = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
+        self._show([pair for pair in there if is_former_scope(*pair)])
+        self._change.record()
+        self._lift()
+        self._forget()
+
+    def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
             try:
                 if said.kind == "scope":
@@ -167,22 +176,27 @@ class Settling:
                     self._fact(version, said)
             except (errors.StoreError, KeyError, ValueError, TypeError):
                 continue  # it stays in shadow: what cannot be shown here must not hinder the rest
-        self._change.record()
-        self._lift(version for version, _ in waiting)
-        self._conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (self._theme_id,))
 
     def _scope(self, version: Version, said: Payload) -> None:
         label = version.label or ""
         key = self._names.scope_or_none(self._theme_id, label)
-        if said.state == DELETED:
-            if key is not None and key.status != ScopeStatus.WITHDRAWN and not self._is_used(key):
-                self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
+        if said.state == LIVE:
+            wanted = {name: said.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+        elif key is None or key.status == ScopeStatus.WITHDRAWN:
             return
-        wanted = {name: said.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+        elif self._is_used(key):
+            # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
+            opened_at = version.hlc >> COUNTER_BITS
+            wanted = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
+        else:
+            self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
+            return
         status = ScopeStatus(wanted["status"])
         if key is None:
             text.check(label, "the scope's label")
-            key = self._change.insert_scope(self._theme_id, label, status=ScopeStatus.OPEN, at=int(wanted["opened_at"]))
+            key = self._change.insert_scope(
+                self._theme_id, label, status=ScopeStatus.OPEN, at=moment(wanted["opened_at"])
+            )
         elif key.status == ScopeStatus.COOLING and status is ScopeStatus.OPEN:
             wanted["status"] = key.status
         stands = self._conn.execute(
@@ -231,7 +245,7 @@ class Settling:
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
         if link == uid or tier in STANDING or not self._is_here(link):
             link = None
-        scope = self._change.scope_for_writing(self._theme_id, checked(attrs["scope"] or UNSCOPED) or None)
+        scope = self._opened(checked(attrs["scope"] or UNSCOPED))
         other = self._conn.execute(OTHER_STANDING, (scope.id, kind, target, uid)).fetchone()
         if tier in STANDING and other is not None:
             there = FactRow(*other)
@@ -242,6 +256,17 @@ class Settling:
                 tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
         columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
         return columns | times | {"superseded_by": link, "cooled_by": cooled_by}
+
+    def _opened(self, label: str) -> ScopeKey:
+        """The scope of a fact. One that is gone by its version comes back for it, and goes when it does."""
+        if label:
+            former = known(self._conn, self._theme_id, name_of(self._theme, label))
+            if former is not None and former.state == DELETED and former.shadow is None:
+                self._conn.execute(
+                    "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+                    (Payload("scope", label, {}, DELETED).dumped(), self._theme_id, former.uid),
+                )
+        return self._change.scope_for_writing(self._theme_id, label or None)
 
     def _is_here(self, link: bytes | None) -> bool:
         return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
@@ -267,27 +292,41 @@ class Settling:
         row = rows_of(self._conn, self._theme_id, self._theme, [version])[0]
         self.conflicts += keep(self._conn, self._theme_id, row, "two heads", self._now, winner)
 
-    def _lift(self, shown: Any) -> None:
+    def _lift(self) -> None:
         """What is shown as its version says needs no shadow any more."""
-        for version in shown:
-            stands = payloads(self._conn, self._theme_id, [version.thing])[version.thing]
-            if stands.said != version.said:
-                continue
-            self._conn.execute(
-                "UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", (self._theme_id, version.uid)
-            )
-            self._conn.execute(
-                "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'",
-                (self._theme_id, version.uid),
-            )
+        waiting = shadows(self._conn, self._theme_id)
+        stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
+        shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
+        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
+        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
+
+    def _forget(self) -> None:
+        """What showing changed is no change of anybody's. Should anything differ from its version and not stand in shadow,
+        it stays noted and becomes a version: better one too many than one that says what is not so."""
+        sql = "SELECT thing FROM sync_changed WHERE theme_id = ?"
+        noted = [thing for (thing,) in self._conn.execute(sql, (self._theme_id,))]
+        stand = payloads(self._conn, self._theme_id, noted)
+        names = {name_of(self._theme, thing): thing for thing in noted}
+        differ = {
+            version.thing
+            for version in versions(self._conn, self._theme_id, names)
+            if version.shadow is None and version.said != stand[names[version.uid]].said
+        }
+        self._conn.executemany(
+            "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?",
+            [(self._theme_id, thing) for thing in noted if thing not in differ],
+        )
+
+
+def is_former_scope(_: Version, said: Payload) -> bool:
+    """Whether it is a scope that was renamed, merged or undone."""
+    return said.kind == "scope" and said.state == DELETED
 
 
 def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
     """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
     version, said = waiting
     rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING else 2
-    if said.kind == "scope" and said.state == DELETED:
-        rank = 3  # when its facts have left it
     return rank, -int.from_bytes(version.uid, "big")
 
 

@@ -288,6 +288,17 @@ class Sync:
             if shadows(conn, theme_id):
                 self._settle(conn, theme_id, theme)
 
+    def unversioned(self) -> dict[int, list[bytes | str]]:
+        """Things that are not what their newest version says and wait for no other, by the key of their theme."""
+        found: dict[int, list[bytes | str]] = {}
+        with self._db.snapshot() as conn:
+            ready = "SELECT theme_id FROM sync_themes JOIN themes ON themes.id = theme_id WHERE ready = 1"
+            for (theme_id,) in conn.execute(ready).fetchall():
+                wrong = versions.unversioned(conn, theme_id)
+                if wrong:
+                    found[theme_id] = wrong
+        return found
+
     def _settle(self, conn: sqlite3.Connection, theme_id: int, theme: str) -> int:
         settling = Settling(conn, self._names, self._journal, theme_id, theme, self._clock())
         settling.run()

@@ -192,8 +192,18 @@ class Undo:
             if row.actor == RELIEF:
                 return False
             raise self._conflict(row, differs)
+        self._refuse_taken(mutation, stands, row)
         mutation.update_scope(stands["id"], "undo", **row.before)
         return True
+
+    def _refuse_taken(self, mutation: Mutation, stands: dict[str, Any], row: Change) -> None:
+        """A scope may only get a former label back that no other scope has taken."""
+        label = (row.before or {}).get("label", stands["label"])
+        taken = "SELECT 1 FROM scopes WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1"
+        if mutation.conn.execute(taken, (stands["id"], label)).fetchone():
+            raise errors.UndoConflict(
+                f"change {row.seq} cannot be undone: another scope is named {label!r} by now", row.seq
+            )
 
     def _conflict(self, row: Change, differs: list[str]) -> errors.UndoConflict:
         later = self._db.value(

@@ -59,6 +59,12 @@ PUT = """
 """
 
 
+WITHOUT = """
+    SELECT uid FROM facts f WHERE theme_id = ?1 AND tier NOT IN ('withdrawn', 'quarantined')
+      AND NOT EXISTS (SELECT 1 FROM sync_rows WHERE theme_id = ?1 AND uid = f.uid)
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A row of `sync_rows`."""
@@ -175,6 +181,21 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None
                 "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
             )
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
+
+
+def unversioned(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
+    """Things of a theme that are not what their newest version says, and wait for no other.
+
+    A scope without a version was opened for a fact that came before it.
+    """
+    noted = {thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))}
+    wrong: list[bytes | str] = [uid for (uid,) in conn.execute(WITHOUT, (theme_id,)) if uid not in noted]
+    shown = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
+    while some := [Version(*row) for row in shown.fetchmany(AT_ONCE)]:
+        stand = payloads(conn, theme_id, [version.thing for version in some])
+        differ = [version.thing for version in some if version.said != stand[version.thing].said]
+        wrong += [thing for thing in differ if thing not in noted]
+    return wrong
 
 
 def name_of(theme: str, thing: bytes | str) -> bytes:

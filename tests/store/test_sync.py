@@ -525,3 +525,15 @@ def test_a_change_made_past_the_store_is_stamped_by_the_next_one(ann: Member) ->
     ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
     ann.store.db.conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
     assert [row.attrs["pinned"] for row in ann.store.sync.pending(THEME)] == [True]
+
+
+def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    conn = ann.store.db.conn
+    conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
+    conn.execute("DELETE FROM sync_changed")
+    assert [check.name for check in examine(ann.store) if not check.ok] == ["sync"]
+    assert all(check.ok for check in examine(ann.store, repair=True))
+    converge([ann, bob], server)
+    assert bob.store.facts.get(uid).pinned
