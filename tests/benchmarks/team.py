@@ -19,6 +19,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
@@ -27,6 +28,7 @@ from hermes_memory_bridge.team.schema import migrate
 from hermes_memory_bridge.team.server import BATCH, PAGE, STAGE, Known, Server, new_token
 from hermes_memory_store.sync import Cursor, SyncRow
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
+from tests.bridge.team.machines import THEME, team
 
 WORDS = [f"word{n}" for n in range(5_000)]
 
@@ -157,11 +159,45 @@ def idle(dsn: str, rounds: int) -> None:
     )
 
 
+def machines(dsn: str, changes: int, idle_s: float) -> None:
+    """A change's way from one machine to another, and what a bridge costs that has nothing to exchange."""
+    with tempfile.TemporaryDirectory() as folder, team(Path(folder), dsn, dsn, None) as (here, there, alone):
+        for machine in (here, there, alone):
+            machine.start()
+        while not (here.at_rest() and there.at_rest()):
+            time.sleep(0.1)
+        taken = []
+        with here.store() as store, there.store() as other:
+            for n in range(changes):
+                content = f"port {n} of the day"
+                store.facts.write(THEME, f"V[p{n}]: {content}")
+                began = time.perf_counter()
+                while not other.db.value("SELECT 1 FROM facts WHERE content = ?", (content,)):
+                    time.sleep(0.01)
+                taken.append(time.perf_counter() - began)
+        processes = [psutil.Process(machine.process.pid) for machine in (here, alone) if machine.process]
+        time.sleep(3)
+        before = [sum(process.cpu_times()[:2]) for process in processes]
+        time.sleep(idle_s)
+        used = [sum(process.cpu_times()[:2]) - was for process, was in zip(processes, before, strict=True)]
+    print()
+    table(
+        ("machines", ""),
+        [
+            ("a change on the other machine, median s", statistics.median(taken)),
+            ("the slowest, s", max(taken)),
+            ("idle CPU with a team, %", 100 * used[0] / idle_s),
+            ("idle CPU without, %", 100 * used[1] / idle_s),
+        ],
+    )
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--facts", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--idle", type=float, default=30.0, help="seconds to look at an idle bridge")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hm-pg-") as folder:
         postgres = Embedded(Path(folder))
@@ -171,6 +207,7 @@ def main() -> None:
             migrate(postgres.dsn, runtime_role="stores")
             rates(postgres.dsn, options.facts, options.rounds)
             idle(make_conninfo(postgres.dsn, user="stores"), 2_000)
+            machines(make_conninfo(postgres.dsn, user="stores"), 20, options.idle)
         finally:
             postgres.stop()
 

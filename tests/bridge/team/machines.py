@@ -85,11 +85,14 @@ class Machine:
     def contents(self) -> set[str]:
         """What stands."""
         with self.store() as store:
-            return {row[0] for row in store.db.rows("SELECT content FROM facts WHERE tier IN ('hot', 'cold', 'archived')")}
+            return {
+                row[0] for row in store.db.rows("SELECT content FROM facts WHERE tier IN ('hot', 'cold', 'archived')")
+            }
 
     def digest(self) -> str:
         """Digest of the theme."""
         with self.store() as store:
+            store.sync.cursor(THEME)  # a theme that is not tracked yet begins to be, outside of a snapshot
             return store.sync.digest(THEME)
 
     def at_rest(self) -> bool:
