@@ -14,7 +14,7 @@ from hermes_memory_bridge.trust.vault import Vault, replace
 
 VARIABLE = "HERMES_MEMORY_TEAM_DSN"
 
-NOBODY = "-team-"
+NOBODY = ":team"
 """Stands where a theme stands in the vault: no theme is called so, and none of its agents can ask for what is there."""
 
 NAME = "dsn"

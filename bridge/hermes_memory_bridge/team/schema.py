@@ -168,6 +168,7 @@ def let_in(conn: psycopg.Connection[Any], role: str) -> None:
         raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
     conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA hm FROM {}").format(name))
     conn.execute(sql.SQL("GRANT USAGE ON SCHEMA hm TO {}").format(name))
+    conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hm TO {}").format(name))
     for table, rights in WRITES.items():
         if conn.execute("SELECT to_regclass(%s)", (f"hm.{table}",)).fetchone() != (None,):
             conn.execute(sql.SQL("GRANT {} ON hm.{} TO {}").format(sql.SQL(rights), sql.Identifier(table), name))

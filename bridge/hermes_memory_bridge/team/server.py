@@ -1,4 +1,5 @@
-"""What is said to the team database: hello, push, load, pull. One connection, no session state, so PgBouncer may share it.
+"""What is said to the team database: hello, push, load, pull. One connection, no session state, so PgBouncer may share it;
+only where there is no pooler the connection also listens.
 
 The protocol: rows travel, not operations. Whoever pushes increments the clock of the theme first, whose row lock orders the
 commits, so that a reader who has seen change n has seen all before it. Of two versions of a row the purged one wins, then
@@ -8,6 +9,7 @@ the one of the higher clock, then of the higher node; sending a row twice change
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import socket
@@ -80,6 +82,11 @@ c AS (
 )
 """
 
+CHANNEL = "hm"
+
+NOTIFY = f"pg_notify('{CHANNEL}', left(md5(%(theme)s), 8))"
+"""Says that a theme changed, without saying its name: whoever may connect may listen."""
+
 COLUMNS = "theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq"
 
 VALUES = """
@@ -98,10 +105,10 @@ PUSH = f"""
   WHERE (u.hlc >> 16) <= t.ms + {SKEW_MS}
   {WINNER}
 )
-SELECT c.base, t.ms, ARRAY(SELECT seq FROM w) FROM c, t
+SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
 """
 
-OPEN_LOAD = f"{TICK} SELECT c.base, t.ms FROM c, t"
+OPEN_LOAD = f"{TICK} SELECT c.base, t.ms, {NOTIFY} FROM c, t"
 
 COPY = "COPY hm.stage (n, id, kind, content, attrs, supersedes, state, hlc, node, anc) FROM STDIN"
 
@@ -199,8 +206,11 @@ class Server:
         except (psycopg.Error, OSError) as error:
             raise TeamError(state_of(error)) from None
         threading.Thread(target=self._watch, name="team answers", daemon=True).start()
+        self.listening = False
+        """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
         try:
             self.schema: Schema = self.verify()
+            self.listening = self._listen()
         except BaseException:
             self.close()
             raise
@@ -209,6 +219,25 @@ class Server:
         """Look whether the schema is ours; nothing is altered. :raises TeamError:"""
         with self.answering(ANSWER_S):
             return verify(self.conn)
+
+    def heard(self, themes: Sequence[str], within_s: float) -> bool:
+        """Wait until another machine has changed one of these themes; whether one has."""
+        ours = {name_told(theme) for theme in themes}
+        try:
+            for told in self.conn.notifies(timeout=within_s, stop_after=1):
+                if told.pid != self.conn.info.backend_pid and told.payload in ours:
+                    return True
+        except (psycopg.Error, OSError):
+            self.listening = False  # the next question finds out what is wrong
+        return False
+
+    def _listen(self) -> bool:
+        with self.answering(ANSWER_S):
+            row = self.conn.execute("SELECT pg_backend_pid(), pg_is_in_recovery()").fetchone()
+            if row != (self.conn.info.backend_pid, False):
+                return False
+            self.conn.execute(f"LISTEN {CHANNEL}")
+        return True
 
     def hello(self, node: str, known: Sequence[Known]) -> Greeting:
         """The time there, and which themes are not as this store left them. One round trip. :raises TeamError:"""
@@ -344,6 +373,11 @@ def full(dsn: str) -> str:
     several = "," in str(given.get("host") or "") or "," in str(given.get("hostaddr") or "")
     defaults = {**DEFAULTS, "target_session_attrs": "read-write"} if several else DEFAULTS
     return conninfo.make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
+
+
+def name_told(theme: str) -> str:
+    """By what a theme is named in `NOTIFY`."""
+    return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
 
 
 def tick(theme: str, node: str, count: int, token: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The background exchange: one thread of the bridge, with a store of its own, that nothing of the remote side leaves.
 
-It looks at the store four times a second, which costs microseconds, and asks the database once a second, which is one round
-trip; so a change is on the other machine within two seconds. While the database is away it tries again ever more seldom.
+It looks at the store four times a second, which costs microseconds. The database says when something changed there; where a
+pooler lies in between it is asked once a second, which is one round trip. So a change is on the other machine within two
+seconds. While the database is away it tries again ever more seldom.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ LOOK_S = 0.25
 
 POLL_S = 1.0
 """How often to ask the database whether something was written elsewhere."""
+
+POLL_LISTENING_S = 5.0
+"""The same, where the database says so itself."""
 
 FIRST_WAIT_S = 1.0
 
@@ -119,6 +123,9 @@ class Syncer:
         self._exchange: Exchange | None = None
         self._file: tuple[int, int] | None = None
         self._leased_until = 0.0
+        self._themes: list[str] = []
+        self._by_turn = False
+        """Whether the exchange was due, and nobody had told of anything new."""
         self._thread = threading.Thread(target=self._run, name="syncer", daemon=True)
 
     # What other threads may call.
@@ -178,7 +185,8 @@ class Syncer:
                 if self._may_exchange():
                     seen = self._turn()
                 failures = 0
-                wait_s = self.poll_s
+                listening = self._server is not None and self._server.listening
+                wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
             except Stopped:
                 break
             except (TeamError, StoreError) as error:
@@ -218,6 +226,10 @@ class Syncer:
         if self.report["node"] is None:
             self._tell(self._exchange.outcome)
         outcome = self._exchange.run(self._server)
+        self._themes = list(outcome.themes)
+        done = outcome.themes.values()
+        if self._by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
+            self._server.listening = False  # it did not tell of that: ask every second
         self.last_at = self.clock()
         self.next_at = None
         if outcome.state != self.state or not outcome.idle or seen != self._told_at:
@@ -257,11 +269,18 @@ class Syncer:
     def _rest(self, wait_s: float, seen: int) -> None:
         """Wait for the next turn, or until something was written here; after a failure only for the turn."""
         until = time.monotonic() + wait_s
+        server = self._server
+        self._by_turn = False
         while not self._stop.is_set() and (rest_s := until - time.monotonic()) > 0:
-            if self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
+            if server is not None and server.listening and seen >= 0:
+                if server.heard(self._themes, min(LOOK_S, rest_s)) or not server.listening or self._wake.is_set():
+                    break
+            elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
                 break
             if seen >= 0 and self._store is not None and self._store.data_version() != seen:
                 break
+        else:
+            self._by_turn = True
         self._wake.clear()
 
     def _run_jobs(self) -> None:

@@ -31,6 +31,8 @@ class Proxy:
         self.lose_chance = 0.0
         """Of each answer: it is dropped and the line cut, after the database has done what was asked."""
         self.random = random.Random(seed)
+        self.pooler = False
+        """Names another process than the one that serves, as a pooler does."""
         self.cuts = 0
         self.pieces = 0
         """Pieces that clients have sent."""
@@ -84,6 +86,8 @@ class Proxy:
                         return
                     passed += len(data)
                     self.pieces += one is client
+                    if self.pooler and one is server:
+                        data = other_process(data)
                     if self.delay_s:
                         time.sleep(self.delay_s)
                     if self.silent:
@@ -102,3 +106,9 @@ class Proxy:
             self.sockets -= {client, server}
             client.close()
             server.close()
+
+
+def other_process(data: bytes) -> bytes:
+    """What a server says, with another process in its BackendKeyData message (K, length 12, process, key)."""
+    at = data.find(b"K\x00\x00\x00\x0c")
+    return data if at < 0 else data[: at + 5] + b"\x00\x00\x00\x07" + data[at + 9 :]

@@ -16,6 +16,7 @@ from psycopg import conninfo
 from hermes_memory_bridge.team import server as server_module
 from hermes_memory_bridge.team import syncer as module
 from hermes_memory_bridge.team.dsn import shown
+from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.states import TeamError
 from hermes_memory_bridge.team.syncer import Syncer
 from hermes_memory_store.clock import system_clock
@@ -68,6 +69,40 @@ def test_a_change_is_on_the_other_machine_within_two_seconds(database: Database,
             uid = here.write("ours", f"news {n}")
             until(lambda uid=uid: ("ours", uid) in there.rows, "the change")
             assert time.monotonic() - began < 2.5
+
+
+def test_the_database_says_when_something_changed(database: Database, tmp_path: Path) -> None:
+    here, there = Side("ours"), Side("ours")
+    with (
+        syncing(here, database.runtime, tmp_path / "a", poll_s=60) as one,
+        syncing(there, database.runtime, tmp_path / "b", poll_s=60) as two,
+    ):
+        until(lambda: one.state.name == two.state.name == "idle", "both connected")
+        time.sleep(0.5)
+        for n in range(3):
+            here.write("ours", f"news {n}")
+            until(lambda n=n: len(there.rows) == n + 1, "the change")
+
+
+def test_behind_a_pooler_nothing_is_left_in_the_connections_it_lends(database: Database, tmp_path: Path) -> None:
+    here, there = Side("ours"), Side("ours")
+    with Proxy(database.runtime) as proxy:
+        proxy.pooler = True
+        with (
+            syncing(here, proxy.dsn(), tmp_path / "a") as one,
+            syncing(there, proxy.dsn(), tmp_path / "b") as two,
+        ):
+            until(lambda: one.state.name == two.state.name == "idle", "both connected")
+            assert one._server is not None
+            assert not one._server.listening
+            here.write("ours", "news")
+            until(lambda: there.rows, "the change")
+            kept = "SELECT (SELECT count(*) FROM pg_prepared_statements) + (SELECT count(*) FROM pg_cursors)"
+            one.pause(True)
+            with server_module.Server(proxy.dsn()) as server:
+                Exchange(SimpleNamespace(sync=here, clock=system_clock, data_version=lambda: 0)).run(server)  # type: ignore[arg-type]
+                assert server.conn.execute(kept).fetchone() == (0,)
+                assert server.conn.execute("SELECT count(*) FROM pg_listening_channels()").fetchone() == (0,)
 
 
 def test_a_server_that_is_down_at_the_start_is_waited_for(database: Database, tmp_path: Path) -> None:
