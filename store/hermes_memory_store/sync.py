@@ -159,7 +159,7 @@ class Sync:
     def cursor(self, theme: str) -> Cursor:
         """How far the theme was pulled."""
         sql = "SELECT seq, mark_seq, mark_token FROM sync_themes WHERE theme_id = ?"
-        row = self._db.row(sql, (self._tracked(theme),))
+        row = self._db.row(sql, (self._names.theme_or_none(theme),))
         return Cursor(*row) if row else Cursor()
 
     def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
@@ -257,7 +257,7 @@ class Sync:
         """`SyncRow.digest` of every version of a theme, whether it was sent or not."""
         with self._db.snapshot() as conn:
             sql = f"{KNOWN} WHERE theme_id = ? ORDER BY uid"
-            kept = [Version(*row) for row in conn.execute(sql, (self._tracked(theme),))]
+            kept = [Version(*row) for row in conn.execute(sql, (self._names.theme_or_none(theme),))]
         return {uids.to_text(version.uid): version.digest for version in kept}
 
     def try_lease(self, holder: str, ttl_ms: int) -> bool:

@@ -364,6 +364,9 @@ def test_a_purge_of_what_was_never_here_is_remembered(ann: Member, bob: Member, 
     bob.store.sync.apply(THEME, [(9, row)], cursor=Cursor(9))
     assert contents(bob) == []
     assert sound(bob)
+    with past.store_at(bob.store, bob.clock.now + 10**9) as replayed:
+        assert replayed.db.rows("SELECT uid FROM tombstones") == [(uids.to_bytes(uid),)]
+        assert replayed.journal.verify().ok
 
 
 def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server: Server) -> None:
@@ -537,3 +540,39 @@ def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Membe
     assert all(check.ok for check in examine(ann.store, repair=True))
     converge([ann, bob], server)
     assert bob.store.facts.get(uid).pinned
+
+
+def test_who_only_reads_is_told_what_waits_and_changes_nothing(ann: Member) -> None:
+    write(ann, "D[cache]: redis")
+    reader = ann.store.reader()
+    assert reader.sync.pending_counts() == {THEME: 1}
+    assert reader.sync.cursor("unheard-of") == Cursor()
+    assert reader.sync.digests("unheard-of") == {}
+    assert reader.sync.digest(THEME) == ann.store.sync.digest(THEME)
+    assert reader.sync.conflicts() == reader.sync.refused() == []
+    assert reader.sync.node == ann.store.sync.node
+    reader.close()
+
+
+def test_a_step_that_fails_takes_its_marks_with_it(ann: Member) -> None:
+    def break_off() -> None:
+        with ann.store.db.writing() as conn:
+            conn.execute("UPDATE sync_themes SET seq = 9")
+            ann.store.facts.write(THEME, "D[cache]: redis")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert ann.store.sync.pending(THEME) == []
+    assert ann.store.sync.cursor(THEME) == Cursor()
+
+
+def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, server: Server) -> None:
+    (ann.path.parent / "memory-themes.toml").write_text("[themes.team]\nsync = true\nhot_chars = 1000\n")
+    bob.policies.look_again()
+    for n in range(40):
+        write(ann if n % 2 else bob, f"V[t{n}]: {'x' * 40}")
+    converge([ann, bob], server)
+    assert ann.store.tiers.gauge(THEME).pct < 95
+    assert shown(ann.store) == shown(bob.store)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []

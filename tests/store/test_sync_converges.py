@@ -15,7 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from hermes_memory_store import uids
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import Actor, FactFilter, Tier
+from hermes_memory_store.receiving import gist
 from hermes_memory_store.sync import Cursor, SyncRow
 from hermes_memory_themes import Policies
 
@@ -113,6 +114,26 @@ class Team(RuleBasedStateMachine):
             member.store.purge.facts([uids.to_bytes(uid)])
             self.purged.add(uid)
 
+    @rule(n=members, line=lines)
+    def suspect(self, n: int, line: str) -> None:
+        self.attempt(self.member(n).store.facts.quarantine, THEME, line, why="a test")
+
+    @rule(n=members, pick=picks, how=st.sampled_from(["approve", "refuse"]))
+    def judge(self, n: int, pick: int, how: str) -> None:
+        member = self.member(n)
+        if member.store.names.theme_or_none(THEME) and (waiting := member.store.facts.waiting(THEME)):
+            self.attempt(getattr(member.store.facts, how), [waiting[pick % len(waiting)].fact.uid])
+
+    @rule(n=members)
+    def hold(self, n: int) -> None:
+        """What an agent's purge does: it leaves every list, and undo brings it back."""
+        member = self.member(n)
+        self.attempt(member.store.purge.hold, THEME, actor=Actor("session", "agent"))
+
+    @rule(n=members)
+    def renew(self, n: int) -> None:
+        self.member(n).store.sync.renew_node()
+
     @rule(n=members, pick=picks, keep=st.sampled_from(["mine", "theirs", "both"]))
     def decide(self, n: int, pick: int, keep: Any) -> None:
         member = self.member(n)
@@ -189,18 +210,12 @@ class Team(RuleBasedStateMachine):
             stands = said[row.uid]
             if stands.state == 2 or row.hlc in clocks[row.uid] or len(stands.ancestors) == 16:
                 continue
-            assert gist_of(row) == gist_of(stands), (row, stands)
-
-
-def gist_of(row: SyncRow) -> Any:
-    from hermes_memory_store.receiving import gist
-
-    return gist(row)
+            assert gist(row) == gist(stands), (row, stands)
 
 
 Team.TestCase.settings = settings(
-    max_examples=200,
-    stateful_step_count=50,
+    max_examples=20,
+    stateful_step_count=40,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     report_multiple_bugs=False,

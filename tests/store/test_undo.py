@@ -122,3 +122,12 @@ def test_undo_of_everything_returns_to_nothing(store: Store) -> None:
     assert store.scopes.list() == []
     assert store.journal.verify().ok
     assert store.facts.count(FactFilter(tiers=frozenset(Tier))) == 0
+
+
+def test_a_former_label_that_another_scope_has_by_now_is_not_given_back(store: Store) -> None:
+    store.facts.write(THEME, "D[a]: 1", scope="s")
+    renamed = store.scopes.rename(THEME, "s", "t")
+    store.facts.write(THEME, "D[a]: 2", scope="s")
+    with pytest.raises(errors.UndoConflict, match="another scope is named 's'"):
+        store.undo.change(renamed.seqs[0])
+    assert {scope.label for scope in store.scopes.list()} == {"s", "t"}

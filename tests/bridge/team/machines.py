@@ -92,7 +92,6 @@ class Machine:
     def digest(self) -> str:
         """Digest of the theme."""
         with self.store() as store:
-            store.sync.cursor(THEME)  # a theme that is not tracked yet begins to be, outside of a snapshot
             return store.sync.digest(THEME)
 
     def at_rest(self) -> bool:
