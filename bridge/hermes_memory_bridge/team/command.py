@@ -1,4 +1,4 @@
-"""`team migrate|connect|disconnect|status|verify|dev|restrict` and `sync now|status|pause|resume|verify`.
+"""`team migrate|connect|disconnect|status|verify|dev|restrict` and `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
 it from standard input.
@@ -22,7 +22,9 @@ from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.team import dsn as dsns
 from hermes_memory_bridge.team.states import NO_DRIVER, NOT_NAMED, TeamError, state_of
 from hermes_memory_store.clock import iso
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import AmbiguousUid, ArgumentError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.syncer import Syncer
@@ -76,11 +78,16 @@ def add_parsers(commands: Any) -> None:
         ("pause", sync_steer, "stop exchanging; what is written waits"),
         ("resume", sync_steer, "go on exchanging"),
         ("verify", sync_verify, "compare every row of both sides, and name those that differ"),
+        ("conflicts", conflicts, "what two machines said at once, and nobody decided yet"),
+        ("resolve", resolve, "decide a conflict"),
     ):
         action = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
         action.set_defaults(run=run)
         action.add_argument("--db", metavar="FILE", help="the store")
         action.add_argument("--json", action="store_true", help="one JSON document")
+        if name == "resolve":
+            action.add_argument("uid", metavar="UID", help="as `sync conflicts` names it; its beginning is enough")
+            action.add_argument("keep", choices=["mine", "theirs", "both"], help="what stands, what lost, or both")
 
 
 def migrate(options: argparse.Namespace) -> int:
@@ -254,6 +261,47 @@ def sync_verify(options: argparse.Namespace) -> int:
     return 0 if found["same"] else 1
 
 
+def conflicts(options: argparse.Namespace) -> int:
+    """List what nobody decided yet, newest first."""
+    with Store.open(Places.of(options.db).store) as store:
+        found = store.sync.conflicts()
+    document = [
+        {
+            "uid": one.uid,
+            "theme": one.theme,
+            "at": iso(one.at),
+            "why": one.why,
+            "mine": one.mine.content,
+            "theirs": one.theirs.content,
+        }
+        for one in found
+    ]
+    lines = [
+        f"{one['uid']} {one['theme']} ({one['why']})\n  stands: {said(one['mine'])}\n  lost:   {said(one['theirs'])}"
+        for one in document
+    ]
+    told(options, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
+    return 0
+
+
+def said(content: str | None) -> str:
+    """A content that may be shown: what came from another machine may hold anything."""
+    if content is None:
+        return "(deleted)"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in content)
+
+
+def resolve(options: argparse.Namespace) -> int:
+    """Decide a conflict, as a person. :raises UnknownFact: there is none of that name"""
+    with Store.open(Places.of(options.db).store) as store:
+        named = sorted({one.uid for one in store.sync.conflicts() if one.uid.startswith(options.uid.lower())})
+        if len(named) > 1:
+            raise AmbiguousUid(f"{options.uid} begins several: {', '.join(named[:5])}", options.uid)
+        changed = store.sync.resolve(named[0] if named else Uid(options.uid), options.keep)
+    told(options, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {options.keep}")
+    return 0
+
+
 def in_words(status: dict[str, Any]) -> str:
     """A status for a person."""
     lines = [status["words"]]
@@ -267,7 +315,7 @@ def in_words(status: dict[str, Any]) -> str:
     if status.get("configured") and not status["themes"]:
         lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
     if status.get("conflicts"):
-        lines.append(f"{status['conflicts']} said differently on two machines at once: they wait for you")
+        lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)
 

@@ -6,6 +6,7 @@ same transaction as the note that it was applied.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -82,6 +83,7 @@ class Schema:
     """Of the vectors; None where there are none."""
 
 
+@functools.cache
 def migrations() -> list[tuple[int, str, str]]:
     """Number, name and SQL of each, in order."""
     found = []

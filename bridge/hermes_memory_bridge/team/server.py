@@ -25,7 +25,7 @@ from psycopg import conninfo
 from psycopg.errors import ProgramLimitExceeded
 
 from hermes_memory_bridge.team.schema import Schema, known_version, verify
-from hermes_memory_bridge.team.states import NOT_MIGRATED, SKEW_MS, Overdue, TeamError, state_of, wrong_version
+from hermes_memory_bridge.team.states import BAD_DSN, NOT_MIGRATED, SKEW_MS, Overdue, TeamError, state_of, wrong_version
 from hermes_memory_store.sync import Cursor, SyncRow
 
 BATCH = 500
@@ -205,6 +205,8 @@ class Server:
             self.conn = psycopg.connect(full(dsn), autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError) as error:
             raise TeamError(state_of(error)) from None
+        except ValueError:  # characters that no DSN has
+            raise TeamError(BAD_DSN) from None
         threading.Thread(target=self._watch, name="team answers", daemon=True).start()
         self.listening = False
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""

@@ -194,3 +194,26 @@ def test_the_commands_from_an_empty_server_to_two_that_agree(empty: Database, tm
         assert "host=" not in log
         assert there.command("team", "disconnect").returncode == 0
         assert json.loads(there.command("sync", "status", "--json").stdout)["configured"] is False
+
+
+def test_what_two_machines_said_at_once_waits_for_a_person(database: Database, tmp_path: Path) -> None:
+    with team(tmp_path, database.runtime, database.runtime) as (here, there):
+        uid = here.write("D[db]: to be decided")
+        for machine in (here, there):
+            machine.command("sync", "now")
+        for machine, content in ((here, "PostgreSQL"), (there, "SQLite")):
+            with machine.store() as store:
+                store.facts.edit(uid, content)
+        for machine in (here, there, here):
+            machine.command("sync", "now")
+
+        assert here.contents() == there.contents() == {"SQLite"}
+        (one,) = json.loads(here.command("sync", "conflicts", "--json").stdout)["conflicts"]
+        assert (one["uid"], one["mine"], one["theirs"]) == (uid, "SQLite", "PostgreSQL")
+        decided = here.command("sync", "resolve", uid[:13], "theirs", "--json")
+        assert json.loads(decided.stdout)["changed"] == [uid], decided.stderr
+        for machine in (here, there):
+            machine.command("sync", "now")
+        assert here.contents() == there.contents() == {"PostgreSQL"}
+        assert "no conflict" in here.command("sync", "conflicts").stdout
+        assert "no conflict" in there.command("sync", "conflicts").stdout

@@ -159,6 +159,7 @@ def deny(database: Database) -> str:
         (lambda _: "postgresql://me:hunter2@127.0.0.1:1/team", "unreachable"),
         (lambda _: "host=127.0.0.1 port=1 user=me password=hunter2 sslmode=perhaps", "bad dsn"),
         (lambda _: "this is no dsn hunter2", "bad dsn"),
+        (lambda _: "host=a\ud800b password=hunter2", "bad dsn"),
         (
             lambda _: "postgresql://me:hunter2@127.0.0.1:1,127.0.0.1:2/team?target_session_attrs=read-write",
             "unreachable",
