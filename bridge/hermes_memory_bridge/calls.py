@@ -65,7 +65,7 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
         if spec.own_session:
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
-            asked = await hub.meaning.of(arguments.get(spec.meant)) if spec.meant and hub.meaning else None
+            asked = await hub.meaning.of(spec.meant(arguments)) if spec.meant and hub.meaning else None
             return await hub.read(lambda store: spec.handler(connection.using(store, asked), arguments))
         trust = None if connection.trust is None else connection.trust.for_one_call()
         job = once(connection, spec, arguments, key, trust)

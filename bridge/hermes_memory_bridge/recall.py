@@ -46,10 +46,12 @@ def facts(
     *,
     session: Session | None,
     kinds: str = "both",
+    record: bool = True,
 ) -> list[RecalledFact]:
     """The facts of these themes that answer, best first; noted as told to the session.
 
     :param kinds: `user` for those about the user, `memory` for all others, `both`
+    :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
     known: dict[int, Fact] = {}
@@ -68,7 +70,7 @@ def facts(
             known.update((key, passing[key]) for key, _ in hits)
             near += hits
     best = fused(in_turn(by_words), nearest_first(near))[:limit]
-    for theme in themes:
+    for theme in themes if record else ():
         handed = [known[key] for key, _ in best if known[key].theme == theme]
         connection.store.search.note("recall", theme, handed, session=session, why=query)
     return [RecalledFact(known[key], score) for key, score in best]

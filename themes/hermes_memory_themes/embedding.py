@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from hermes_memory_themes.errors import PolicyError
 
@@ -47,6 +46,8 @@ class Embedding:
         """The provider with `auto` decided: `openai` or `ollama` when there is a URL, else `auto`."""
         if self.provider != "auto" or not self.url:
             return self.provider
+        from urllib.parse import urlsplit  # here, not above: every command waits for its imports
+
         parts = urlsplit(self.url)
         return (
             "ollama" if parts.path.startswith("/api") or (parts.port == 11434 and "/v1" not in parts.path) else "openai"
@@ -85,6 +86,8 @@ def wrong_setting(key: str, value: Any) -> str | None:
 
 def wrong_url(url: str) -> str | None:
     """What is wrong with the address of an endpoint. It is not repeated: it may hold what should not be shown."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url)
         _ = parts.port
