@@ -18,6 +18,9 @@ from hermes_memory_store.model import Fact, Found, Session, Turn
 
 Key = TypeVar("Key")
 
+FEW = 20
+"""Facts of each theme that are looked at where words alone rank them: as many as can be asked for."""
+
 TAKEN = 60
 """Facts or turns of each ranking that are fused."""
 
@@ -54,11 +57,12 @@ def facts(
     :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
+    taken = FEW if connection.asked is None else TAKEN
     known: dict[int, Fact] = {}
     by_words: list[list[int]] = []
     near: list[tuple[int, float]] = []
     for theme in themes:
-        found = told(connection.store.search.find(theme, query, limit=TAKEN, record=False)).facts
+        found = told(connection.store.search.find(theme, query, limit=max(taken, limit), record=False)).facts
         kept = [fact for fact in found if is_wanted(fact, kinds)]
         known.update((fact.id, fact) for fact in kept)
         by_words.append([fact.id for fact in kept])
@@ -80,11 +84,12 @@ def turns(
     connection: Connection, themes: Sequence[str], query: str, limit: int, *, within: str | None = None
 ) -> list[RecalledTurn]:
     """The turns of these themes that answer, best first. :param within: only those of the session of that name"""
+    taken = FEW if connection.asked is None else TAKEN
     known: dict[str, Turn] = {}
     by_words: list[tuple[str, float]] = []
     near: list[tuple[str, float]] = []
     for theme in themes:
-        hits = connection.store.turns.search(theme, query, limit=TAKEN, session=within)
+        hits = connection.store.turns.search(theme, query, limit=max(taken, limit), session=within)
         known.update((hit.turn.uid, hit.turn) for hit in hits)
         by_words += [(hit.turn.uid, hit.score) for hit in hits]
         if connection.asked is not None:

@@ -207,9 +207,7 @@ class Meaning:
         for asking in list(self._asking):
             asking.cancel()
         await self._drop()
-        if self._vectors is not None:
-            await asyncio.to_thread(self._vectors.close)
-            self._vectors = self._near = None
+        await self._shut()
 
     async def _round(self) -> float:
         """What is to be done now; how long to wait then."""
@@ -217,6 +215,10 @@ class Meaning:
         if embedder is None:
             return LOOK_S
         now = time.monotonic()
+        if self._vectors is not None and not self._vectors.is_there():
+            await self._shut()
+            await self._open()
+            self._seen = -1
         if now < self._tried_again_at:
             return min(LOOK_S, self._tried_again_at - now)
         if self._seen < 0 or now - self._walked_at > HOUR_S:
@@ -383,6 +385,11 @@ class Meaning:
             self._vectors = await asyncio.to_thread(Vectors, self.hub.path)
             self._near = Near(self._vectors)
         return self._vectors
+
+    async def _shut(self) -> None:
+        vectors, self._vectors, self._near = self._vectors, None, None
+        if vectors is not None:
+            await asyncio.to_thread(vectors.close)
 
     async def _drop(self) -> None:
         embedder, self._embedder, self._model = self._embedder, None, ""

@@ -317,6 +317,21 @@ async def test_what_is_purged_while_its_vector_is_made_stays_away(
         assert len(vectors.page("fact", 0, 10)) == 1
 
 
+async def test_a_file_that_was_taken_away_is_made_anew(ask: Desk, meaning: Meaning, hub: Hub) -> None:
+    await remember(ask, CAR, TEA)
+    await filled(meaning, 2)
+    place(hub.path).unlink()
+
+    def again() -> bool:
+        if not place(hub.path).exists():
+            return False
+        with Vectors(hub.path) as vectors:
+            return len(vectors.page("fact", 0, 10)) == 2
+
+    await until(again, "the vectors in a new file")
+    assert contents(await ask("recall_memory", query="automobile")) == [CAR]
+
+
 async def test_without_any_setting_no_file_is_made_and_words_answer(
     hub: Hub, ask: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
