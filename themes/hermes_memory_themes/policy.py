@@ -52,6 +52,12 @@ class Policy:
     """Whether suspicious writes wait for a person."""
     sync: bool = False
     """Whether the theme is exchanged with the team database."""
+    turns: str = "filtered"
+    """Which captured messages are kept: `all`, `filtered` (not those that only acknowledge, or are too short), or `none`."""
+    turn_min_chars: int = 0
+    """With `filtered`: shortest message that is kept, in characters."""
+    turn_days: int = 0
+    """How long a captured message is kept, in days; 0 for ever."""
 
 
 RANGES = {
@@ -59,10 +65,12 @@ RANGES = {
     "injection_tokens": (20, 20_000),
     "fact_chars": (40, 4_000),
     "retention_days": (0, 3_650),
+    "turn_min_chars": (0, 10_000),
+    "turn_days": (0, 36_500),
 }
 """Least and greatest value of each number."""
 
-CHOICES = {"secrets": ("mask", "refuse", "allow")}
+CHOICES = {"secrets": ("mask", "refuse", "allow"), "turns": ("all", "filtered", "none")}
 
 KEYS = {field.name: field.type for field in fields(Policy)}
 
@@ -108,6 +116,11 @@ class Policies:
         self._read()
         said = Embedding(**self._document.get("embedding", {}))
         return said.in_environment(os.environ if environ is None else environ)
+
+    def named(self) -> list[str]:
+        """The themes the file names, in alphabetical order."""
+        self._read()
+        return sorted(self._document.get("themes", {}))
 
     def look_again(self) -> None:
         """Looks at the file at the next question, however short a time ago it was looked at."""
@@ -276,6 +289,9 @@ def template() -> str:
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
         "sync": "exchange the theme with the team database",
+        "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
+        "turn_min_chars": "with filtered: shortest message that is kept, in characters",
+        "turn_days": "how long a captured message is kept, in days; 0 for ever",
     }
     lines = [
         "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",
