@@ -24,6 +24,7 @@ from hermes_memory_bridge.access.gate import Asgi, Gate, Limits
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.embedding.meaning import Meaning
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.inspection import Inspection, check_arguments
@@ -81,6 +82,7 @@ class Daemon:
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
         self.inspection = Inspection(self.hub, self.agents)
+        self.meaning = self.hub.meaning = Meaning(self.hub, vault)
         self.team = Team(places)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
@@ -101,7 +103,7 @@ class Daemon:
         """
         check_arguments(name, arguments)
         if name in ("status", "stop"):
-            return self.status(stop=name == "stop")
+            return {**self.status(stop=name == "stop"), "recall": self.meaning.state()}
         if name == "sync":
             return {"hermes-memory": 1, "pid": os.getpid(), **await self.team.answer(arguments)}
         return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
@@ -145,6 +147,7 @@ class Daemon:
             self.note_reads,
             self.front.forget_quiet,
             self.notices.watch,
+            self.meaning.keep_filled,
             self.linger,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
@@ -168,6 +171,7 @@ class Daemon:
             self.front.close()
             await asyncio.to_thread(self.team.stop)
             await self.agents.part_all()
+            await self.meaning.close()
             await asyncio.to_thread(self.hub.close)
 
     async def note_reads(self) -> None:

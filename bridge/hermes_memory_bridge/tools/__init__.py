@@ -10,6 +10,7 @@ import difflib
 from functools import cache
 
 from hermes_memory_bridge.tools import (
+    context,
     export,
     keeping,
     optimize,
@@ -41,6 +42,7 @@ TOOLS: dict[str, ToolSpec] = {
         turn.CAPTURE,
         recalling.SPEC,
         turn.RECALL,
+        context.SPEC,
         keeping.EDIT,
         keeping.HISTORY,
         keeping.CLOSE_SCOPE,

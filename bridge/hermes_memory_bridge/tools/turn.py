@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_memory_bridge import recall
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.arguments import Arguments, text, text_or_none
 from hermes_memory_bridge.connection import Connection
@@ -36,23 +37,20 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:
     # A session is one of this theme: without that, one agent would read what another's was told.
     within = connection.session_name(arguments) if scope == "session" else None
     themes = [connection.theme] if scope == "session" else themes_of(connection, scope)
-    found = [
-        hit for theme in themes for hit in connection.store.turns.search(theme, query, limit=limit, session=within)
-    ]
-    found.sort(key=lambda hit: (-hit.score, -hit.turn.at))
     return recalled(
+        connection,
         [
             {
-                "id": hit.turn.uid,
-                "agent_identity": hit.turn.theme,
-                "session_id": hit.turn.session,
-                "role": hit.turn.role,
-                "ts": iso(hit.turn.at),
-                "score": hit.score,
-                "content": hit.turn.content[:SHOWN],
+                "id": one.turn.uid,
+                "agent_identity": one.turn.theme,
+                "session_id": one.turn.session,
+                "role": one.turn.role,
+                "ts": iso(one.turn.at),
+                "score": round(one.score, 4),
+                "content": one.turn.content[:SHOWN],
             }
-            for hit in found[:limit]
-        ]
+            for one in recall.turns(connection, themes, query, limit, within=within)
+        ],
     )
 
 
@@ -92,6 +90,7 @@ RECALL = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_conversation,
+    meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,
     repeatable=True,
