@@ -42,6 +42,7 @@ TOOLS: dict[str, ToolSpec] = {
         recalling.SPEC,
         turn.RECALL,
         keeping.EDIT,
+        keeping.ARCHIVE,
         keeping.HISTORY,
         keeping.CLOSE_SCOPE,
         reveal.SPEC,
