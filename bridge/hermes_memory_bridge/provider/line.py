@@ -29,6 +29,9 @@ CALL_S = 10.0
 START_S = 20.0
 """How long a bridge that was started may take to listen."""
 
+AGAIN_S, FAILED_S = 1.0, 15.0
+"""Pauses before another one is started, when the last one ended well and when it failed."""
+
 LINGER_S = "30"
 
 KEY = "io.hermes-memory/key"
@@ -162,17 +165,23 @@ class Starter:
         self.command = command
         self.process: subprocess.Popen[bytes] | None = None
         self.until = 0.0
+        self.failed = False
+        self.answered = False
+        """Whether the one that was started last ever did."""
 
     def start(self) -> bool:
         """Start one, unless it cannot be or somebody is about to; whether one may come up soon."""
         now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
+            # It found another one, or left because nobody came, or cannot start at all.
+            self.failed = self.process.returncode != 0 and not self.answered
+            self.until = now + (FAILED_S if self.failed else AGAIN_S)
             self.process = None
         if now < self.until:
-            return True
+            return not self.failed
         if not self.command or not os.access(self.command[0], os.X_OK):
             return False
-        self.until = now + START_S
+        self.until, self.failed, self.answered = now + START_S, False, False
         folder = os.path.dirname(socket_of(self.db))
         linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
         # The host's own modules must not be found by another interpreter.
@@ -196,7 +205,7 @@ class Starter:
 
     def reached(self) -> None:
         """A bridge answers; the next one that is missing may be started at once."""
-        self.until = 0.0
+        self.until, self.answered = 0.0, True
         if self.process is not None and self.process.poll() is not None:
             self.process = None
 

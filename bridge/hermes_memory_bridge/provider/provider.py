@@ -141,7 +141,7 @@ class HermesMemory(MemoryProvider):
         self._turn = int(turn_number)
         self._ask_ahead(message)
         worker = self._worker
-        if worker is not None and worker.trouble is not None and self._warn is not None:
+        if worker is not None and worker.is_lost and self._warn is not None:
             warn, self._warn = self._warn, None  # once is enough
             warn(f"hermes-memory: the memory cannot be reached; what is said is kept on disk ({worker.trouble})")
 
@@ -259,7 +259,7 @@ class HermesMemory(MemoryProvider):
         self._said = True
         if tool_name == "memory_write":
             return self._write(worker, arguments)
-        question = worker.ask(self._theme, lambda call: call(tool_name, arguments), TOOL_S)
+        question = worker.ask(self._theme, lambda call: call(tool_name, arguments), TOOL_S, patient=True)
         question.done.wait(TOOL_S)
         if isinstance(question.failure, Refused):
             return said(error=str(question.failure))
@@ -314,7 +314,7 @@ class HermesMemory(MemoryProvider):
         if not self._writes:
             return said(error="this agent's context does not write to the memory")
         key = f"tool-{time.time_ns():x}"
-        question = worker.ask(self._theme, lambda call: call("memory_write", arguments, key), TOOL_S)
+        question = worker.ask(self._theme, lambda call: call("memory_write", arguments, key), TOOL_S, patient=True)
         question.done.wait(TOOL_S)
         if isinstance(question.failure, Refused):
             return said(error=str(question.failure))

@@ -30,6 +30,12 @@ SCHEMA: tuple[dict[str, Any], ...] = (
     {"key": "mirror", "description": "Mirror MEMORY.md and USER.md", "default": "true", "choices": ["true", "false"]},
     {"key": "capture", "description": "Keep what is said", "default": "true", "choices": ["true", "false"]},
     {"key": "recall", "description": "Recall before each turn", "default": "true", "choices": ["true", "false"]},
+    {
+        "key": "start",
+        "description": "Start the bridge when there is none",
+        "default": "true",
+        "choices": ["true", "false"],
+    },
     {"key": "wait_ms", "description": "How long a turn may wait for its recall, in milliseconds", "default": "4"},
 )
 """The questions of `hermes memory setup`."""
@@ -82,7 +88,7 @@ def load(home: str) -> Settings:
         capture=truth(both.get("capture")),
         recall=truth(both.get("recall")),
         wait_ms=milliseconds(both.get("wait_ms")),
-        command=tuple(map(str, command)) if isinstance(command, list) else (),
+        command=tuple(map(str, command)) if isinstance(command, list) and truth(both.get("start")) else (),
     )
 
 

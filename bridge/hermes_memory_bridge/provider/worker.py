@@ -39,6 +39,9 @@ QUIET_S = 0.4
 ADOPT_S = 30.0
 """Between two looks for what dead processes left behind."""
 
+STARTING_S = 0.05
+"""Between tries while a bridge is starting."""
+
 FIRST_S, MOST_S = 0.2, 15.0
 """Pauses between tries to reach the bridge."""
 
@@ -55,10 +58,11 @@ LONGEST_TURN = 100_000
 class Question:
     """Something somebody waits for."""
 
-    def __init__(self, theme: str, job: Callable[[Call], Any], until: float) -> None:
+    def __init__(self, theme: str, job: Callable[[Call], Any], until: float, *, patient: bool) -> None:
         self.theme = theme
         self.job = job
         self.until = until
+        self.patient = patient
         self.done = threading.Event()
         self.answer: Any = None
         self.failure: Exception | None = None
@@ -84,6 +88,8 @@ class Worker:
         self._lines: dict[str, Line] = {}
         self._questions: deque[Question] = deque()
         self._stopping = False
+        self._coming = False
+        """Whether a bridge was started that does not answer yet."""
         self._retry_at = 0.0
         self._pause_s = 0.0
         self._tries = 0
@@ -103,9 +109,12 @@ class Worker:
             log.warning("hermes-memory: a record was not kept: %s is full or cannot be written", self.outbox.path)
         return kept
 
-    def ask(self, theme: str, job: Callable[[Call], Any], wait_s: float) -> Question:
-        """Have a job done with the bridge soon. It is not waited for here; after `wait_s` it is not begun any more."""
-        question = Question(theme, job, time.monotonic() + wait_s)
+    def ask(self, theme: str, job: Callable[[Call], Any], wait_s: float, *, patient: bool = False) -> Question:
+        """Have a job done with the bridge soon. It is not waited for here; after `wait_s` it is not begun any more.
+
+        :param patient: wait for a bridge that is just starting
+        """
+        question = Question(theme, job, time.monotonic() + wait_s, patient=patient)
         self._questions.append(question)
         self.wake.set()
         return question
@@ -113,10 +122,15 @@ class Worker:
     def drain(self, limit_s: float = DRAIN_S) -> bool:
         """Wait until everything is delivered, not at all while there is no bridge; whether nothing is left."""
         until = time.monotonic() + limit_s
-        while self.outbox.waits and self.trouble is None and time.monotonic() < until and self._thread.is_alive():
+        while self.outbox.waits and not self.is_lost and time.monotonic() < until and self._thread.is_alive():
             self.wake.set()
             time.sleep(0.005)
         return not self.outbox.waits
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is no bridge, nor one on its way."""
+        return self.trouble is not None and not self._coming
 
     def stop(self) -> None:
         """End the thread; what it was about to do waits on disk."""
@@ -150,13 +164,14 @@ class Worker:
     def _rest(self) -> float:
         """Seconds until there may be something to do."""
         now = time.monotonic()
-        if self._questions:
-            return 0.0
-        waits = self.outbox.waits or self.adopted is not None
-        return max(0.001, min(LOOK_S, self._retry_at - now)) if waits and self._retry_at > now else LOOK_S
+        waits = self.outbox.waits or self.adopted is not None or self._questions or self._coming
+        if not waits:
+            return LOOK_S
+        return max(0.001, min(LOOK_S, self._retry_at - now))
 
     def _answer(self) -> None:
-        while self._questions:
+        """Answer what was asked; patient questions wait for a bridge that is just starting."""
+        for _ in range(len(self._questions)):
             question = self._questions.popleft()
             try:
                 if time.monotonic() > question.until:
@@ -166,13 +181,15 @@ class Worker:
                 question.answer = question.job(self._caller(question.theme))
                 self._reached()
             except Unreachable as error:
-                question.failure = error
                 if time.monotonic() >= self._retry_at:
                     self._fail(str(error))
+                if question.patient and self._coming and time.monotonic() < question.until:
+                    self._questions.append(question)
+                    continue
+                question.failure = error
             except Exception as error:
                 question.failure = error
-            finally:
-                question.done.set()
+            question.done.set()
 
     def _deliver(self) -> bool:
         """Deliver the oldest record; whether there may be another."""
@@ -247,6 +264,7 @@ class Worker:
                 continue
             except (Unreachable, Later) as error:
                 self._fail(str(error))
+                self._look_at = self._retry_at
                 return
 
     def _is_quiet(self, kind: str) -> bool:
@@ -261,7 +279,7 @@ class Worker:
 
     def _reached(self) -> None:
         if self.trouble is not None:
-            self.trouble, self._pause_s, self._retry_at = None, 0.0, 0.0
+            self.trouble, self._pause_s, self._retry_at, self._coming = None, 0.0, 0.0, False
         self.starter.reached()
 
     def _fail(self, why: str) -> None:
@@ -269,8 +287,8 @@ class Worker:
         if self.trouble is None:
             log.warning("hermes-memory: the bridge cannot be reached, what is to be kept waits: %s", why)
         self.trouble = why
-        coming = self.starter.start()
-        self._pause_s = 0.1 if coming else min(max(FIRST_S, self._pause_s * 2), MOST_S)
+        self._coming = self.starter.start()
+        self._pause_s = STARTING_S if self._coming else min(max(FIRST_S, self._pause_s * 2), MOST_S)
         self._retry_at = time.monotonic() + self._pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 from hermes_memory_store.model import Tier
+from hermes_memory_store.store import Store
 from tests.bridge.provider.conftest import Host, Profile
 from tests.bridge.running import until
 
@@ -163,9 +164,8 @@ def test_the_session_key_names_the_theme_of_what_is_said(profile: Profile, begin
 
 
 def test_a_session_is_closed_after_its_last_turn(profile: Profile, begin: Begin) -> None:
-    from hermes_memory_store.store import Store
-
     host = begin()
+    host("handle_tool_call", args=["memory_search", {"query": "waits for the bridge"}])
     host("on_session_end", args=[[]])
     host("turn", turn=1, user="the last thing said")
     host("shutdown_all")
