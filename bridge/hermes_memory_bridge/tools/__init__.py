@@ -44,6 +44,7 @@ TOOLS: dict[str, ToolSpec] = {
         turn.RECALL,
         context.SPEC,
         keeping.EDIT,
+        keeping.ARCHIVE,
         keeping.HISTORY,
         keeping.CLOSE_SCOPE,
         reveal.SPEC,
