@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from hermes_memory_store.text import printable
@@ -16,7 +17,11 @@ class Commands(Provider):
 
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         seen = set()
-        for node, binding, enabled, tooltip in self.screen.active_bindings.values():
+        # What the bottom line names comes first, then what only the keyboard knows, in the end how to move.
+        active = sorted(
+            self.screen.active_bindings.values(), key=lambda one: (not one.binding.show, moves(one.binding))
+        )
+        for node, binding, enabled, tooltip in active:
             if not enabled or not binding.description or binding.id is None or binding.action in seen:
                 continue
             seen.add(binding.action)
@@ -57,5 +62,12 @@ class Commands(Provider):
         matcher = self.matcher(query)
         for name, help_text, act in self._commands():
             score = max(matcher.match(name), 0.7 * matcher.match(help_text))
+            if name.startswith("Look: "):
+                score *= 0.5  # "close" means a scope before it means catppuccin-latte
             if score > 0:
                 yield Hit(score, matcher.highlight(name), act, help=help_text)
+
+
+def moves(binding: Binding) -> bool:
+    """Whether a binding only moves about, which nobody looks for here."""
+    return (binding.id or "").partition(".")[0] in ("list", "pages", "detail")
