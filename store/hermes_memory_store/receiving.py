@@ -16,8 +16,9 @@ from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.records import FACT_COLUMNS, FactRow
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
 
 SYNC = Actor("sync")
@@ -31,6 +32,11 @@ OTHER_STANDING = f"""
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+SETTLED = """
+    DELETE FROM sync_conflicts
+    WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
+"""
+
 MAX_CONTENT = 100_000
 """Characters of a content that are taken from another machine: far above what any policy allows a fact."""
 
@@ -40,6 +46,8 @@ class Receiving:
 
     def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
         self.changed = self.conflicts = self.ignored = 0
+        self.newest = 0
+        """The newest clock that was seen: what is stamped here from now on is newer."""
         self.purged: list[bytes] = []
         self._conn = conn
         self._theme_id = theme_id
@@ -51,7 +59,7 @@ class Receiving:
         if row.theme != self._theme or not is_whole(row):
             self.ignored += 1
             return
-        self._conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (row.hlc,))
+        self.newest = max(self.newest, row.hlc)
         uid = uids.to_bytes(row.uid)
         here = known(self._conn, self._theme_id, uid)
         if here is not None and (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
@@ -73,13 +81,7 @@ class Receiving:
         put(self._conn, self._theme_id, row, sent=True, seq=seq, shadow=row.state != PURGED)
         if row.state == PURGED:
             self.purged.append(uid)
-        self._conn.executemany(
-            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND hlc = ?",
-            [(self._theme_id, uid, hlc) for hlc in row.ancestors],
-        )
-        self._conn.execute(
-            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (self._theme_id, uid)
-        )
+        self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
@@ -152,7 +154,8 @@ class Settling:
         self._theme_id = theme_id
         self._theme = theme
         self._now = now
-        self._change = Mutation(conn, names, journal, SYNC)
+        self._change = Gathering(conn, names, journal, SYNC)
+        self._scopes: dict[str, ScopeKey] = {}
         self._coming: set[bytes] = set()
 
     def run(self) -> None:
@@ -160,6 +163,7 @@ class Settling:
         waiting = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
         self._coming = {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
         self._show([pair for pair in waiting if not is_former_scope(*pair)])
+        self._change.flush()
         # Only now it is known whether facts stand in them.
         there = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
         self._show([pair for pair in there if is_former_scope(*pair)])
@@ -245,7 +249,10 @@ class Settling:
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
         if link == uid or tier in STANDING or not self._is_here(link):
             link = None
-        scope = self._opened(checked(attrs["scope"] or UNSCOPED))
+        label = checked(attrs["scope"] or UNSCOPED)
+        scope = self._scopes.get(label) or self._opened(label)
+        if self._change.waits(place(scope.id, kind, target)):
+            self._change.flush()
         other = self._conn.execute(OTHER_STANDING, (scope.id, kind, target, uid)).fetchone()
         if tier in STANDING and other is not None:
             there = FactRow(*other)
@@ -266,7 +273,8 @@ class Settling:
                     "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
                     (Payload("scope", label, {}, DELETED).dumped(), self._theme_id, former.uid),
                 )
-        return self._change.scope_for_writing(self._theme_id, label or None)
+        self._scopes[label] = self._change.scope_for_writing(self._theme_id, label or None)
+        return self._scopes[label]
 
     def _is_here(self, link: bytes | None) -> bool:
         return link is not None and (link in self._coming or self._change.fact_row(link) is not None)

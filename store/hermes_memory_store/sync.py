@@ -172,6 +172,7 @@ class Sync:
             receiving = Receiving(conn, theme_id, theme, self._clock())
             for seq, row in rows:
                 receiving.take(seq, row)
+            conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
             self._erase(conn, theme_id, receiving.purged)
             conflicts = receiving.conflicts + self._settle(conn, theme_id, theme)
             relief = Mutation(conn, self._names, self._journal, SYNC)
