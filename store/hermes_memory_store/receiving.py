@@ -48,6 +48,7 @@ class Receiving:
         self.changed = self.conflicts = self.ignored = 0
         self.newest = 0
         """The newest clock that was seen: what is stamped here from now on is newer."""
+        self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
         self._conn = conn
         self._theme_id = theme_id
@@ -82,6 +83,7 @@ class Receiving:
         if row.state == PURGED:
             self.purged.append(uid)
         self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
+        self.touched.add(uid)
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
@@ -136,10 +138,34 @@ def keep(
     return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
 
 
-def shadows(conn: sqlite3.Connection, theme_id: int) -> list[Version]:
-    """The versions that are not shown as they are."""
-    rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL", (theme_id,)).fetchall()
-    return [Version(*row) for row in rows]
+def shadows_of(conn: sqlite3.Connection, theme_id: int, touched: set[bytes], *, scopes: bool = True) -> list[Version]:
+    """What is in shadow of these facts: themselves, and what is shown behind them; and scopes that are gone."""
+    found: dict[bytes, Version] = {}
+    if scopes:
+        rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
+        found = {version.uid: version for version in map(from_row, rows.fetchall())}
+    behind = "SELECT uid FROM facts WHERE superseded_by = ?"
+    linked = {row[0] for uid in touched for row in conn.execute(behind, (uid,))}
+    concerned = versions(conn, theme_id, touched | linked)
+    found |= {version.uid: version for version in concerned if version.shadow is not None}
+    return list(found.values())
+
+
+def waiting_for(conn: sqlite3.Connection, theme_id: int, arrived: set[bytes]) -> set[bytes]:
+    """Facts in shadow because what replaced them was not here."""
+    sql = "SELECT uid, shadow ->> '$[2].superseded_by' FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL"
+    names = {str(uids.to_text(uid)) for uid in arrived}
+    return {uid for uid, link in conn.execute(sql, (theme_id,)) if link in names}
+
+
+def from_row(row: tuple[Any, ...]) -> Version:
+    """A row of `KNOWN`."""
+    return Version(*row)
+
+
+def loaded(version: Version) -> Payload:
+    """What stands in shadow."""
+    return Payload.loaded(str(version.shadow))
 
 
 class Settling:
@@ -157,22 +183,30 @@ class Settling:
         self._change = Gathering(conn, names, journal, SYNC)
         self._scopes: dict[str, ScopeKey] = {}
         self._coming: set[bytes] = set()
+        self._moved: set[bytes] = set()
+        self._shown: set[bytes] = set()
 
-    def run(self) -> None:
-        """Show all of it, in one change of the journal; what that moves is no news to send."""
-        waiting = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
-        self._coming = {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
-        self._show([pair for pair in waiting if not is_former_scope(*pair)])
+    def run(self, touched: set[bytes]) -> None:
+        """Show what these facts concern, in one change of the journal; what that moves is no news to send."""
+        concerned = shadows_of(self._conn, self._theme_id, touched)
+        while concerned:
+            waiting = [(version, loaded(version)) for version in concerned]
+            self._coming |= {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+            self._show([pair for pair in waiting if not is_former_scope(*pair)])
+            # What was shown behind a fact that gave way is shown behind the one that took its place.
+            moved, self._moved = self._moved, set()
+            concerned = shadows_of(self._conn, self._theme_id, moved, scopes=False)
         self._change.flush()
         # Only now it is known whether facts stand in them.
-        there = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
-        self._show([pair for pair in there if is_former_scope(*pair)])
+        there = shadows_of(self._conn, self._theme_id, set())
+        self._show([(version, said) for version in there if is_former_scope(version, said := loaded(version))])
         self._change.record()
         self._lift()
         self._forget()
 
     def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
+            self._shown.add(version.uid)
             try:
                 if said.kind == "scope":
                     self._scope(version, said)
@@ -285,6 +319,7 @@ class Settling:
         self._change.update_fact(
             there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
         )
+        self._moved.add(there.uid)
         self._note(there.uid, by, content, there.content)
 
     def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
@@ -302,7 +337,7 @@ class Settling:
 
     def _lift(self) -> None:
         """What is shown as its version says needs no shadow any more."""
-        waiting = shadows(self._conn, self._theme_id)
+        waiting = [one for one in versions(self._conn, self._theme_id, self._shown) if one.shadow is not None]
         stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
         shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
