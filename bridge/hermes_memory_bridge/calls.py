@@ -65,7 +65,8 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
         if spec.own_session:
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
-            return await hub.read(lambda store: spec.handler(connection.using(store), arguments))
+            asked = await hub.meaning.of(spec.meant(arguments)) if spec.meant and hub.meaning else None
+            return await hub.read(lambda store: spec.handler(connection.using(store, asked), arguments))
         trust = None if connection.trust is None else connection.trust.for_one_call()
         job = once(connection, spec, arguments, key, trust)
         return await hub.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)

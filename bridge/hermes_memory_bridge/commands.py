@@ -14,7 +14,9 @@ from typing import Any
 from hermes_memory_bridge import __version__, service
 from hermes_memory_bridge.access import command as token
 from hermes_memory_bridge.connect import command as connect
+from hermes_memory_bridge.embedding import command as embedding
 from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.team import command as team
 from hermes_memory_bridge.trust import command as secret
 from hermes_memory_store.errors import StoreError
 from hermes_memory_themes import ThemeError
@@ -66,7 +68,9 @@ def parser() -> argparse.ArgumentParser:
     add_serving(commands)
     token.add_parser(commands)
     secret.add_parser(commands)
+    embedding.add_parser(commands)
     connect.add_parser(commands)
+    team.add_parsers(commands)
     service.add_parsers(commands)
     return made
 
@@ -205,6 +209,7 @@ def status(options: argparse.Namespace) -> int:
             f"process {running['pid']} serves {running['store']} since {running['uptime_s']} s, "
             f"{running['connections']} connected"
         )
+        print(f"recall by {running['recall']}")
     else:
         print(f"no bridge serves {places.store}; a connecting agent starts one")
     return 0 if running is not None else 1

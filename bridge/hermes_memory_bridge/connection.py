@@ -19,6 +19,7 @@ from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.asked import Asked
     from hermes_memory_bridge.trust import Trust
 
 Later = Callable[[Callable[[Store], Any]], None]
@@ -87,6 +88,8 @@ class Connection:
         """Name and version of the program that connected, once it has said so."""
         self.name = resume or self.fresh_name()
         """Name of the connection's own session, by which it can be resumed."""
+        self.asked: Asked | None = None
+        """What the question of the call at hand means, where it is known; words alone count otherwise."""
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
@@ -111,10 +114,14 @@ class Connection:
         for stream in list(self.listening):
             stream()
 
-    def using(self, store: Store) -> Self:
-        """The same connection on another handle of the store: a reader, or the one that writes."""
+    def using(self, store: Store, asked: Asked | None = None) -> Self:
+        """The same connection on another handle of the store: a reader, or the one that writes.
+
+        :param asked: what the question of the call means
+        """
         view = copy.copy(self)
         view.store = store
+        view.asked = asked
         return view
 
     def later(self, job: Callable[[Store], Any]) -> None:

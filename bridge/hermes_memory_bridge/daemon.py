@@ -24,6 +24,7 @@ from hermes_memory_bridge.access.gate import Asgi, Gate, Limits
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.embedding.meaning import Meaning
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.inspection import Inspection, check_arguments
@@ -31,6 +32,7 @@ from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
+from hermes_memory_bridge.team.steering import Team
 from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_bridge.wire import MAX_LINE
 from hermes_memory_store.errors import StoreError
@@ -80,6 +82,8 @@ class Daemon:
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
         self.inspection = Inspection(self.hub, self.agents)
+        self.meaning = self.hub.meaning = Meaning(self.hub, vault)
+        self.team = Team(places)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
@@ -99,7 +103,9 @@ class Daemon:
         """
         check_arguments(name, arguments)
         if name in ("status", "stop"):
-            return self.status(stop=name == "stop")
+            return {**self.status(stop=name == "stop"), "recall": self.meaning.state()}
+        if name == "sync":
+            return {"hermes-memory": 1, "pid": os.getpid(), **await self.team.answer(arguments)}
         return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
 
     def status(self, *, stop: bool) -> dict[str, Any]:
@@ -133,6 +139,7 @@ class Daemon:
         serving = asyncio.create_task(web.serve(sockets=sockets))
         agents = self.agents
         work = (
+            self.team.begin,
             agents.keep_alive,
             agents.watch_over,
             agents.watch_tokens,
@@ -140,6 +147,7 @@ class Daemon:
             self.note_reads,
             self.front.forget_quiet,
             self.notices.watch,
+            self.meaning.keep_filled,
             self.linger,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
@@ -161,7 +169,9 @@ class Daemon:
             await self.lines.close()
             await serving
             self.front.close()
+            await asyncio.to_thread(self.team.stop)
             await self.agents.part_all()
+            await self.meaning.close()
             await asyncio.to_thread(self.hub.close)
 
     async def note_reads(self) -> None:

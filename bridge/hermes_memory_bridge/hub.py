@@ -17,13 +17,16 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_memory_bridge.calllog import CallLog
 from hermes_memory_bridge.metrics import Metrics
 from hermes_memory_store import backup
 from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
 from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.meaning import Meaning
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +75,8 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = Metrics()
         self.calls = CallLog()
+        self.meaning: Meaning | None = None
+        """Gives questions their meaning, where that is configured."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()

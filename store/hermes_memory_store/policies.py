@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from hermes_memory_store.errors import PolicyInvalid
-from hermes_memory_themes import Policies, Policy
+from hermes_memory_themes import Embedding, Policies, Policy
 from hermes_memory_themes.errors import PolicyError
 
 
@@ -26,5 +26,12 @@ class StorePolicies(Policies):
         """As `Policies.for_theme`. :raises PolicyInvalid: the file has become wrong; names the line"""
         try:
             return super().for_theme(theme)
+        except PolicyError as error:
+            raise PolicyInvalid(error.message, error.value) from error
+
+    def embedding(self, environ: Mapping[str, str] | None = None) -> Embedding:
+        """As `Policies.embedding`. :raises PolicyInvalid: names the file and the line"""
+        try:
+            return super().embedding(environ)
         except PolicyError as error:
             raise PolicyInvalid(error.message, error.value) from error

@@ -82,7 +82,7 @@ class Purge:
         if not rows:
             return plan
         self._scrub()
-        return replace(plan, unreached=self._erase_from_backups([row[1] for row in rows]))
+        return replace(plan, unreached=self._erase_from_copies([row[1] for row in rows]))
 
     def hold(
         self,
@@ -120,7 +120,7 @@ class Purge:
             self._erase(conn, rows, RELIEF)
         if rows:
             self._scrub()
-            self._erase_from_backups([row[1] for row in rows])
+            self._erase_from_copies([row[1] for row in rows])
         return len(rows)
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
@@ -151,7 +151,7 @@ class Purge:
     def finish(self, erased: Sequence[bytes]) -> tuple[str, ...]:
         """What follows the transaction of `erase_within`; the copies of the store that could not be reached."""
         self._scrub()
-        return self._erase_from_backups(list(erased))
+        return self._erase_from_copies(list(erased))
 
     def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
         asked = list(wanted)
@@ -166,7 +166,7 @@ class Purge:
         if not rows:
             return 0, ()
         self._scrub()
-        return len(rows), self._erase_from_backups([row[1] for row in rows])
+        return len(rows), self._erase_from_copies([row[1] for row in rows])
 
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:
@@ -192,11 +192,13 @@ class Purge:
             self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._db.conn.execute("PRAGMA secure_delete = OFF")
 
-    def _erase_from_backups(self, wanted: list[bytes]) -> tuple[str, ...]:
-        from hermes_memory_store import backup, relief_undo
+    def _erase_from_copies(self, wanted: list[bytes]) -> tuple[str, ...]:
+        from hermes_memory_store import backup, relief_undo, vectors
 
+        vectors_gone = vectors.erase(self._db.path, wanted)
         copies = backup.known_backups(self._db.path)
         unreached = [copy for copy in copies if not backup.purge_from(copy, wanted)]
+        unreached += [] if vectors_gone else [vectors.place(self._db.path)]
         return tuple(map(str, [*unreached, *relief_undo.purge_from_copies(self._db.path, wanted)]))
 
     def _where(

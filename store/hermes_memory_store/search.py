@@ -17,7 +17,7 @@ from hermes_memory_store.asked import BEGINNING, EXACT, Asked, Word, asked, exac
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
-from hermes_memory_store.model import FactFilter, Found, Query, Session, Sort, Tier
+from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, Sort, Tier
 from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
@@ -115,6 +115,7 @@ class Search:
         scope: str | None = None,
         limit: int = 20,
         session: Session | None = None,
+        record: bool = True,
     ) -> Found:
         """The facts that answer a search line, best first.
 
@@ -123,6 +124,7 @@ class Search:
         :param scope: confines the search to one scope, on top of the line's own filters
         :param limit: 1 to 1,000 facts
         :param session: the session that will be told, for the record
+        :param record: not when the caller notes what it hands out of these
         :raises QueryError: for a filter value that means nothing
         :raises UnknownScope: for a scope that does not exist, with the nearest
         :raises ArgumentError: for another limit
@@ -143,15 +145,27 @@ class Search:
             look = asked(taken.words, taken.phrases, taken.excluded)
             within = self._within(wanted, scope_ids)
             found = self._found(look, within, limit, taken) if within.ranges else Found([], 0)
-        self._reads.note(
-            "search",
-            theme,
-            found.facts,
-            session=session,
-            why=None if line is None else clean(line[:400]),
-            tokens=sum(f.tokens for f in found.facts),
-        )
+        if record:
+            self.note("search", theme, found.facts, session=session, why=line)
         return found
+
+    def passing(self, theme: str, line: str, keys: Sequence[int]) -> dict[int, Fact]:
+        """Those of these facts that pass the filters of a search line, by key: what was found in another way than by words.
+
+        :raises QueryError: UnknownScope: as `find`
+        """
+        wanted = parse_query(line, theme=theme, now=self._clock()).filter
+        within = self._within(wanted, self._names.scope_ids(wanted))
+        inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
+        allowed = [one.id for one in self._candidates(inside, within)]
+        return {fact.id: fact for fact in pages.fetched(self._db, self._names, allowed)}
+
+    def note(
+        self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None, why: str | None
+    ) -> None:
+        """Note for the record that these were handed out. :param why: the line that was asked"""
+        told = None if why is None else clean(why[:400])
+        self._reads.note(kind, theme, facts, session=session, why=told, tokens=sum(one.tokens for one in facts))
 
     def _listed(self, wanted: FactFilter, limit: int) -> Found:
         """Facts by filters alone, newest first."""

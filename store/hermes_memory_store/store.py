@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.pressure import Pressure
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.recorder import Recorder
+    from hermes_memory_store.sayings import Sayings
     from hermes_memory_store.search import Search
     from hermes_memory_store.sources import Sources
     from hermes_memory_store.sync import Sync
@@ -103,6 +104,13 @@ class Store:
         from hermes_memory_store.turns import Turns
 
         return Turns(self.db, self.names, self.journal, self.clock)
+
+    @cached_property
+    def sayings(self) -> Sayings:
+        """What facts and turns say, for whoever makes vectors of it."""
+        from hermes_memory_store.sayings import Sayings
+
+        return Sayings(self.db, self.names)
 
     @cached_property
     def undo(self) -> Undo:

@@ -1,25 +1,28 @@
 """Turns: what was said, word for word, so that it can be found again when a context has been compressed away.
 
-Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see `words.py`), newest
-first where words tell alike. The journal records that a turn was captured and what it digests to, never what it says.
+Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see `words.py`) and ranked as
+the answers to a question are (see `ranking.py`), newest first where words tell alike. The journal records that a turn was
+captured and what it digests to, never what it says.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from hermes_memory_store import errors, text, uids
+from hermes_memory_store import errors, text, uids, vectors
 from hermes_memory_store.asked import asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
-from hermes_memory_store.model import PERSON, Actor, Millis, Session, Turn, TurnHit
+from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit
+from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import parse_query
-from hermes_memory_store.ranking import rarity_of
+from hermes_memory_store.ranking import Candidate, lend, rank_question, rarity_of
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.words import indexed_text
 
@@ -31,6 +34,12 @@ MAX_TURN = 100_000
 POSTINGS = 300
 """The newest turns with one word that are looked at."""
 
+RANKED = 80
+"""Turns that are read and ranked."""
+
+READ = 4_000
+"""Characters of a turn that ranking takes apart."""
+
 MAX_LIMIT = 1_000
 
 INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
@@ -39,7 +48,7 @@ UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete',
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 ROWS = (
-    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at FROM turns t JOIN themes h ON h.id = t.theme_id"
+    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.session_id FROM turns t JOIN themes h ON h.id = t.theme_id"
     " LEFT JOIN sessions n ON n.id = t.session_id"
 )
 
@@ -105,16 +114,18 @@ class Turns:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
-        scores = self._scores(theme, query)
-        hits: list[TurnHit] = []
-        for key in sorted(scores, key=lambda key: (-scores[key], -key)):
-            row = self._db.row(f"{ROWS} WHERE t.id = ?", (key,))
-            if row is None or (session is not None and row[3] != session) or (roles and row[4] not in roles):
-                continue
-            hits.append(TurnHit(turn_of(row), round(scores[key], 4)))
-            if len(hits) == limit:
-                break
-        return hits
+        return [*self._ranked(theme, query, limit, session, roles)]
+
+    def fetched(
+        self, theme: str, keys: Sequence[int], *, session: str | None = None, roles: Sequence[str] = ()
+    ) -> dict[int, Turn]:
+        """Those of these turns that are a theme's, by key. :param session: only those of this session, by its name"""
+        low, high = self._range(theme)
+        return {
+            row[0]: turn_of(row)
+            for row in self._rows([key for key in keys if low <= key <= high])
+            if (session is None or row[3] == session) and (not roles or row[4] in roles)
+        }
 
     def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
         """Turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
@@ -132,43 +143,83 @@ class Turns:
         return int(self._db.value(sql, (self._names.theme_or_none(theme), before)))
 
     def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
-        """Erase turns for good, from the index too; how many there were."""
+        """Erase turns for good, as `erase` does; how many there were."""
+        return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
+
+    def erase(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+        """Erase turns for good, from the index and the backups too: how many there were, and the backups that still hold them
+        because they could not be reached."""
         with self._db.writing() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
             conn.execute("PRAGMA secure_delete = ON")
             rows = conn.execute(
-                "SELECT id, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
+                "SELECT id, uid, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
             ).fetchall()
-            for key, content in rows:
+            for key, _, content in rows:
                 conn.execute(UNINDEX, (key, indexed_text(content)))
                 conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             if rows:
                 conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
                 entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
                 self._journal.append(conn, [entry], actor=actor, at=now)
-        if rows and not self._db.conn.in_transaction:
+        if not rows:
+            return 0, ()
+        if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
-        return len(rows)
+        from hermes_memory_store import backup
 
-    def _scores(self, theme: str | None, query: str) -> dict[int, float]:
+        wanted = [uid for _, uid, _ in rows]
+        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
+        unreached += [] if vectors.erase(self._db.path, wanted) else [vectors.place(self._db.path)]
+        return len(rows), tuple(map(str, unreached))
+
+    def _ranked(
+        self, theme: str | None, query: str, limit: int, session: str | None, roles: Sequence[str]
+    ) -> Sequence[TurnHit]:
         taken = parse_query(plain(query), theme=theme, now=self._clock())
         look = asked(taken.words, taken.phrases, taken.excluded)
         low, high = self._range(theme)
         total = max(1, high - low)
-        expressions = [word.expression() for word in look.words]
-        expressions += [look.required([]) or ""] if look.phrases else []
         rarities: list[float] = []
         scores: dict[int, float] = {}
-        for expression in expressions:
-            rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
+        for expression in [*(word.expression() for word in look.words), *([look.required([])] if look.phrases else [])]:
+            rows = self._db.rows(HITS, (look.without_excluded(expression or ""), low, high, POSTINGS))
             often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
             rarities.append(rarity_of(often, total))
             for (key,) in rows:
                 scores[key] = scores.get(key, 0.0) + rarities[-1]
-        whole = sum(rarities) or 1.0
-        return {key: score / whole for key, score in scores.items()}
+        found = self._best(lend(scores), max(RANKED, limit), session, roles)
+        if not found:
+            return []
+        candidates = [
+            Candidate(key, session_id or 0, "", row[5][:READ], Tier.HOT.value, row[6], row[6])
+            for key, (row, session_id) in found.items()
+        ]
+        ranked = rank_question(candidates, look, rarities, months_named(" ".join(taken.words)))
+        most = max(scores[one.id] for one in ranked) / (sum(rarities) or 1.0)
+        best = max(ranked[0].score, 1e-9)
+        return [
+            TurnHit(turn_of(found[one.id][0]), round(max(0.0, most * one.score / best), 4)) for one in ranked[:limit]
+        ]
+
+    def _best(
+        self, scores: Mapping[int, float], most: int, session: str | None, roles: Sequence[str]
+    ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
+        """Rows of the best turns that pass, each with the key of its session."""
+        order = sorted(scores, key=lambda key: (-scores[key], -key))
+        found: dict[int, tuple[tuple[Any, ...], int | None]] = {}
+        for start in range(0, len(order), most):
+            for *row, session_id in self._rows(order[start : start + most]):
+                if (session is None or row[3] == session) and (not roles or row[4] in roles):
+                    found[row[0]] = (tuple(row), session_id)
+            if len(found) >= most:
+                break
+        return found
+
+    def _rows(self, keys: Sequence[int]) -> Sequence[tuple[Any, ...]]:
+        return self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
 
     def _range(self, theme: str | None) -> tuple[int, int]:
         if theme is None:
@@ -188,8 +239,25 @@ def plain(query: str) -> str:
 
 def turn_of(row: tuple[Any, ...]) -> Turn:
     """A row of `ROWS` as data."""
-    _, uid, theme, session, role, content, at = row
+    _, uid, theme, session, role, content, at = row[:7]
     return Turn(uids.to_text(uid), theme, session, role, content, Millis(at))
+
+
+def erase_from(conn: sqlite3.Connection, wanted: Collection[bytes]) -> bool:
+    """Take turns out of a copy of a store; whether it held any of them."""
+    if conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'turns'").fetchone() is None:
+        return False
+    conn.execute("BEGIN IMMEDIATE")
+    held = False
+    for uid in wanted:
+        for key, content in conn.execute("SELECT id, content FROM turns WHERE uid = ?", (uid,)).fetchall():
+            held = True
+            conn.execute(UNINDEX, (key, indexed_text(content)))
+            conn.execute("DELETE FROM turns WHERE id = ?", (key,))
+    if held:
+        conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+    conn.execute("COMMIT")
+    return held
 
 
 def rebuild(conn: sqlite3.Connection) -> int:

@@ -1,12 +1,16 @@
-"""How much of what answers a question comes back within 180 tokens, on LoCoMo, through the store's own search.
+"""How much of what answers a question comes back within 180 tokens, and among the first five, on LoCoMo.
 
     python -m tests.benchmarks.recall locomo.json
 
 The file is one of LoCoMo (Maharana et al., 2024; CC BY-NC 4.0): measured with, never copied. *Facts* are its one-line
-observations, written in the order of the conversation as an agent would; *turns* the dialogue lines. A question asks
-`store.search.find`; the results are read in order until their cost, `len(text) / 4 + 2` tokens each, would pass 180.
-`recall@180tok` is the share of the question's evidence among them, over the questions of categories 1 to 4. Plain FTS5
-(porter, stop words, bm25) on the same texts in the same run is the floor.
+observations, written in the order of the conversation as an agent would, and asked for as `recall_memory` does; *turns* the
+dialogue lines, captured as `Speaker: line`, and asked for as `recall_conversation` does. Of the results, read in order until
+their cost, `len(text) / 4 + 2` tokens each, would pass 180, `@180tok` is the share of the question's evidence; `R@5` the share
+among the first five. Questions are those of categories 1 to 4.
+
+Ways: `plain FTS5` (porter, stop words, bm25; the floor), `words` (recall without a model), `vectors` (the local model alone),
+`fused` (recall with it). The last two need the extra `local` and the weights. The milliseconds of `fused` include the
+question's own vector.
 """
 
 from __future__ import annotations
@@ -18,18 +22,28 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge import recall
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.embedding import local
+from hermes_memory_bridge.embedding.asked import Asked
+from hermes_memory_bridge.embedding.near import Near, packed, unit
 from hermes_memory_store.asked import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
 from hermes_memory_store.store import Store
-from hermes_memory_themes import Policies
+from hermes_memory_store.uids import to_bytes
+from hermes_memory_store.vectors import Vector, Vectors
+from hermes_memory_themes import Embedding, Policies
 
 BUDGET = 180
+FIRST = 5
+TAKEN = 30
 POLICY = '[defaults]\nhot_chars = 1000000\nfact_chars = 4000\nquarantine = false\nsecrets = "allow"\n'
 """Everything stays hot and whole: what is measured is the search."""
 
@@ -60,51 +74,140 @@ class Conversation:
     """When each session was held, UTC milliseconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one way found for one question."""
+
+    question: Question
+    within: float
+    first: float
+    millis: float
+
+
+Ask = Callable[[Question], list[Text]]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("file", type=Path, help="a LoCoMo file")
     options.add_argument("--by-category", action="store_true")
+    options.add_argument("--model", help="folder of a local model, `none` to measure words alone")
     given = options.parse_args()
     samples = json.loads(given.file.read_text(encoding="utf-8"))
-    print(f"{'':8} {'plain FTS5':>12} {'ours':>12} {'p50 ms':>8} {'p95 ms':>8}")
-    for kind, read in (("facts", observations), ("turns", turns)):
-        floor, ours, times = [], [], []
-        by_category: dict[int, list[float]] = {}
+    model = (
+        None if given.model == "none" or not (given.model or local.is_there()) else local.LocalModel.load(given.model)
+    )
+    print(f"{'':6} {'way':24} {'@180tok':>8} {'R@5':>8} {'p50 ms':>8} {'p95 ms':>8}")
+    for kind, read in (("fact", observations), ("turn", turns)):
+        found: dict[str, list[Outcome]] = {}
         for sample in samples:
             talk = Conversation(sample["sample_id"], read(sample), list(questions(sample)), dates(sample))
-            floor += list(plain_fts5(talk))
-            for question, share, millis in measured(talk):
-                ours.append(share)
-                times.append(millis)
-                by_category.setdefault(question.category, []).append(share)
-        p95 = statistics.quantiles(times, n=20)[-1]
-        row = (statistics.mean(floor), statistics.mean(ours), statistics.median(times), p95)
-        print(f"{kind:8} {row[0]:12.4f} {row[1]:12.4f} {row[2]:8.2f} {row[3]:8.2f}")
-        if given.by_category:
-            print("  " + "  ".join(f"{key}: {statistics.mean(some):.3f}" for key, some in sorted(by_category.items())))
+            with asked_of(kind, talk, model) as ways:
+                for way, ask in ways.items():
+                    found.setdefault(way, []).extend(outcome(ask, question) for question in talk.questions)
+        for way, some in found.items():
+            said(kind, way, some, by_category=given.by_category)
 
 
-def measured(talk: Conversation) -> Iterator[tuple[Question, float, float]]:
-    """Each question with the share of its evidence that came back, and the milliseconds it took."""
+def said(kind: str, way: str, some: list[Outcome], *, by_category: bool) -> None:
+    """One line of the table."""
+    means = statistics.mean(one.within for one in some), statistics.mean(one.first for one in some)
+    times = [one.millis for one in some]
+    p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    print(f"{kind + 's':6} {way:24} {means[0]:8.4f} {means[1]:8.4f} {p50:8.2f} {p95:8.2f}", flush=True)
+    for category in sorted({one.question.category for one in some}) if by_category else ():
+        share = statistics.mean(one.within for one in some if one.question.category == category)
+        print(f"{'':6}   category {category}: {share:.3f}")
+
+
+def outcome(ask: Ask, question: Question) -> Outcome:
+    """Ask one question in one way."""
+    start = time.perf_counter()
+    results = ask(question)
+    millis = (time.perf_counter() - start) * 1000
+    first = frozenset[str]().union(*(text.evidence for text in results[:FIRST])) & question.evidence
+    return Outcome(question, covered(question, results), len(first) / len(question.evidence), millis)
+
+
+@contextmanager
+def asked_of(kind: str, talk: Conversation, model: local.LocalModel | None) -> Iterator[dict[str, Ask]]:
+    """A conversation in a store of its own, and the ways to ask it."""
     with tempfile.TemporaryDirectory() as folder:
         policies = Path(folder) / "memory-themes.toml"
         policies.write_text(POLICY, encoding="utf-8")
-        now = min(talk.dates.values())
-        with Store.open(
-            Path(folder) / "memory.db", clock=lambda: Millis(now), policies=Policies.load(policies)
-        ) as store:
-            by_key: dict[tuple[str, str], Text] = {}
+        now = [min(talk.dates.values())]
+        db = Path(folder) / "memory.db"
+        with Store.open(db, clock=lambda: Millis(now[0]), policies=Policies.load(policies)) as store:
+            by_id: dict[int, Text] = {}
             for number, text in enumerate(talk.texts):
-                now = talk.dates[text.session]
-                said = Notation(FactType.VALUE, f"{text.speaker}.{number}", text.text)
-                scope = f"session {text.session}"
-                store.facts.write("default", said, scope=scope, actor=Actor("session", text.speaker))
-                by_key[scope, said.target] = text
-            for question in talk.questions:
-                start = time.perf_counter()
-                found = store.search.find("default", question.text, limit=30)
-                millis = (time.perf_counter() - start) * 1000
-                yield question, covered(question, (by_key[str(f.scope), f.target] for f in found.facts)), millis
+                now[0] = talk.dates[text.session]
+                if kind == "fact":
+                    said = Notation(FactType.VALUE, f"{text.speaker}.{number}", text.text)
+                    scope = f"session {text.session}"
+                    wrote = store.facts.write("default", said, scope=scope, actor=Actor("session", text.speaker))
+                    by_id[wrote.fact.id] = text
+                else:
+                    store.turns.add("default", "user", f"{text.speaker}: {text.text}", at=now[0])
+                    by_id[int(store.db.value("SELECT max(id) FROM turns"))] = text
+            plain = plain_fts5(talk)
+            ways: dict[str, Ask] = {"plain FTS5": plain, "words": by_recall(kind, store, by_id, lambda _: None)}
+            if model is not None:
+                with Vectors(db) as vectors:
+                    asked = filled(kind, store, vectors, model)
+                    alone = by_vectors(kind, store, by_id, asked)
+                    fused = by_recall(kind, store, by_id, asked)
+                    yield ways | {f"vectors, {model.name}": alone, "fused": fused}
+            else:
+                yield ways
+
+
+def filled(kind: str, store: Store, vectors: Vectors, model: local.LocalModel) -> Callable[[str], Asked]:
+    """Give everything its vector; what gives a question its own."""
+    after = 0
+    while page := store.sayings.page(kind, after, 200):
+        rows = model._embed([one.text for one in page])
+        vectors.keep(
+            [
+                Vector(kind, one.id, one.uid, one.digest, "m", *packed(unit(row)))
+                for one, row in zip(page, rows, strict=True)
+                if row is not None
+            ]
+        )
+        after = page[-1].id
+    near = Near(vectors)
+
+    def asked(query: str) -> Asked:
+        (row,) = model._embed([query])
+        assert row is not None
+
+        def nearest(store: Store, kind: str, theme: str, limit: int) -> list[tuple[int, float]]:
+            span = store.sayings.span(theme)
+            assert span is not None
+            return near.nearest(kind, "m", span, row, limit, Embedding().floor)
+
+        return Asked(model.name, nearest)
+
+    return asked
+
+
+def by_vectors(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], Asked]) -> Ask:
+    """The nearest alone."""
+    return lambda question: [by_id[key] for key, _ in asked(question.text).nearest(store, kind, "default", TAKEN)]
+
+
+def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], Asked | None]) -> Ask:
+    """As the tool does it."""
+    uids = {one.uid: by_id[one.id] for one in store.sayings.page(kind, 0, 100_000)}
+    connection = Connection(store, "default")
+
+    def ask(question: Question) -> list[Text]:
+        view = connection.using(store, asked(question.text))
+        if kind == "fact":
+            found = recall.facts(view, ["default"], question.text, TAKEN, session=None)
+            return [uids[to_bytes(one.fact.uid)] for one in found]
+        return [uids[to_bytes(one.turn.uid)] for one in recall.turns(view, ["default"], question.text, TAKEN)]
+
+    return ask
 
 
 def covered(question: Question, results: Iterable[Text]) -> float:
@@ -118,18 +221,20 @@ def covered(question: Question, results: Iterable[Text]) -> float:
     return len(got) / len(question.evidence)
 
 
-def plain_fts5(talk: Conversation) -> Iterator[float]:
+def plain_fts5(talk: Conversation) -> Ask:
     """The floor: any word that is not a stop word, ranked by bm25."""
     conn = sqlite3.connect(":memory:")
     conn.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61')")
     conn.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", [(i, t.text) for i, t in enumerate(talk.texts)])
     stops = set(STOP_WORDS.split())
-    for question in talk.questions:
+
+    def ask(question: Question) -> list[Text]:
         words = [word for word in re.findall(r"\w+", question.text) if word.lower() not in stops]
         expression = " OR ".join(f'"{word}"' for word in words)
         rows = conn.execute("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts) LIMIT 50", (expression,))
-        yield covered(question, (talk.texts[key] for (key,) in rows))
-    conn.close()
+        return [talk.texts[key] for (key,) in rows]
+
+    return ask
 
 
 def sessions(sample: dict[str, Any]) -> Iterator[tuple[int, list[dict[str, Any]]]]:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from hermes_memory_themes import embedding
+from hermes_memory_themes.embedding import Embedding
 from hermes_memory_themes.errors import PolicyError, ThemeError
 from hermes_memory_themes.identity import ThemeKind, classify, normalise_theme
 
@@ -50,6 +52,12 @@ class Policy:
     """Whether suspicious writes wait for a person."""
     sync: bool = False
     """Whether the theme is exchanged with the team database."""
+    turns: str = "filtered"
+    """Which captured messages are kept: `all`, `filtered` (not those that only acknowledge, or are too short), or `none`."""
+    turn_min_chars: int = 0
+    """With `filtered`: shortest message that is kept, in characters."""
+    turn_days: int = 0
+    """How long a captured message is kept, in days; 0 for ever."""
 
 
 RANGES = {
@@ -57,10 +65,12 @@ RANGES = {
     "injection_tokens": (20, 20_000),
     "fact_chars": (40, 4_000),
     "retention_days": (0, 3_650),
+    "turn_min_chars": (0, 10_000),
+    "turn_days": (0, 36_500),
 }
 """Least and greatest value of each number."""
 
-CHOICES = {"secrets": ("mask", "refuse", "allow")}
+CHOICES = {"secrets": ("mask", "refuse", "allow"), "turns": ("all", "filtered", "none")}
 
 KEYS = {field.name: field.type for field in fields(Policy)}
 
@@ -100,6 +110,12 @@ class Policies:
             policy = replace(policy, **document.get("themes", {}).get(theme, {}))
             self._known[theme] = policy
         return policy
+
+    def embedding(self, environ: Mapping[str, str] | None = None) -> Embedding:
+        """How vectors are made, as the file and the environment say now. :raises PolicyError:"""
+        self._read()
+        said = Embedding(**self._document.get("embedding", {}))
+        return said.in_environment(os.environ if environ is None else environ)
 
     def named(self) -> list[str]:
         """The themes the file names, in alphabetical order."""
@@ -148,7 +164,7 @@ def document_of(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
     lines = Lines(path, text)
-    known = ("defaults", "kinds", "themes")
+    known = ("defaults", "kinds", "themes", "embedding")
     for name, table in document.items():
         if name not in known:
             raise lines.error((), name, f"unknown table {name!r}{meant(name, known)}; known: {', '.join(known)}")
@@ -161,6 +177,7 @@ def document_of(path: Path) -> dict[str, Any]:
                 raise lines.error((section,), name, f"{section}.{name} must be a table: [{section}.{name}]")
             check_name(lines, section, name)
             check_table(lines, (section, name), table)
+    check_embedding(lines, document.get("embedding", {}))
     return document
 
 
@@ -195,6 +212,22 @@ def check_table(lines: Lines, place: tuple[str, ...], table: Mapping[str, Any]) 
                 raise lines.error(place, key, f"{key} must be one of {', '.join(CHOICES[key])}, not {value!r}")
         elif not isinstance(value, bool):
             raise lines.error(place, key, f"{key} must be true or false, not {value!r}")
+
+
+def check_embedding(lines: Lines, table: Mapping[str, Any]) -> None:
+    """:raises PolicyError: for the first setting of `[embedding]` that is unknown or has a value it cannot have"""
+    for key, value in table.items():
+        if key == "key":
+            raise lines.error(
+                ("embedding",), key, "a key does not belong into this file; see docs/recall.md for where it does"
+            )
+        if key not in embedding.KEYS:
+            known = ", ".join(embedding.KEYS)
+            raise lines.error(
+                ("embedding",), key, f"unknown setting {key!r}{meant(key, embedding.KEYS)}; known: {known}"
+            )
+        if wrong := embedding.wrong_setting(key, value):
+            raise lines.error(("embedding",), key, wrong)
 
 
 def meant(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
@@ -256,6 +289,9 @@ def template() -> str:
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
         "sync": "exchange the theme with the team database",
+        "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
+        "turn_min_chars": "with filtered: shortest message that is kept, in characters",
+        "turn_days": "how long a captured message is kept, in days; 0 for ever",
     }
     lines = [
         "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",
@@ -273,6 +309,14 @@ def template() -> str:
         "",
         "# [themes.marketing]",
         "# injection_tokens = 240",
+        "",
+        "# [embedding]  # finding by meaning; see docs/recall.md",
+        '# provider = "auto"  # auto, off, local, openai, ollama',
+        '# url = "http://127.0.0.1:11434"',
+        '# model = "nomic-embed-text"',
+        "# floor = 0.25  # least similarity that counts",
+        "# batch = 64  # texts of one request",
+        "# query_ms = 300  # how long a question waits for its own vector",
         "",
     ]
     return "\n".join(lines)

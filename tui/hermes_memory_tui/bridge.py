@@ -38,3 +38,8 @@ def end(store: Path, theme: str, session: str) -> bool:
 def status(store: Path) -> dict[str, Any] | None:
     """What the bridge says of itself; None when none answers."""
     return ask(Places.of(store), "status", ANSWER_S)
+
+
+def sync(store: Path, action: str) -> dict[str, Any] | None:
+    """Have the bridge do something about the exchange with a team, or say how it stands; None when none answers."""
+    return ask(Places.of(store), "sync", 5.0 if action != "status" else ANSWER_S, action=action)

@@ -109,6 +109,10 @@ class AsyncMemoryClient(Calling):
         """Find what was said."""
         return await self.call_tool("recall_conversation", **given(query=query, scope=scope, limit=limit))
 
+    async def context(self, message: str, *, tokens: int | None = None) -> Reply:
+        """Facts and past turns that answer a message, as one fenced text within a budget; empty when none do."""
+        return await self.call_tool("memory_context", **given(message=message, tokens=tokens))
+
     async def edit(self, uid: str, content: str) -> Reply:
         """Correct a fact in place."""
         return await self.call_tool("memory_edit", **given(uid=uid, content=content))

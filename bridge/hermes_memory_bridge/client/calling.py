@@ -19,6 +19,7 @@ READS = frozenset(
         "memory_history",
         "recall_memory",
         "recall_conversation",
+        "memory_context",
     }
 )
 """Tools that change nothing; every other call carries a key, so that trying again cannot do it twice."""

@@ -112,6 +112,10 @@ class MemoryClient(Calling):
         """Find what was said."""
         return self.call_tool("recall_conversation", **given(query=query, scope=scope, limit=limit))
 
+    def context(self, message: str, *, tokens: int | None = None) -> Reply:
+        """Facts and past turns that answer a message, as one fenced text within a budget; empty when none do."""
+        return self.call_tool("memory_context", **given(message=message, tokens=tokens))
+
     def edit(self, uid: str, content: str) -> Reply:
         """Correct a fact in place."""
         return self.call_tool("memory_edit", **given(uid=uid, content=content))

@@ -38,7 +38,21 @@ def add_parser(commands: Any) -> None:
     connect.add_argument("--check", action="store_true", help="start what is configured and call a tool")
     connect.add_argument("--dry-run", action="store_true", help="only show what would change")
     connect.add_argument("--yes", action="store_true", help="do not ask")
+    connect.add_argument(
+        "--provider", action="store_true", help="hermes-agent only: install the memory provider instead of the server"
+    )
+    connect.add_argument(
+        "--profile", dest="profiles", action="append", metavar="NAME", help="with --provider: in this profile"
+    )
+    connect.add_argument("--all-profiles", action="store_true", help="with --provider: in every profile there is")
     connect.set_defaults(run=run)
+
+
+def main(words: list[str]) -> int:
+    """The command by itself, for another program's command line. :raises StoreError:"""
+    parser = argparse.ArgumentParser(prog="hermes-memory-tui")
+    add_parser(parser.add_subparsers(dest="command"))
+    return run(parser.parse_args(["connect", *words]))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,6 +61,12 @@ def run(options: argparse.Namespace) -> int:
     if options.host is None:
         return check_all(place) if options.check else overview(place)
     host = host_named(options.host)
+    if options.provider:
+        from hermes_memory_bridge.connect import provider
+
+        return provider.run(host, options)
+    if options.profiles or options.all_profiles:
+        raise ArgumentError("--profile and --all-profiles go with --provider", host.name)
     file = file_of(host, place, project=options.project)
     if options.check:
         return check_one(host, file)

@@ -10,6 +10,7 @@ import difflib
 from functools import cache
 
 from hermes_memory_bridge.tools import (
+    context,
     export,
     keeping,
     optimize,
@@ -41,7 +42,9 @@ TOOLS: dict[str, ToolSpec] = {
         turn.CAPTURE,
         recalling.SPEC,
         turn.RECALL,
+        context.SPEC,
         keeping.EDIT,
+        keeping.ARCHIVE,
         keeping.HISTORY,
         keeping.CLOSE_SCOPE,
         reveal.SPEC,

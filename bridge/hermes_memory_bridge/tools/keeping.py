@@ -1,4 +1,4 @@
-"""`memory_edit`, `memory_history` and `memory_close_scope`: looking after what is kept.
+"""`memory_edit`, `memory_archive`, `memory_history` and `memory_close_scope`: looking after what is kept.
 
 A uid is looked up within the connection's own theme only; another theme's answers as one that does not exist.
 """
@@ -44,6 +44,17 @@ def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
         f"edited: {edited.uid[:8]}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
         {"uid": edited.uid, "fact": fact_data(edited), "gauge": gauge_data(gauge)},
     )
+
+
+def memory_archive(connection: Connection, arguments: Arguments) -> Answer:
+    """Put one fact away: kept, undoable, and not found unless asked for. Of what it replaced nothing comes back."""
+    fact = connection.store.facts.get(text(arguments, "uid"), theme=connection.theme)
+    if fact.tier is Tier.QUARANTINED:
+        raise UnknownFact(fact.uid)
+    session = connection.session(arguments)
+    connection.store.facts.archive([fact.uid], actor=Actor("session", session.name), theme=connection.theme)
+    gauge = connection.store.tiers.gauge(connection.theme)
+    return Answer(f"archived: {fact.uid[:8]}\ngauge: {gauge.pct:.1f}%", {"uid": fact.uid, "gauge": gauge_data(gauge)})
 
 
 def memory_history(connection: Connection, arguments: Arguments) -> Answer:
@@ -103,6 +114,19 @@ EDIT = ToolSpec(
     handler=memory_edit,
     about="uid",
     repeatable=True,
+)
+
+ARCHIVE = ToolSpec(
+    name="memory_archive",
+    title="Put a fact away",
+    description="Archive one fact that holds no longer: it is kept, and no search finds it unless asked to.",
+    arguments={"uid": UID, "session_id": {"type": "string"}},
+    required=("uid",),
+    gives={"uid": {"type": "string"}, "gauge": GAUGE},
+    handler=memory_archive,
+    about="uid",
+    repeatable=True,
+    group="all",
 )
 
 HISTORY = ToolSpec(

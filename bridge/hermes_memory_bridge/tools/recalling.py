@@ -1,6 +1,6 @@
 """`recall_memory`, and what it shares with `recall_conversation`: the arguments and the JSON of hermes-memory-pgvector.
 
-Recall is local full text; meaning is added where a team database or embeddings are configured.
+Recall is by words, and by meaning besides where a model is configured (see `recall.py`).
 """
 
 from __future__ import annotations
@@ -8,23 +8,24 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_bridge.answers import Answer, told
+from hermes_memory_bridge import recall
+from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.arguments import Arguments, text, text_or_none, whole
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
-from hermes_memory_store.model import Fact
 from hermes_memory_themes import normalise_theme
 
 LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
 
-RESULTS = {"results": {"type": "array", "items": {"type": "object"}}, "count": {"type": "integer"}}
+RESULTS = {
+    "results": {"type": "array", "items": {"type": "object"}},
+    "count": {"type": "integer"},
+    "ranked_by": {"type": "string"},
+}
 
 TARGETS = ("memory", "user", "both")
-
-USER_TARGET = "user"
-"""Facts about the user: those whose target is `user` or begins with `user.`."""
 
 
 def limit_of(arguments: Arguments) -> int:
@@ -52,9 +53,9 @@ def themes_of(connection: Connection, scope: str) -> list[str]:
     return [name]
 
 
-def recalled(results: list[dict[str, Any]]) -> Answer:
-    """The answer of both recall tools: JSON as text, and the same as data."""
-    data = {"results": results, "count": len(results)}
+def recalled(connection: Connection, results: list[dict[str, Any]]) -> Answer:
+    """The answer of both recall tools: JSON as text, and the same as data. It says by what it was ranked."""
+    data = {"results": results, "count": len(results), "ranked_by": recall.ranked_by(connection)}
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
@@ -67,31 +68,22 @@ def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
     target = (text_or_none(arguments, "target") or "both").strip()
     if target not in TARGETS:
         raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, not {target[:40]!r}", target)
-    session = connection.session(arguments)
-    found: list[tuple[float, Fact]] = []
-    for theme in themes_of(connection, scope):
-        facts = told(connection.store.search.find(theme, query, limit=20, session=session)).facts
-        kept = [fact for fact in facts if target == "both" or is_about_user(fact) == (target == "user")]
-        found += [(1 / (place + 1), fact) for place, fact in enumerate(kept)]
-    found.sort(key=lambda one: (-one[0], -one[1].updated_at))
+    session, themes = connection.session(arguments), themes_of(connection, scope)
+    found = recall.facts(connection, themes, query, limit, session=session, kinds=target)
     return recalled(
+        connection,
         [
             {
-                "id": fact.uid,
-                "agent_identity": fact.theme,
-                "target": "user" if is_about_user(fact) else "memory",
-                "ts": iso(fact.updated_at),
-                "score": round(score, 4),
-                "content": fact.notation,
+                "id": one.fact.uid,
+                "agent_identity": one.fact.theme,
+                "target": "user" if recall.is_about_user(one.fact) else "memory",
+                "ts": iso(one.fact.updated_at),
+                "score": round(one.score, 4),
+                "content": one.fact.notation,
             }
-            for score, fact in found[:limit]
-        ]
+            for one in found
+        ],
     )
-
-
-def is_about_user(fact: Fact) -> bool:
-    """Whether a fact would stand in USER.md."""
-    return fact.target == USER_TARGET or fact.target.startswith(USER_TARGET + ".")
 
 
 SPEC = ToolSpec(
@@ -108,6 +100,7 @@ SPEC = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_memory,
+    meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,
     repeatable=True,

@@ -49,6 +49,9 @@ class ToolSpec:
     needs: str | None = None
     """The right it needs, where it is another than what it does tells."""
 
+    meant: Callable[[Arguments], object] | None = None
+    """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
+
     about: str | None = None
     """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
     the answer says it (a fact, as it was kept), or where it may be anything."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hermes_memory_bridge import recall
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.arguments import Arguments, text, text_or_none
 from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.noise import unkept
 from hermes_memory_bridge.tools.recalling import LIMIT, RESULTS, limit_of, recalled, themes_of
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.clock import iso
@@ -15,13 +17,17 @@ SHOWN = 2_000
 
 
 def memory_turn(connection: Connection, arguments: Arguments) -> Answer:
-    """Capture one message."""
+    """Capture one message, if the theme keeps such."""
     role, content = text(arguments, "role"), text(arguments, "content")
+    if role in ROLES:
+        why = unkept(content, connection.store.policies.for_theme(connection.theme))
+        if why is not None and content.strip():
+            return Answer(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)
     if connection.trust is not None:
         content = connection.trust.mask(connection.theme, "turn", content).content
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
-    return Answer(f"captured: {turn.uid[:8]}", {"uid": turn.uid, "role": role, "at": iso(turn.at)})
+    return Answer(f"captured: {turn.uid[:8]}", {"kept": True, "uid": turn.uid, "role": role, "at": iso(turn.at)})
 
 
 def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:
@@ -31,23 +37,20 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:
     # A session is one of this theme: without that, one agent would read what another's was told.
     within = connection.session_name(arguments) if scope == "session" else None
     themes = [connection.theme] if scope == "session" else themes_of(connection, scope)
-    found = [
-        hit for theme in themes for hit in connection.store.turns.search(theme, query, limit=limit, session=within)
-    ]
-    found.sort(key=lambda hit: (-hit.score, -hit.turn.at))
     return recalled(
+        connection,
         [
             {
-                "id": hit.turn.uid,
-                "agent_identity": hit.turn.theme,
-                "session_id": hit.turn.session,
-                "role": hit.turn.role,
-                "ts": iso(hit.turn.at),
-                "score": hit.score,
-                "content": hit.turn.content[:SHOWN],
+                "id": one.turn.uid,
+                "agent_identity": one.turn.theme,
+                "session_id": one.turn.session,
+                "role": one.turn.role,
+                "ts": iso(one.turn.at),
+                "score": round(one.score, 4),
+                "content": one.turn.content[:SHOWN],
             }
-            for hit in found[:limit]
-        ]
+            for one in recall.turns(connection, themes, query, limit, within=within)
+        ],
     )
 
 
@@ -61,7 +64,13 @@ CAPTURE = ToolSpec(
         "session_id": {"type": "string"},
     },
     required=("role", "content"),
-    gives={"uid": {"type": "string"}, "role": {"type": "string"}, "at": {"type": "string"}},
+    gives={
+        "kept": {"type": "boolean"},
+        "why": {"type": "string"},
+        "uid": {"type": "string"},
+        "role": {"type": "string"},
+        "at": {"type": "string"},
+    },
     handler=memory_turn,
     about="role",
 )
@@ -81,6 +90,7 @@ RECALL = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_conversation,
+    meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,
     repeatable=True,

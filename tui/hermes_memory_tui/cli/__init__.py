@@ -42,6 +42,7 @@ COMMANDS = {
     "doctor": "care",
     "upgrade": "care",
     "optimize": "optimize",
+    "connect": "connect",
     "demo": "demo",
     "completion": "completion",
 }

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, until
+from hermes_memory_store.model import FactFilter
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.views.team import TeamView
+from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, said, until
 
 
 async def test_every_theme_says_whether_it_may_be_shared(
@@ -18,8 +22,8 @@ async def test_every_theme_says_whether_it_may_be_shared(
         view = await opened(pilot, "team")
         assert sorted(row.split("  ")[1] for row in rows_of(view)) == ["marketing", "ops"]
         assert all("stays on this machine" in row for row in rows_of(view))
-        await until(pilot, lambda: "This version keeps every memory on this machine." in beside(pilot))
-        assert "none runs" in beside(pilot)
+        await until(pilot, lambda: "Every memory stays on this machine." in beside(pilot))
+        assert "no bridge runs" in beside(pilot)
         await pilot.press("j", "enter", "j", "k", "escape")
         assert pilot.app.screen is view
 
@@ -30,3 +34,43 @@ async def test_an_empty_memory_says_so(path: Path) -> None:
         assert rows_of(view) == []
         await pilot.press("enter", "u", "y")
         await until(pilot, lambda: "hermes-memory-bridge install-service" in beside(pilot))
+
+
+def shared(path: Path, home: Path) -> None:
+    """Let the theme leave this machine, and have another machine say something else at once."""
+    (home / "memory-themes.toml").write_text("[themes.ops]\nsync = true\n")
+    with Store.open(path) as mine, Store.open(path.with_name("theirs.db")) as theirs:
+        fact = mine.facts.write("ops", "D[cache]: redis").fact
+        exchange(mine, theirs)
+        mine.facts.edit(fact.uid, "redis 7")
+        theirs.facts.edit(fact.uid, "valkey")
+        exchange(mine, theirs)
+        exchange(theirs, mine)
+        assert len(mine.sync.conflicts()) == 1
+
+
+def exchange(one: Store, other: Store) -> None:
+    """Hand over everything that waits, as a server would."""
+    rows = one.sync.pending("ops", limit=100)
+    one.sync.acknowledge("ops", [(row.uid, row.hlc) for row in rows])
+    other.sync.apply("ops", list(enumerate(rows, 1)), cursor=other.sync.cursor("ops"))
+
+
+async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, home: Path) -> None:
+    shared(path, home)
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "team")
+        assert isinstance(view, TeamView)
+        await until(pilot, lambda: view.conflicts.rows)
+        stands, lost = view.conflicts.rows[0].cells[2].text, view.conflicts.rows[0].cells[3].text
+        assert {stands, lost} == {"D[cache]: redis 7", "D[cache]: valkey"}
+        await pilot.press("tab")
+        await until(pilot, lambda: pilot.app.focused is view.conflicts)
+        await until(pilot, lambda: "two versions of one thing" in beside(pilot))
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "settled: what lost stands again" in said(pilot))
+        await until(pilot, lambda: not view.conflicts.rows)
+    with Store.open(path) as store:
+        assert f"D[cache]: {store.facts.page(FactFilter()).facts[0].content}" == lost

@@ -1,0 +1,92 @@
+"""`embedding [state|test|key|forget-key]`: for the person who sets up recall by meaning."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, embedder_for
+from hermes_memory_bridge.embedding.errors import EmbeddingError
+from hermes_memory_bridge.embedding.near import unit
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.policies import StorePolicies
+
+PAIR = ("The car is in the garage.", "The automobile stands inside.")
+"""Texts that share hardly a word and mean the same."""
+
+OTHER = "Tea is a hot beverage."
+
+WAIT_S = 60.0
+
+
+def add_parser(commands: Any) -> None:
+    """The command, for the bridge's own parser."""
+    made = commands.add_parser(
+        "embedding", help="recall by meaning: its state, a test, the endpoint's key", description=__doc__
+    )
+    made.add_argument("action", nargs="?", default="state", choices=["state", "test", "key", "forget-key"])
+    made.add_argument("--db", metavar="FILE", help="the store")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Say, try or set. Exit code 1 when there are no vectors."""
+    places = Places.of(options.db)
+    vault = Vault(Path(places.folder) / "secrets.json")
+    if options.action == "state":
+        from hermes_memory_bridge.control import ask
+
+        running = ask(places, "status")
+        print(f"recall by {running['recall']}" if running else "no bridge runs; a connecting agent starts one")
+        return 0 if running else 1
+    if options.action == "test":
+        return asyncio.run(tried(vault))
+    vault.forget(KEY_THEME, KEY_NAME)
+    if options.action == "forget-key":
+        print("the key of the embedding endpoint is forgotten")
+        return 0
+    key = asked_for()
+    if not key:
+        raise ArgumentError("no key was given, and the one there was is forgotten")
+    vault.keep(KEY_THEME, KEY_NAME, key)
+    print("the key is kept; a running bridge takes it when it starts again: hermes-memory-bridge restart")
+    return 0
+
+
+def asked_for() -> str:
+    """A key from the terminal, unseen, or from a pipe."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    import getpass
+
+    return getpass.getpass("key: ").strip()
+
+
+async def tried(vault: Vault) -> int:
+    """Ask the model of the settings, and say what came."""
+    try:
+        embedder = embedder_for(StorePolicies.load().embedding(), vault)
+        if embedder is None:
+            print("no embedding is configured: recall is by words only; see docs/recall.md")
+            return 1
+        try:
+            await embedder.embed([PAIR[0]], WAIT_S)
+            begun = time.perf_counter()
+            rows = await embedder.embed([*PAIR, OTHER], WAIT_S)
+            millis = (time.perf_counter() - begun) * 1000
+        finally:
+            await embedder.close()
+    except EmbeddingError as error:
+        print(f"no vectors: {error.said}")
+        return 1
+    one, like, unlike = (unit(row) for row in rows if row is not None)
+    near, far = (sum(a * b for a, b in zip(one, other, strict=True)) for other in (like, unlike))
+    print(f"{embedder.name}: {len(one)} dimensions, 3 texts in {millis:.0f} ms")
+    print(f"like texts are {near:.2f} similar, unlike ones {far:.2f}; the floor belongs between")
+    return 0

@@ -1,0 +1,428 @@
+"""The bridge's vectors: a question's own within a short time, and those of facts and turns in the background.
+
+Filling is bounded (a page at a time, at most half of one core where the model runs here), goes on where it was after a
+restart, and begins anew for another model or dimension. An endpoint that fails is left alone for longer and longer; recall
+ranks by words meanwhile, and what was missed is made up for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked, meant
+from hermes_memory_bridge.embedding.embedder import Embedder, Floats, embedder_for
+from hermes_memory_bridge.embedding.errors import EmbeddingError, Refused, Unavailable
+from hermes_memory_bridge.embedding.near import Near, packed, unit
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.vectors import KINDS, Vector, Vectors, place
+from hermes_memory_themes import Embedding, ThemeError
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.hub import Hub
+    from hermes_memory_bridge.trust import Vault
+    from hermes_memory_store.sayings import Saying
+    from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""How often to look whether something was written, by whichever process, or a setting changed."""
+
+HOUR_S = 3_600.0
+"""How often everything is gone through: what is gone from the store, or was missed."""
+
+PAGE = 200
+"""Facts or turns that are read at once."""
+
+SWEPT = 500
+"""Vectors that are checked against the store at once."""
+
+BATCH_S = 60.0
+"""How long one batch in the background may take."""
+
+FIRST_REST_S, LONGEST_REST_S = 1.0, 300.0
+"""How long an endpoint that fails is left alone, doubled each time, with jitter."""
+
+QUESTIONS = 256
+"""Questions whose vectors are remembered."""
+
+COUNTED_S = 5.0
+"""How often it is counted, during a long filling, how far that is."""
+
+PATIENCE = 3
+"""Failures in a row after which it is asked whether one text is the trouble."""
+
+PROBE = "memory"
+"""Asked of a new source, to learn the length of its vectors."""
+
+Make = Callable[[Embedding, "Vault | None"], Embedder | None]
+
+
+class Meaning:
+    """Gives questions their meaning, and keeps the vectors of a store."""
+
+    def __init__(
+        self, hub: Hub, vault: Vault | None = None, *, make: Make = embedder_for, rest_s: float = FIRST_REST_S
+    ) -> None:
+        """:param make: the source of vectors for settings :param rest_s: the first rest after a failure"""
+        self.hub = hub
+        self._vault = vault
+        self._make = make
+        self._rest_s = rest_s
+        self._settings: Embedding | None = None
+        self._embedder: Embedder | None = None
+        self._none_meant = False
+        """Whether the settings mean no source of vectors at all."""
+        self._vectors: Vectors | None = None
+        self._near: Near | None = None
+        self._model = ""
+        """Name and dimensions: vectors of another are made anew."""
+        self._trouble: str | None = None
+        self._failures = 0
+        self._tried_again_at = 0.0
+        self._questions: OrderedDict[bytes, list[float]] = OrderedDict()
+        self._asking: set[asyncio.Future[list[Floats | None]]] = set()
+        self._refused: set[bytes] = set()
+        """Digests of texts that the endpoint does not take."""
+        self._seen = -1
+        """The change of the journal up to which everything has its vectors; -1 before everything was gone through."""
+        self._counted = (0, 0)
+        """Vectors there are, of how many facts and turns; as of the last time that was looked at."""
+        self._counted_at = 0.0
+        self._swept_at = -HOUR_S
+        self._walked_at = -HOUR_S
+
+    # A question
+
+    async def of(self, query: object) -> Asked | None:
+        """The meaning of a search line, if it can be had within the time that a question waits; else None, never an error."""
+        try:
+            words = meant(query) if isinstance(query, str) else None
+            if words is None or self._embedder is None or self._near is None:
+                return None
+            vector = await self._question(words, self._embedder)
+        except Exception:
+            log.exception("a question could not be given a vector")
+            return None
+        if vector is None:
+            return None
+        return self._asked(vector, self._near)
+
+    async def _question(self, words: str, embedder: Embedder) -> list[float] | None:
+        settings = self._settings
+        if settings is None or not settings.query_ms:
+            return None
+        key = hashlib.sha256(f"{self._model}\n{words}".encode("utf-8", "replace")).digest()
+        known = self._questions.get(key)
+        if known is not None:
+            self._questions.move_to_end(key)
+            return known
+        if time.monotonic() < self._tried_again_at or len(self._asking) >= QUESTIONS // 8:
+            return None
+        asking = asyncio.ensure_future(embedder.embed([words], max(settings.query_ms / 1000, 1.0) * 4))
+        self._asking.add(asking)
+        asking.add_done_callback(lambda done: self._heard(done, key))
+        # An answer that comes too late is remembered for the next time.
+        done, _ = await asyncio.wait([asking], timeout=settings.query_ms / 1000)
+        return self._questions.get(key) if done else None
+
+    def _heard(self, done: asyncio.Future[list[Floats | None]], key: bytes) -> None:
+        self._asking.discard(done)
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is not None:
+            if isinstance(error, EmbeddingError) and not isinstance(error, Refused):
+                self._fail(error)
+            elif not isinstance(error, EmbeddingError):
+                log.error("a question could not be given a vector: %s", type(error).__name__)
+            return
+        (row,) = done.result() or [None]
+        if row is not None:
+            self._well()
+            self._questions[key] = unit(row)
+            while len(self._questions) > QUESTIONS:
+                self._questions.popitem(last=False)
+
+    def _asked(self, vector: list[float], near: Near) -> Asked | None:
+        embedder, settings = self._embedder, self._settings
+        if embedder is None or settings is None:
+            return None
+        model, floor = f"{embedder.name}:{len(vector)}", settings.floor
+
+        def nearest(store: Store, kind: str, theme: str, limit: int) -> list[tuple[int, float]]:
+            span = store.sayings.span(theme)
+            if span is None:
+                return []
+            try:
+                return near.nearest(kind, model, span, vector, limit, floor)
+            except sqlite3.Error as error:
+                log.warning("vectors could not be read, recall goes on by words: %s", error)
+                return []
+
+        return Asked(embedder.name, nearest)
+
+    # How it does, in words
+
+    def state(self) -> str:
+        """By what recall ranks now, and what it waits for: one sentence."""
+        if self._trouble is not None:
+            rest = max(0, round(self._tried_again_at - time.monotonic()))
+            wait = f"; next try in {rest} s" if rest else ""
+            return f"{WORDS_ONLY} for now: {self._trouble}{wait}"
+        if self._embedder is None or self._vectors is None or not self._model:
+            return f"{WORDS_ONLY}: no embedding is configured" if self._settings is not None else f"{WORDS_ONLY} yet"
+        made, total = self._counted
+        left = f", {len(self._refused):,} refused by it" if self._refused else ""
+        return f"words and {self._embedder.name} ({made:,} of {total:,} facts and turns have vectors{left})"
+
+    # The vectors of facts and turns
+
+    async def keep_filled(self) -> None:
+        """Give every fact and turn its vector, and take those away whose text is gone; for ever."""
+        while True:
+            try:
+                await self._swept_hourly()
+                wait_s = await self._round()
+            except EmbeddingError as error:
+                wait_s = self._fail(error)
+            except (StoreError, ThemeError, sqlite3.Error, OSError) as error:
+                log.warning("vectors could not be made, and are tried again: %s", error)
+                wait_s = self._fail(EmbeddingError(str(error)))
+            except Exception:
+                log.exception("vectors could not be made, and are tried again")
+                wait_s = self._fail(EmbeddingError("something went wrong here; see the bridge's log"))
+            await asyncio.sleep(wait_s)
+
+    async def close(self) -> None:
+        """Let go of the model, and of the file."""
+        for asking in list(self._asking):
+            asking.cancel()
+        await self._drop()
+        await self._shut()
+
+    async def _round(self) -> float:
+        """What is to be done now; how long to wait then."""
+        embedder = await self._current()
+        if embedder is None:
+            return LOOK_S
+        now = time.monotonic()
+        if self._vectors is not None and not self._vectors.is_there():
+            await self._shut()
+            await self._open()
+            self._seen = -1
+        if now < self._tried_again_at:
+            return min(LOOK_S, self._tried_again_at - now)
+        if self._seen < 0 or now - self._walked_at > HOUR_S:
+            head = await self.hub.read(lambda store: store.sayings.last_change())
+            self._refused.clear()  # an hour later a server may take them
+            for kind in KINDS:
+                await self._walk(embedder, kind)
+            await self._count()
+            self._seen, self._walked_at = head, now
+        while True:
+            seen = self._seen
+            sayings, head = await self.hub.read(lambda store, seen=seen: store.sayings.changed(seen, PAGE))  # type: ignore[misc]
+            if head == seen:
+                break
+            await self._fill(embedder, sayings)
+            self._seen = head
+            await self._count()
+        if self._trouble is not None:
+            await embedder.embed([PROBE], BATCH_S)
+            self._well()
+        return LOOK_S
+
+    async def _walk(self, embedder: Embedder, kind: str) -> None:
+        after = 0
+        while True:
+            page = await self.hub.read(reading_page(kind, after))
+            if not page:
+                return
+            await self._fill(embedder, page)
+            after = page[-1].id
+            if time.monotonic() - self._counted_at > COUNTED_S:
+                await self._count()
+
+    async def _count(self) -> None:
+        vectors, model = self._vectors, self._model
+        if vectors is not None:
+            total = await self.hub.read(lambda store: store.sayings.count())
+            self._counted = min(await asyncio.to_thread(vectors.total, model), total), total
+            self._counted_at = time.monotonic()
+
+    async def _fill(self, embedder: Embedder, sayings: Sequence[Saying]) -> None:
+        """Make the vectors that these lack."""
+        vectors = self._vectors
+        if vectors is None:
+            return
+        missing: list[Saying] = []
+        for kind in KINDS:
+            some = [one for one in sayings if one.kind == kind]
+            known = await asyncio.to_thread(vectors.known, kind, [one.id for one in some]) if some else {}
+            for one in some:
+                have = known.get(one.id)
+                told = (one.uid, one.digest, self._model)
+                if one.digest not in self._refused and (not have or (have.uid, have.digest, have.model) != told):
+                    missing.append(one)
+        for start in range(0, len(missing), embedder.batch):
+            begun = time.monotonic()
+            await self._make_some(embedder, vectors, missing[start : start + embedder.batch])
+            if embedder.gentle:
+                await asyncio.sleep(time.monotonic() - begun)
+
+    async def _make_some(self, embedder: Embedder, vectors: Vectors, sayings: list[Saying]) -> None:
+        """One batch; when it is refused, its halves, so that one text holds nobody up."""
+        texts = list(dict.fromkeys(one.text for one in sayings))
+        try:
+            rows = await embedder.embed(texts, BATCH_S)
+        except EmbeddingError as error:
+            if not isinstance(error, Refused):
+                await self._unless_it_is_the_text(embedder, error)
+            if len(texts) > 1:
+                half = set(texts[: len(texts) // 2])
+                await self._make_some(embedder, vectors, [one for one in sayings if one.text in half])
+                await self._make_some(embedder, vectors, [one for one in sayings if one.text not in half])
+                return
+            log.warning("one %s has no vector: %s", sayings[0].kind, error.said)
+            self._refused.add(sayings[0].digest)
+            return
+        by_text = {text: row for text, row in zip(texts, rows, strict=True) if row is not None}
+        lengths = {len(row) for row in by_text.values()}
+        if lengths and {f"{embedder.name}:{length}" for length in lengths} != {self._model}:
+            self._model, self._seen = "", -1
+            await self._drop()
+            raise EmbeddingError(f"the vectors of {embedder.name} have changed their length; all are made anew")
+        self._well()
+        made = []
+        for one in sayings:
+            if one.text in by_text:
+                scale, row = packed(unit(by_text[one.text]))
+                made.append(Vector(one.kind, one.id, one.uid, one.digest, self._model, scale, row))
+        await asyncio.to_thread(vectors.keep, made)
+        await self._unless_gone(vectors, sayings)
+        left_out = [one for one in sayings if one.text not in by_text]
+        if left_out:
+            if not by_text:
+                raise EmbeddingError(f"{embedder.name} left out every vector")
+            await self._make_some(embedder, vectors, left_out)
+
+    async def _unless_it_is_the_text(self, embedder: Embedder, error: EmbeddingError) -> None:
+        """Some servers fail at one text with an error of their own. That is so when they failed again and again, and still
+        answer to something else.
+
+        :raises EmbeddingError: it is not, or not known yet
+        """
+        if self._failures < PATIENCE or isinstance(error, Unavailable):
+            raise error
+        await embedder.embed([PROBE], BATCH_S)
+
+    async def _unless_gone(self, vectors: Vectors, sayings: list[Saying]) -> None:
+        """What was purged while its vector was being made must not come back by it."""
+        for kind in KINDS:
+            ids = {one.id: one.uid for one in sayings if one.kind == kind}
+            if ids:
+                there = await self.hub.read(reading_ids(kind, list(ids)))
+                gone = ids.keys() - {one.id for one in there if one.uid == ids[one.id]}
+                if gone:
+                    await asyncio.to_thread(vectors.forget, kind, gone)
+
+    async def _swept_hourly(self) -> None:
+        """Take away the vectors of what is gone from the store or says something else now, also when none are made any more."""
+        if time.monotonic() - self._swept_at < HOUR_S:
+            return
+        if place(self.hub.path).exists():
+            vectors = await self._open()
+            for kind in KINDS:
+                after = 0
+                while page := await asyncio.to_thread(vectors.page, kind, after, SWEPT):
+                    there = {one.id: one for one in await self.hub.read(reading_ids(kind, [one.id for one in page]))}
+                    stale = [
+                        one.id
+                        for one in page
+                        if one.id not in there or (there[one.id].uid, there[one.id].digest) != (one.uid, one.digest)
+                    ]
+                    if stale:
+                        await asyncio.to_thread(vectors.forget, kind, stale)
+                    after = page[-1].id
+        self._swept_at = time.monotonic()
+
+    async def _current(self) -> Embedder | None:
+        """The source of vectors that the settings mean now."""
+        settings = self.hub.store.policies.embedding()
+        if settings == self._settings and (self._none_meant or self._model):
+            return self._embedder
+        if time.monotonic() < self._tried_again_at and settings == self._settings:
+            return None
+        if settings != self._settings:
+            await self._drop()
+            self._settings, self._trouble, self._failures, self._tried_again_at = settings, None, 0, 0.0
+            self._refused.clear()
+            self._none_meant = False
+        if self._embedder is None:
+            self._embedder = await asyncio.to_thread(self._make, settings, self._vault)
+        self._none_meant = self._embedder is None
+        if self._embedder is None:
+            return None
+        (row,) = await self._embedder.embed([PROBE], BATCH_S)
+        if row is None:
+            raise EmbeddingError(f"{self._embedder.name} gave no vector")
+        await self._open()
+        self._model, self._seen = f"{self._embedder.name}:{len(row)}", -1
+        log.info("recall by words and %s", self._embedder.name)
+        return self._embedder
+
+    async def _open(self) -> Vectors:
+        if self._vectors is None:
+            self._vectors = await asyncio.to_thread(Vectors, self.hub.path)
+            self._near = Near(self._vectors)
+        return self._vectors
+
+    async def _shut(self) -> None:
+        vectors, self._vectors, self._near = self._vectors, None, None
+        if vectors is not None:
+            await asyncio.to_thread(vectors.close)
+
+    async def _drop(self) -> None:
+        embedder, self._embedder, self._model = self._embedder, None, ""
+        self._questions.clear()
+        if self._near is not None:
+            self._near.forget()
+        if embedder is not None:
+            await embedder.close()
+
+    def _well(self) -> None:
+        """Something came."""
+        self._failures, self._trouble, self._tried_again_at = 0, None, 0.0
+
+    def _fail(self, error: EmbeddingError) -> float:
+        """Note why there are no vectors; how long to wait before the next try."""
+        if self._trouble != error.said:
+            log.warning("recall goes on by words: %s", error.said)
+        self._trouble = error.said
+        if isinstance(error, Unavailable):
+            rest_s = LONGEST_REST_S
+        else:
+            self._failures += 1
+            longest = min(self._rest_s * 2 ** min(self._failures - 1, 20), LONGEST_REST_S)
+            rest_s = max(random.uniform(longest / 2, longest), error.retry_after_s or 0.0)  # noqa: S311 - jitter is no secret
+        self._tried_again_at = time.monotonic() + rest_s
+        return min(LOOK_S, rest_s)
+
+
+def reading_page(kind: str, after: int) -> Callable[[Store], list[Saying]]:
+    """The next page of a kind."""
+    return lambda store: store.sayings.page(kind, after, PAGE)
+
+
+def reading_ids(kind: str, ids: list[int]) -> Callable[[Store], list[Saying]]:
+    """What these say now."""
+    return lambda store: store.sayings.of_ids(kind, ids)

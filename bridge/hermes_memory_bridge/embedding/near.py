@@ -1,0 +1,152 @@
+"""What is near a vector, exactly, inside one theme: every vector of it is compared.
+
+Vectors are kept as whole numbers of a byte: a quarter of the space, and no answer that changes (see docs/benchmarks.md). With
+numpy 100,000 of them are compared in some 50 ms; without it a bounded number of the newest.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import Any
+
+from hermes_memory_store.vectors import Vectors
+
+MOST = 100_000
+"""Vectors of a theme that are compared with numpy, the newest."""
+
+MOST_WITHOUT_NUMPY = 2_000
+"""Without it: some 100 ms."""
+
+KEPT_BYTES = 64_000_000
+"""Vectors kept in memory between questions, all themes together; the least recently asked go first."""
+
+AT_ONCE = 4_096
+
+STEPS = 127
+
+
+@dataclass(slots=True)
+class Block:
+    """The vectors of one kind and theme in memory."""
+
+    seq: int
+    erased: int
+    ids: list[int]
+    scales: list[float]
+    rows: bytearray
+    """One byte a number, one row after the other."""
+    arrays: tuple[Any, Any, Any] | None = None
+    """The same for numpy: ids, scales, matrix."""
+
+
+class Near:
+    """Finds what is near. Threads may share it."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+        self._lock = threading.Lock()
+        self._blocks: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
+        self._numpy = importlib.util.find_spec("numpy") is not None
+
+    def nearest(
+        self, kind: str, model: str, span: tuple[int, int], vector: Sequence[float], limit: int, floor: float
+    ) -> list[tuple[int, float]]:
+        """Ids and cosine similarities of the nearest, best first, none below the floor.
+
+        :param span: lowest and highest id of the theme
+        :param vector: of length one
+        """
+        with self._lock:
+            block = self._block(kind, model, span)
+            if not block.ids or len(block.rows) != len(block.ids) * len(vector):
+                return []
+            if self._numpy:
+                return by_numpy(block, vector, limit, floor)
+            return by_hand(block, vector, limit, floor)
+
+    def forget(self) -> None:
+        """Keep nothing in memory."""
+        with self._lock:
+            self._blocks.clear()
+
+    def _block(self, kind: str, model: str, span: tuple[int, int]) -> Block:
+        key = (kind, model, span[0])
+        seq, erased = self._vectors.counts()
+        block = self._blocks.get(key)
+        if block is None or block.erased != erased:
+            block = Block(0, erased, [], [], bytearray())
+        if block.seq != seq:
+            self._read(block, kind, model, span)
+            block.seq = seq
+        self._blocks[key] = block
+        self._blocks.move_to_end(key)
+        while len(self._blocks) > 1 and sum(len(one.rows) for one in self._blocks.values()) > KEPT_BYTES:
+            self._blocks.popitem(last=False)
+        return block
+
+    def _read(self, block: Block, kind: str, model: str, span: tuple[int, int]) -> None:
+        most = MOST if self._numpy else MOST_WITHOUT_NUMPY
+        rows = self._vectors.within(kind, model, *span, since=block.seq, newest=most)
+        if not rows:
+            return
+        if not set(block.ids).isdisjoint(row[0] for row in rows) or len(block.ids) + len(rows) > most:
+            rows = self._vectors.within(kind, model, *span, newest=most)
+            block.ids, block.scales, block.rows = [], [], bytearray()
+        length = len(rows[0][2])
+        rows = [row for row in rows if len(row[2]) == length]
+        block.ids += [row[0] for row in rows]
+        block.scales += [row[1] for row in rows]
+        block.rows += b"".join(row[2] for row in rows)
+        block.arrays = None
+
+
+def by_numpy(block: Block, vector: Sequence[float], limit: int, floor: float) -> list[tuple[int, float]]:
+    """Every row at once, some thousand at a time."""
+    import numpy as np
+
+    if block.arrays is None:
+        matrix = np.frombuffer(bytes(block.rows), np.int8).reshape(len(block.ids), len(vector))
+        block.arrays = np.array(block.ids, np.int64), np.array(block.scales, np.float32), matrix
+    ids, scales, matrix = block.arrays
+    asked = np.array(vector, np.float32)
+    near = np.empty(len(ids), np.float32)
+    for start in range(0, len(ids), AT_ONCE):
+        near[start : start + AT_ONCE] = matrix[start : start + AT_ONCE].astype(np.float32) @ asked
+    near *= scales
+    best = np.argpartition(-near, limit)[:limit] if limit < len(ids) else np.arange(len(ids))
+    found = [(int(ids[at]), float(near[at])) for at in best if near[at] >= floor]
+    return sorted(found, key=lambda one: (-one[1], -one[0]))
+
+
+def by_hand(block: Block, vector: Sequence[float], limit: int, floor: float) -> list[tuple[int, float]]:
+    """Row by row."""
+    length = len(vector)
+    rows = memoryview(block.rows).cast("b")
+    try:
+        near = [
+            scale * sum(map(mul, rows[start : start + length], vector))
+            for scale, start in zip(block.scales, range(0, len(rows), length), strict=True)
+        ]
+    finally:
+        rows.release()
+    found = [(key, one) for key, one in zip(block.ids, near, strict=True) if one >= floor]
+    return sorted(found, key=lambda one: (-one[1], -one[0]))[:limit]
+
+
+def unit(vector: Sequence[float]) -> list[float]:
+    """The same direction, of length one."""
+    length = math.sqrt(sum(map(mul, vector, vector)))
+    return [one / length for one in vector]
+
+
+def packed(vector: Sequence[float]) -> tuple[float, bytes]:
+    """A vector of length one as whole numbers, and what one of them stands for."""
+    scale = max(map(abs, vector)) / STEPS
+    return scale, array("b", [round(one / scale) for one in vector]).tobytes()

@@ -1,0 +1,111 @@
+"""WordPiece as BERT's uncased models were trained on: text as the numbers of a vocabulary.
+
+Written here because it is sixty lines, and the library that has it brings a client of a model hub with it. A measurement
+holds it to that library's output (see `docs/benchmarks.md`).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+LONGEST_WORD = 100
+"""Characters of a word that is taken apart; a longer one is unknown as a whole, as the models were trained."""
+
+MOST_CHARS = 8_000
+"""Characters of a text that are looked at: far more than fit into a model's `length` pieces."""
+
+CJK = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+"""Ideographs: each is a word of its own."""
+
+
+class WordPiece:
+    """A vocabulary, one piece a line, and texts in its numbers."""
+
+    def __init__(self, vocabulary: Path) -> None:
+        lines = vocabulary.read_text(encoding="utf-8").splitlines()
+        self._number = {piece: number for number, piece in enumerate(lines)}
+        self._first, self._last = self._number["[CLS]"], self._number["[SEP]"]
+        self._unknown = self._number["[UNK]"]
+        self._pieces = lru_cache(maxsize=20_000)(self._taken_apart)
+
+    def numbers(self, text: str, length: int) -> list[int]:
+        """A text as at most `length` numbers, those of the beginning and the end among them."""
+        found: list[int] = []
+        for word in words(text[:MOST_CHARS]):
+            found += self._pieces(word)
+            if len(found) >= length - 2:
+                break
+        return [self._first, *found[: length - 2], self._last]
+
+    def _taken_apart(self, word: str) -> tuple[int, ...]:
+        """The longest known beginning, then the longest known continuation, and so on."""
+        if len(word) > LONGEST_WORD:
+            return (self._unknown,)
+        found: list[int] = []
+        start = 0
+        while start < len(word):
+            end = len(word)
+            mark = "##" if start else ""
+            while end > start and mark + word[start:end] not in self._number:
+                end -= 1
+            if end == start:
+                return (self._unknown,)
+            found.append(self._number[mark + word[start:end]])
+            start = end
+        return tuple(found)
+
+
+def words(text: str) -> Iterator[str]:
+    """Words in lower case and without accents; each mark of punctuation and each ideograph by itself."""
+    word: list[str] = []
+    for char in unicodedata.normalize("NFD", spaced(text).lower()):
+        kind = unicodedata.category(char)
+        if kind == "Mn":
+            continue
+        if char.isspace():
+            if word:
+                yield "".join(word)
+                word = []
+        elif is_punctuation(char, kind):
+            if word:
+                yield "".join(word)
+                word = []
+            yield char
+        else:
+            word.append(char)
+    if word:
+        yield "".join(word)
+
+
+def spaced(text: str) -> str:
+    """Without control characters, with every blank a space, and spaces around ideographs."""
+    found: list[str] = []
+    for char in text:
+        if char in "\t\n\r":
+            found.append(" ")
+        elif char < "\x7f":
+            found.append(char if char >= " " else "")
+        elif any(low <= ord(char) <= high for low, high in CJK):
+            found += (" ", char, " ")
+        elif char == "\ufffd" or unicodedata.category(char).startswith("C"):
+            continue
+        else:
+            found.append(" " if unicodedata.category(char) == "Zs" else char)
+    return "".join(found)
+
+
+def is_punctuation(char: str, kind: str) -> bool:
+    """All of ASCII that is neither letter nor digit, and what Unicode calls punctuation."""
+    return kind.startswith("P") or (char < "\x7f" and not char.isalnum())

@@ -1,0 +1,154 @@
+"""`hermes hermes-memory …` and the setup: what a person does with the provider on the host's own command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from . import settings
+from .line import available, socket_of
+from .outbox import PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+
+def register_cli(subparser: argparse.ArgumentParser) -> None:
+    """The host's hook for commands of the active provider."""
+    commands = subparser.add_subparsers(dest="hermes_memory_command")
+    commands.add_parser("status", help="the store, the bridge, and what waits for it")
+    commands.add_parser("setup", help="ask for the settings again")
+    subparser.set_defaults(func=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Carry a command out."""
+    home = settings.host_home()
+    if getattr(options, "hermes_memory_command", None) == "setup":
+        set_up(home)
+    else:
+        show(home)
+
+
+def show(home: str) -> None:
+    """How it stands."""
+    chosen = settings.load(home)
+    why_not = available(chosen.db, chosen.command)
+    waiting = waiting_bytes(settings.folder_of(home))
+    print(f"store    {chosen.db}")
+    print(
+        f"bridge   {'listens' if os.path.exists(socket_of(chosen.db)) else why_not or 'is started when it is needed'}"
+    )
+    print(f"theme    {chosen.theme or 'the session key, else the profile'}")
+    print(f"waiting  {waiting} bytes" if waiting else "waiting  nothing")
+    print(f"more     {' '.join(chosen.command) or 'hermes-memory-bridge'} status --db {chosen.db}")
+
+
+def waiting_bytes(folder: str) -> int:
+    """How much waits for the bridge, of all processes."""
+    total = 0
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return 0
+    for name in names:
+        if name.startswith(PREFIX):
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    delivered = int(file.readline() or 0)
+                    total += max(0, os.fstat(file.fileno()).st_size - delivered)
+            except (OSError, ValueError):
+                continue
+    return total
+
+
+def set_up(home: str) -> None:
+    """Ask for the settings where somebody can answer, keep them, and make this the profile's provider."""
+    values: dict[str, str] = {}
+    now = settings.read(os.path.join(settings.folder_of(home), settings.CHOSEN))
+    if sys.stdin is not None and sys.stdin.isatty():
+        for one in settings.SCHEMA:
+            held = now.get(str(one["key"]), one["default"])
+            answer = input(f"  {one['description']} [{held}]: ").strip()
+            if answer:
+                values[str(one["key"])] = answer
+    path = settings.save(home, values)
+    print(f"\n  Settings: {path}")
+    config = os.path.join(home, "config.yaml")
+    if activate(config):
+        print(f"  Memory provider: {settings.NAME}\n")
+    else:
+        print(f"  {config} was left alone: set memory.provider to {settings.NAME} in it\n")
+
+
+def activate(config: str) -> bool:
+    """Set `memory.provider` in the host's file, and nothing else; False when it is not written as a block."""
+    try:
+        with open(config, encoding="utf-8", newline="") as file:
+            text = file.read()
+    except FileNotFoundError:
+        text = ""
+    after = with_provider(text, settings.NAME)
+    if after is None:
+        return False
+    if after != text:
+        made = f"{config}.{os.getpid()}.tmp"
+        mode = os.stat(config).st_mode & 0o777 if os.path.exists(config) else 0o600
+        with open(
+            os.open(made, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w", encoding="utf-8", newline=""
+        ) as file:
+            file.write(after)
+        os.replace(made, os.path.realpath(config))
+    return True
+
+
+def with_provider(text: str, name: str) -> str | None:
+    """The YAML with `memory.provider` set, all else byte for byte; None when it cannot be done safely."""
+    lines = text.splitlines(keepends=True)
+    at = next((n for n, line in enumerate(lines) if re.match(r"memory\s*:", line)), None)
+    if at is None:
+        if re.search(r"^[\"']memory[\"']\s*:|^\s*[{\[]", text, re.MULTILINE):
+            return None
+        gap = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{gap}memory:\n  provider: {name}\n"
+    inline = lines[at].split(":", 1)[1].split("#")[0].strip()
+    if inline not in ("", "{}", "null", "~"):
+        return None
+    if inline:
+        lines[at] = "memory:\n"
+    elif not lines[at].endswith("\n"):
+        lines[at] += "\n"
+    indent = None
+    for n in range(at + 1, len(lines)):
+        match = re.match(r"(\s*)([^\s#][^:]*)?", lines[n])
+        if match is None or match[2] is None:
+            continue
+        if not match[1]:
+            break
+        indent = match[1] if indent is None else indent
+        provider = re.match(rf"({indent}provider\s*:\s*)([^#\n]*?)(\s*#.*)?(\r?\n?)$", lines[n])
+        if provider:
+            lines[n] = f"{provider[1].rstrip()} {name}{provider[3] or ''}{provider[4]}"
+            return "".join(lines)
+    lines.insert(at + 1, f"{indent or '  '}provider: {name}\n")
+    return "".join(lines)
+
+
+def without_provider(text: str, name: str) -> str:
+    """The YAML without `memory.provider`, where it names this provider, and without a block that holds nothing else."""
+    lines = text.splitlines(keepends=True)
+    at = next((n for n, line in enumerate(lines) if re.match(r"memory\s*:\s*(#.*)?$", line.rstrip("\r\n"))), None)
+    if at is None:
+        return text
+    end = at + 1
+    while end < len(lines) and not re.match(r"[^\s#]", lines[end]):
+        end += 1
+    kept = [
+        line for line in lines[at + 1 : end] if not re.match(rf"\s+provider\s*:\s*[\"']?{name}[\"']?\s*(#.*)?$", line)
+    ]
+    if len(kept) == end - at - 1:
+        return text
+    head = [lines[at]] if any(re.match(r"\s+[^\s#]", line) for line in kept) else []
+    return "".join(lines[:at] + head + kept + lines[end:])

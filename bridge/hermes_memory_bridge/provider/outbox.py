@@ -1,0 +1,187 @@
+"""What waits for the bridge, on disk: one file for each process, bounded, delivered in order and then forgotten.
+
+A hook returns when its record is in the file, so neither the end of the bridge nor of the agent loses it; it is pushed down
+to the disk within a second while there is no bridge, so a power cut may lose that second. The file begins with the position
+up to which it is delivered. Its owner holds a lock on it; what a dead process left is adopted by the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LIMIT = 64 * 1024 * 1024
+"""Bytes that may wait. Beyond, a record is refused and its hook says so in the host's log: the disk is not ours to fill."""
+
+SETTLED = 256 * 1024
+"""Bytes of a wholly delivered file that are kept before it is emptied."""
+
+PREFIX, SUFFIX = "waiting-", ".jsonl"
+
+WIDTH = 20
+HEAD = WIDTH + 1
+
+CHUNK = 1 << 16
+
+
+class Outbox:
+    """One file of waiting records."""
+
+    def __init__(self, path: str, limit: int = LIMIT) -> None:
+        """:raises BlockingIOError: its owner lives
+        :raises OSError:
+        """
+        self.path = path
+        self.limit = limit
+        self.lock = threading.Lock()
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        self.handle = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.adding = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except BaseException:
+            os.close(self.handle)
+            raise
+        self.size = os.fstat(self.handle).st_size
+        if self.size < HEAD:
+            os.ftruncate(self.handle, 0)
+            os.pwrite(self.handle, head_of(HEAD), 0)
+            self.size = HEAD
+        self.position = min(self.size, self._position())
+        self.synced = self.size
+        self.closed = False
+
+    @classmethod
+    def own(cls, folder: str, limit: int = LIMIT) -> Outbox:
+        """A new file of this process. :raises OSError:"""
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return cls(os.path.join(folder, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}"), limit)
+
+    @classmethod
+    def left_behind(cls, folder: str) -> Outbox | None:
+        """The oldest file that a dead process left, now ours; None when there is none."""
+        try:
+            names = [name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX)]
+            paths = sorted((os.path.join(folder, name) for name in names), key=os.path.getmtime)
+        except OSError:
+            return None
+        for path in paths:
+            try:
+                found = cls(path)
+            except OSError:
+                continue
+            if os.fstat(found.handle).st_nlink and found.waits:
+                return found
+            found.discard()
+        return None
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything is still to be delivered."""
+        return self.position < self.size
+
+    def add(self, record: dict[str, Any]) -> bool:
+        """Keep a record; False when there is no room for it."""
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        with self.lock:
+            if self.closed or self.size - self.position + len(line) > self.limit:
+                return False
+            try:
+                written = os.write(self.adding, line)
+            except OSError:
+                written = 0
+            if written != len(line):
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self.handle, self.size)
+                return False
+            self.size += written
+        return True
+
+    def peek(self) -> dict[str, Any] | None:
+        """The oldest record that waits; what cannot be read is passed over."""
+        while True:
+            line = self._line()
+            if line is None:
+                return None
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if isinstance(record, dict):
+                return record
+            self.done()
+
+    def done(self) -> None:
+        """The oldest record is delivered."""
+        line = self._line()
+        if line is None:
+            return
+        with self.lock:
+            self.position += len(line)
+            if self.position >= self.size and self.size > SETTLED:
+                # In this order: a position behind the end means that nothing waits.
+                os.ftruncate(self.handle, HEAD)
+                self.size = self.position = self.synced = HEAD
+            os.pwrite(self.handle, head_of(self.position), 0)
+
+    def sync(self) -> None:
+        """Push what was added down to the disk."""
+        size = self.size
+        if self.synced < size:
+            with contextlib.suppress(OSError):
+                os.fdatasync(self.handle) if hasattr(os, "fdatasync") else os.fsync(self.handle)
+            self.synced = size
+
+    def close(self) -> None:
+        """Let go of the file, and remove it when nothing waits in it."""
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+            if not self.waits:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.path)
+            os.close(self.adding)
+            os.close(self.handle)
+
+    def discard(self) -> None:
+        """Let go of a file that is of no use to anybody."""
+        self.position = self.size
+        self.close()
+
+    def _position(self) -> int:
+        try:
+            return max(HEAD, int(os.pread(self.handle, WIDTH, 0)))
+        except ValueError:
+            return HEAD
+
+    def _line(self) -> bytes | None:
+        """The line at the position, with its newline; None when none is whole."""
+        found = bytearray()
+        at = self.position
+        while at < self.size:
+            chunk = os.pread(self.handle, CHUNK, at)
+            if not chunk:
+                break
+            end = chunk.find(b"\n")
+            if end >= 0:
+                found += chunk[: end + 1]
+                return bytes(found)
+            found += chunk
+            at += len(chunk)
+        if found:  # a process died while it wrote this: nobody was told that it is kept
+            with self.lock:
+                self.position = max(self.position, at)
+        return None
+
+
+def head_of(position: int) -> bytes:
+    """The first line of a file: up to where it is delivered."""
+    return b"%0*d\n" % (WIDTH, position)

@@ -1,0 +1,69 @@
+"""Context for a message: one text, fenced, within the budget at any size of the memory."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hermes_memory_bridge.embedding.meaning import Meaning
+from hermes_memory_bridge.fence import HEAD
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_store.tokens import estimate
+from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
+from tests.bridge.tools.test_more_tools import Desk
+
+
+@pytest.fixture
+def ask(hub: Hub) -> Desk:
+    return Desk(hub)
+
+
+async def test_facts_and_turns_come_as_one_fenced_text(ask: Desk, meaning: Meaning) -> None:
+    await remember(ask, CAR, TEA, RAIN)
+    await ask("memory_turn", role="user", content="I parked\nthe car")
+    await filled(meaning, 4)
+    answer = await ask("memory_context", message="automobile")
+    assert answer.text == f"{HEAD}\n| {CAR}\n| user: I parked the car"
+    assert (len(answer.data["facts"]), len(answer.data["turns"])) == (1, 1)
+    assert answer.data["ranked_by"] == "words and counting"
+
+
+async def test_nothing_that_answers_is_an_empty_text(ask: Desk) -> None:
+    await remember(ask, CAR)
+    for message in ("zeppelin", "", "   ", "?"):
+        answer = await ask("memory_context", message=message)
+        assert (answer.text, answer.data["tokens"]) == ("", 0)
+
+
+@pytest.mark.parametrize("tokens", [60, 90, 180, 500])
+async def test_the_budget_holds(ask: Desk, tokens: int) -> None:
+    await remember(
+        ask, *(f"V[tea.t{number}]: green tea number {number} " + "of many " * number for number in range(25))
+    )
+    for number in range(8):
+        await ask("memory_turn", role="user", content=f"tea {number} " + "and so on " * 300)
+    answer = await ask("memory_context", message="which tea", tokens=tokens)
+    assert estimate(answer.text) == answer.data["tokens"] <= tokens
+    assert answer.data["facts"]
+
+
+@pytest.mark.parametrize(
+    "message", ['where is "the car"?', "the car -garage", "type:car scope:nowhere before:car the car", "car: -- -x"]
+)
+async def test_a_message_is_plain_language(ask: Desk, message: str) -> None:
+    await remember(ask, CAR)
+    assert len((await ask("memory_context", message=message)).data["facts"]) == 1
+
+
+async def test_what_a_host_was_given_is_on_record(ask: Desk) -> None:
+    await remember(ask, CAR)
+    await ask("memory_context", message="the car")
+    await ask.hub.write(lambda store: store.reads.flush())
+    rows = ask.hub.store.db.rows("SELECT kind, why, facts FROM injections WHERE kind <> 'status'")
+    assert [(kind, why, len(json.loads(facts))) for kind, why, facts in rows] == [("context", "the car", 1)]
+
+
+@pytest.mark.parametrize("tokens", [0, -5, "many"])
+async def test_a_budget_that_is_none_is_refused(ask: Desk, tokens: object) -> None:
+    assert "error" in (await ask("memory_context", message="car", tokens=tokens)).data

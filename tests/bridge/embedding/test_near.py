@@ -1,0 +1,126 @@
+"""What is near is found exactly, with numpy and without, and in memory only as long as it is true."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge.embedding import near as module
+from hermes_memory_bridge.embedding.fusing import fused, in_turn
+from hermes_memory_bridge.embedding.near import Near, packed, unit
+from hermes_memory_store.vectors import Vector, Vectors
+
+SPAN = (1, 1 << 40)
+
+WAYS = [pytest.param(False, id="by hand")]
+if importlib.util.find_spec("numpy") is not None:
+    WAYS.append(pytest.param(True, id="numpy"))
+
+
+def some(count: int, seed: int = 1) -> list[list[float]]:
+    chance = random.Random(seed)
+    return [unit([chance.gauss(0, 1) for _ in range(32)]) for _ in range(count)]
+
+
+def keep(vectors: Vectors, rows: list[list[float]], first: int = 1) -> None:
+    vectors.keep(
+        [
+            Vector("fact", first + at, bytes([at % 256, at // 256]), b"d", "m", *packed(row))
+            for at, row in enumerate(rows)
+        ]
+    )
+
+
+def finder(vectors: Vectors, numpy: bool) -> Near:
+    made = Near(vectors)
+    made._numpy = numpy
+    return made
+
+
+@pytest.mark.parametrize("numpy", WAYS)
+def test_the_nearest_are_those_of_the_whole_numbers(tmp_path: Path, numpy: bool) -> None:
+    rows = some(300)
+    (asked,) = some(1, seed=2)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        keep(vectors, rows)
+        found = finder(vectors, numpy).nearest("fact", "m", SPAN, asked, 10, 0.1)
+    true = sorted(((dot(row, asked), at + 1) for at, row in enumerate(rows)), reverse=True)
+    assert [key for key, _ in found][:5] == [key for _, key in true][:5]
+    assert all(abs(one - there) < 0.01 for (_, one), (there, _) in zip(found, true, strict=False))
+
+
+def dot(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("numpy", WAYS)
+def test_the_floor_and_the_walls_hold(tmp_path: Path, numpy: bool) -> None:
+    rows = some(20)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        keep(vectors, rows)
+        near = finder(vectors, numpy)
+        assert [key for key, _ in near.nearest("fact", "m", SPAN, rows[3], 20, 0.95)] == [4]
+        assert near.nearest("fact", "m", (100, 200), rows[3], 20, 0.0) == []
+        assert near.nearest("turn", "m", SPAN, rows[3], 20, 0.0) == []
+        assert near.nearest("fact", "other", SPAN, rows[3], 20, 0.0) == []
+        assert near.nearest("fact", "m", SPAN, [1.0, 0.0], 20, 0.0) == [], "a question of another length"
+
+
+@pytest.mark.parametrize("numpy", WAYS)
+def test_what_is_in_memory_follows_the_file(tmp_path: Path, numpy: bool) -> None:
+    rows = some(4)
+    with Vectors(tmp_path / "memory.db") as vectors, Vectors(tmp_path / "memory.db") as elsewhere:
+        near = finder(vectors, numpy)
+
+        def closest(row: list[float]) -> list[int]:
+            return [key for key, _ in near.nearest("fact", "m", SPAN, row, 5, 0.95)]
+
+        assert closest(rows[0]) == []
+        keep(elsewhere, rows[:2])
+        assert closest(rows[0]) == [1]
+        keep(elsewhere, rows[2:3], first=3)
+        assert closest(rows[2]) == [3]
+        keep(elsewhere, rows[3:], first=1)
+        assert (closest(rows[0]), closest(rows[3])) == ([], [1])
+        elsewhere.forget("fact", [1])
+        assert closest(rows[3]) == []
+
+
+def test_without_numpy_a_bounded_number_of_the_newest_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_WITHOUT_NUMPY", 10)
+    rows = some(25)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        near = finder(vectors, False)
+        keep(vectors, rows[:20])
+        assert [key for key, _ in near.nearest("fact", "m", SPAN, rows[19], 5, 0.95)] == [20]
+        assert near.nearest("fact", "m", SPAN, rows[2], 5, 0.95) == []
+        keep(vectors, rows[20:], first=21)
+        assert [key for key, _ in near.nearest("fact", "m", SPAN, rows[24], 5, 0.95)] == [25]
+
+
+def test_memory_is_bounded_over_all_themes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_BYTES", 32 * 6)
+    rows = some(4)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        near = finder(vectors, False)
+        for theme in range(1, 6):
+            keep(vectors, rows, first=theme << 40)
+            assert near.nearest("fact", "m", (theme << 40, (theme + 1 << 40) - 1), rows[0], 5, 0.95)
+        assert len(near._blocks) == 1
+
+
+def test_what_is_found_both_ways_comes_first() -> None:
+    assert [key for key, _ in fused(["a", "b", "c"], ["c", "d"])] == ["c", "a", "b", "d"]
+    assert fused(["a"], ["a"]) == [("a", 1.0)]
+    assert fused(["a", "b"], [])[0] == ("a", 1.0)
+    assert fused([], []) == []
+    assert all(0 < score <= 1 for _, score in fused(list("abcdef"), list("fedcba")))
+
+
+def test_several_themes_take_turns() -> None:
+    assert in_turn([[1, 2, 3], [], [4]]) == [1, 4, 2, 3]
