@@ -16,8 +16,9 @@ from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.records import FACT_COLUMNS, FactRow
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
 
 SYNC = Actor("sync")
@@ -31,6 +32,11 @@ OTHER_STANDING = f"""
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+SETTLED = """
+    DELETE FROM sync_conflicts
+    WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
+"""
+
 MAX_CONTENT = 100_000
 """Characters of a content that are taken from another machine: far above what any policy allows a fact."""
 
@@ -40,6 +46,9 @@ class Receiving:
 
     def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
         self.changed = self.conflicts = self.ignored = 0
+        self.newest = 0
+        """The newest clock that was seen: what is stamped here from now on is newer."""
+        self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
         self._conn = conn
         self._theme_id = theme_id
@@ -51,7 +60,7 @@ class Receiving:
         if row.theme != self._theme or not is_whole(row):
             self.ignored += 1
             return
-        self._conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (row.hlc,))
+        self.newest = max(self.newest, row.hlc)
         uid = uids.to_bytes(row.uid)
         here = known(self._conn, self._theme_id, uid)
         if here is not None and (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
@@ -73,13 +82,8 @@ class Receiving:
         put(self._conn, self._theme_id, row, sent=True, seq=seq, shadow=row.state != PURGED)
         if row.state == PURGED:
             self.purged.append(uid)
-        self._conn.executemany(
-            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND hlc = ?",
-            [(self._theme_id, uid, hlc) for hlc in row.ancestors],
-        )
-        self._conn.execute(
-            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (self._theme_id, uid)
-        )
+        self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
+        self.touched.add(uid)
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
@@ -134,10 +138,34 @@ def keep(
     return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
 
 
-def shadows(conn: sqlite3.Connection, theme_id: int) -> list[Version]:
-    """The versions that are not shown as they are."""
-    rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL", (theme_id,)).fetchall()
-    return [Version(*row) for row in rows]
+def shadows_of(conn: sqlite3.Connection, theme_id: int, touched: set[bytes], *, scopes: bool = True) -> list[Version]:
+    """What is in shadow of these facts: themselves, and what is shown behind them; and scopes that are gone."""
+    found: dict[bytes, Version] = {}
+    if scopes:
+        rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
+        found = {version.uid: version for version in map(from_row, rows.fetchall())}
+    behind = "SELECT uid FROM facts WHERE superseded_by = ?"
+    linked = {row[0] for uid in touched for row in conn.execute(behind, (uid,))}
+    concerned = versions(conn, theme_id, touched | linked)
+    found |= {version.uid: version for version in concerned if version.shadow is not None}
+    return list(found.values())
+
+
+def waiting_for(conn: sqlite3.Connection, theme_id: int, arrived: set[bytes]) -> set[bytes]:
+    """Facts in shadow because what replaced them was not here."""
+    sql = "SELECT uid, shadow ->> '$[2].superseded_by' FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL"
+    names = {str(uids.to_text(uid)) for uid in arrived}
+    return {uid for uid, link in conn.execute(sql, (theme_id,)) if link in names}
+
+
+def from_row(row: tuple[Any, ...]) -> Version:
+    """A row of `KNOWN`."""
+    return Version(*row)
+
+
+def loaded(version: Version) -> Payload:
+    """What stands in shadow."""
+    return Payload.loaded(str(version.shadow))
 
 
 class Settling:
@@ -152,23 +180,33 @@ class Settling:
         self._theme_id = theme_id
         self._theme = theme
         self._now = now
-        self._change = Mutation(conn, names, journal, SYNC)
+        self._change = Gathering(conn, names, journal, SYNC)
+        self._scopes: dict[str, ScopeKey] = {}
         self._coming: set[bytes] = set()
+        self._moved: set[bytes] = set()
+        self._shown: set[bytes] = set()
 
-    def run(self) -> None:
-        """Show all of it, in one change of the journal; what that moves is no news to send."""
-        waiting = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
-        self._coming = {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
-        self._show([pair for pair in waiting if not is_former_scope(*pair)])
+    def run(self, touched: set[bytes]) -> None:
+        """Show what these facts concern, in one change of the journal; what that moves is no news to send."""
+        concerned = shadows_of(self._conn, self._theme_id, touched)
+        while concerned:
+            waiting = [(version, loaded(version)) for version in concerned]
+            self._coming |= {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+            self._show([pair for pair in waiting if not is_former_scope(*pair)])
+            # What was shown behind a fact that gave way is shown behind the one that took its place.
+            moved, self._moved = self._moved, set()
+            concerned = shadows_of(self._conn, self._theme_id, moved, scopes=False)
+        self._change.flush()
         # Only now it is known whether facts stand in them.
-        there = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
-        self._show([pair for pair in there if is_former_scope(*pair)])
+        there = shadows_of(self._conn, self._theme_id, set())
+        self._show([(version, said) for version in there if is_former_scope(version, said := loaded(version))])
         self._change.record()
         self._lift()
         self._forget()
 
     def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
+            self._shown.add(version.uid)
             try:
                 if said.kind == "scope":
                     self._scope(version, said)
@@ -245,7 +283,10 @@ class Settling:
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
         if link == uid or tier in STANDING or not self._is_here(link):
             link = None
-        scope = self._opened(checked(attrs["scope"] or UNSCOPED))
+        label = checked(attrs["scope"] or UNSCOPED)
+        scope = self._scopes.get(label) or self._opened(label)
+        if self._change.waits(place(scope.id, kind, target)):
+            self._change.flush()
         other = self._conn.execute(OTHER_STANDING, (scope.id, kind, target, uid)).fetchone()
         if tier in STANDING and other is not None:
             there = FactRow(*other)
@@ -266,7 +307,8 @@ class Settling:
                     "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
                     (Payload("scope", label, {}, DELETED).dumped(), self._theme_id, former.uid),
                 )
-        return self._change.scope_for_writing(self._theme_id, label or None)
+        self._scopes[label] = self._change.scope_for_writing(self._theme_id, label or None)
+        return self._scopes[label]
 
     def _is_here(self, link: bytes | None) -> bool:
         return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
@@ -277,6 +319,7 @@ class Settling:
         self._change.update_fact(
             there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
         )
+        self._moved.add(there.uid)
         self._note(there.uid, by, content, there.content)
 
     def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
@@ -294,7 +337,7 @@ class Settling:
 
     def _lift(self) -> None:
         """What is shown as its version says needs no shadow any more."""
-        waiting = shadows(self._conn, self._theme_id)
+        waiting = [one for one in versions(self._conn, self._theme_id, self._shown) if one.shadow is not None]
         stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
         shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)

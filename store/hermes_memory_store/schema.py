@@ -366,7 +366,7 @@ FOURTH_SCHEMA = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX sync_unsent ON sync_rows (theme_id, hlc) WHERE sent = 0",
-    "CREATE INDEX sync_shadows ON sync_rows (theme_id) WHERE shadow IS NOT NULL",
+    "CREATE INDEX sync_shadows ON sync_rows (theme_id, label) WHERE shadow IS NOT NULL",
     # Versions that lost against one that did not know of them, until a person decides.
     """
     CREATE TABLE sync_conflicts (

@@ -10,7 +10,7 @@ import itertools
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from hermes_memory_store import errors, uids, versions
@@ -21,11 +21,11 @@ from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.purge import Purge
-from hermes_memory_store.receiving import SYNC, Receiving, Settling, shade, shadows
+from hermes_memory_store.receiving import SYNC, Receiving, Settling, from_row, shade, waiting_for
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.tiers import Tiers
-from hermes_memory_store.travelling import COUNTER_BITS, Applied, Conflict, Cursor, Refused, SyncRow
+from hermes_memory_store.travelling import COUNTER_BITS, DELETED, Applied, Conflict, Cursor, Payload, Refused, SyncRow
 from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, rows_of, ticks
 from hermes_memory_themes import Policies
 
@@ -39,6 +39,8 @@ NOTED_MS = 500
 
 ENROLLED_AT_ONCE = 2_000
 """Facts that get their first version in one transaction, so that others get their turn."""
+
+IN_SHADOW = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL LIMIT 1"
 
 PENDING = f"{KNOWN} WHERE theme_id = ? AND sent = 0 AND refused IS NULL ORDER BY hlc LIMIT ?"
 
@@ -172,8 +174,10 @@ class Sync:
             receiving = Receiving(conn, theme_id, theme, self._clock())
             for seq, row in rows:
                 receiving.take(seq, row)
-            self._erase(conn, theme_id, receiving.purged)
-            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme)
+            conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
+            touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
+            touched |= waiting_for(conn, theme_id, receiving.touched)
+            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme, touched)
             relief = Mutation(conn, self._names, self._journal, SYNC)
             self._tiers.relieve_within(relief, theme_id, level)
             relief.record()
@@ -195,6 +199,30 @@ class Sync:
                 "UPDATE sync_themes SET seq = 0, mark_seq = NULL, mark_token = NULL WHERE theme_id = ?", (theme_id,)
             )
             return int(conn.execute("SELECT count(*) FROM sync_rows WHERE theme_id = ?", (theme_id,)).fetchone()[0])
+
+    def keep_only(self, theme: str, present: Collection[Uid]) -> int:
+        """The server listed all it has to a store that was away for longer than tombstones are kept: what it had from or for
+        this store and has no more was deleted meanwhile. It leaves every list here; how many things that were.
+
+        :param present: uids of everything the server listed, of any state
+        """
+        theme_id = self._tracked(theme)
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            kept = {uids.to_bytes(uid) for uid in present}
+            known = conn.execute(f"{KNOWN} WHERE theme_id = ? AND sent = 1 AND state < 2", (theme_id,)).fetchall()
+            gone = [version for version in map(from_row, known) if version.uid not in kept]
+            conn.executemany(
+                "UPDATE sync_rows SET state = 1, said = '', shadow = ? WHERE theme_id = ? AND uid = ?",
+                [(Payload(one.kind, one.label, {}, DELETED).dumped(), theme_id, one.uid) for one in gone],
+            )
+            self._settle(conn, theme_id, theme, {version.uid for version in gone})
+            # Nobody else has a version of them any more.
+            for table in ("sync_rows", "sync_conflicts"):
+                conn.executemany(
+                    f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
+                )
+            return len(gone)
 
     def observe(self, server_ms: int) -> int:
         """Note the server's time; how many milliseconds it is ahead of this machine's clock."""
@@ -284,9 +312,9 @@ class Sync:
             "SELECT DISTINCT theme_id, name FROM sync_changed JOIN themes ON themes.id = theme_id"
         ).fetchall()
         for theme_id, theme in noted:
-            versions.stamp(conn, theme_id, theme, self._clock())
-            if shadows(conn, theme_id):
-                self._settle(conn, theme_id, theme)
+            touched = versions.stamp(conn, theme_id, theme, self._clock())
+            if conn.execute(IN_SHADOW, (theme_id,)).fetchone():
+                self._settle(conn, theme_id, theme, touched)
 
     def unversioned(self) -> dict[int, list[bytes | str]]:
         """Things that are not what their newest version says and wait for no other, by the key of their theme."""
@@ -299,21 +327,21 @@ class Sync:
                     found[theme_id] = wrong
         return found
 
-    def _settle(self, conn: sqlite3.Connection, theme_id: int, theme: str) -> int:
+    def _settle(self, conn: sqlite3.Connection, theme_id: int, theme: str, touched: set[bytes]) -> int:
         settling = Settling(conn, self._names, self._journal, theme_id, theme, self._clock())
-        settling.run()
+        settling.run(touched)
         return settling.conflicts
 
-    def _erase(self, conn: sqlite3.Connection, theme_id: int, purged: Sequence[bytes]) -> None:
+    def _erase(self, conn: sqlite3.Connection, theme_id: int, purged: Sequence[bytes]) -> set[bytes]:
+        """Erase what others purged; the facts that were shown behind it."""
         if not purged:
-            return
-        for uid in purged:
-            linked = conn.execute(
-                "SELECT uid FROM facts WHERE superseded_by = ? AND theme_id = ?", (uid, theme_id)
-            ).fetchall()
-            # Erasing takes their links out; whoever purged sends versions without them.
-            shade(conn, theme_id, [row[0] for row in linked if row[0] not in purged])
+            return set()
+        sql = "SELECT uid FROM facts WHERE superseded_by = ? AND theme_id = ?"
+        linked = {row[0] for uid in purged for row in conn.execute(sql, (uid, theme_id))} - set(purged)
+        # Erasing takes their links out; whoever purged sends versions without them.
+        shade(conn, theme_id, list(linked))
         self._purge.erase_within(conn, theme_id, purged, SYNC)
+        return linked
 
     def _restamp(self, conn: sqlite3.Connection, things: Sequence[tuple[int, bytes]]) -> None:
         node = node_of(conn)

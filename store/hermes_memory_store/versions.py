@@ -6,6 +6,7 @@ version here. A version that nobody can have seen is replaced by the next one; o
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import uuid
@@ -128,12 +129,14 @@ def node_of(conn: sqlite3.Connection) -> bytes:
 def ticks(conn: sqlite3.Connection, now: int, count: int) -> range:
     """The next clocks of this store: by the server's time as far as it is known, and never at or below an earlier one.
 
-    Within a fresh millisecond a node counts from a place of its own, so that two nodes rarely make equal clocks.
+    A node counts from a place of its own within a fresh millisecond, and takes a step of its own from what it last saw:
+    versions name their ancestors by clock alone, so two nodes must not make equal ones.
     """
     node = node_of(conn)
     last, ahead = conn.execute("SELECT clock, ahead_ms FROM sync_store").fetchone()
     place = int.from_bytes(node[-2:], "big") >> 1
-    first = max(last + 1, (now + ahead << COUNTER_BITS) | place)
+    step = int.from_bytes(hashlib.blake2b(node + last.to_bytes(8, "big"), digest_size=2).digest(), "big") & 0x3FF
+    first = max(last + 1 + step, (now + ahead << COUNTER_BITS) | place)
     conn.execute("UPDATE sync_store SET clock = ?", (first + count - 1,))
     return range(first, first + count)
 
@@ -154,11 +157,9 @@ def put(
     conn.execute(PUT, (*found, json.dumps(row.ancestors), row.said, int(sent), int(sent), seq, kept))
 
 
-def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
-    """Give everything that was noted as changed in a theme its next version."""
+def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
+    """Give everything that was noted as changed in a theme its next version; the facts among it."""
     noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
-    if not noted:
-        return
     node = node_of(conn)
     for things in chunks(noted, AT_ONCE):
         names = {thing: name_of(theme, thing) for thing in things}
@@ -181,6 +182,7 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None
                 "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
             )
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
+    return {thing for thing in noted if isinstance(thing, bytes)}
 
 
 def unversioned(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:

@@ -101,7 +101,10 @@ def shown(store: Store) -> list[tuple[object, ...]]:
         " WHERE f.tier NOT IN ('withdrawn', 'quarantined') ORDER BY f.uid"
     )
     scopes = store.db.rows(
-        "SELECT label, iif(status = 'cooling', 'open', status), opened_at, closed_at, closed_by FROM scopes"
-        " WHERE label <> '' AND status <> 'withdrawn' ORDER BY label"
+        "SELECT label, iif(status = 'cooling', 'open', status), opened_at, closed_at, closed_by FROM scopes s"
+        " WHERE label <> '' AND status <> 'withdrawn'"
+        # What waits for a person keeps its scope, on one machine.
+        " AND (EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier NOT IN ('withdrawn', 'quarantined'))"
+        " OR NOT EXISTS (SELECT 1 FROM sync_rows WHERE label = s.label AND state = 1)) ORDER BY label"
     )
     return [*facts, *scopes]

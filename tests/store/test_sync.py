@@ -11,7 +11,7 @@ import pytest
 from hermes_memory_store import backup, past, uids
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import NothingToUndo, UnknownFact
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import PERSON, FactFilter, Notation, Tier
 from hermes_memory_store.sync import Cursor, SyncRow
 from hermes_memory_themes import Policies
 
@@ -576,3 +576,55 @@ def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, serv
     assert ann.store.tiers.gauge(THEME).pct < 95
     assert shown(ann.store) == shown(bob.store)
     assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+
+
+def test_of_three_heads_the_newest_stands_everywhere(
+    ann: Member, bob: Member, join: Callable[[], Member], server: Server
+) -> None:
+    eve = join()
+    for member, ahead, said in ((ann, 0, "redis"), (bob, 5000, "valkey"), (eve, 9000, "dragonfly")):
+        member.clock.forward(ahead)
+        write(member, f"D[cache]: {said}")
+    team = [ann, bob, eve]
+    for first, second in ((ann, bob), (eve, ann), (bob, ann)):
+        first.exchange(server)
+        second.exchange(server)
+    converge(team, server)
+    assert [contents(member) for member in team] == [["D[cache]: dragonfly"]] * 3
+    assert shown(ann.store) == shown(bob.store) == shown(eve.store)
+    assert len(ann.store.sync.conflicts()) == 2
+    eve.store.undo.last()
+    converge(team, server)
+    assert [contents(member) for member in team] == [["D[cache]: valkey"]] * 3
+    assert shown(ann.store) == shown(bob.store) == shown(eve.store)
+
+
+def test_many_facts_that_two_machines_wrote_alike_slow_no_write(ann: Member, bob: Member, server: Server) -> None:
+    same: list[tuple[str | Notation, str | None]] = [(f"V[t{n}]: {n}", None) for n in range(300)]
+    for member in (ann, bob):
+        member.store.facts.write_many(THEME, same, actor=PERSON)
+    converge([ann, bob], server)
+    assert ann.store.db.value("SELECT count(*) FROM sync_rows WHERE shadow IS NOT NULL") == 300
+    seen: list[str] = []
+    ann.store.db.conn.set_trace_callback(seen.append)
+    write(ann, "D[db]: sqlite")
+    ann.store.db.conn.set_trace_callback(None)
+    assert len(seen) < 100
+    assert shown(ann.store)[:-1] == shown(bob.store)
+
+
+def test_what_was_deleted_while_a_store_was_away_leaves_it(ann: Member, bob: Member, server: Server) -> None:
+    kept = write(ann, "D[cache]: redis", scope="speed")
+    gone = write(ann, "D[db]: sqlite", scope="speed")
+    converge([ann, bob], server)
+    own = write(bob, "V[port]: 80")
+    ann.store.undo.last()
+    ann.exchange(server)
+    del server.rows[uids.to_text(uids.to_bytes(gone))]  # its tombstone was kept long enough
+    assert bob.store.sync.keep_only(THEME, list(server.rows)) == 1
+    assert contents(bob) == ["D[cache]: redis", "V[port]: 80"]
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob)
+    assert {kept, own} <= set(server.rows)
+    assert gone not in server.rows
+    assert sound(bob)

@@ -105,3 +105,10 @@ def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> No
     file.write_text(template())
     assert Policies.load(file).for_theme("marketing") == Policy()
     assert all(f"# {name} = " in template() for name in Policy.__dataclass_fields__)
+
+
+def test_the_themes_a_file_names_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text("[themes.writer]\nsync = true\n[themes.intraday-sre]\nretention_days = 3\n")
+    assert Policies.load(file).named() == ["intraday-sre", "writer"]
+    assert Policies.load(tmp_path / "none.toml").named() == []
