@@ -185,8 +185,9 @@ class Memory:
             self.on_close()
 
     def _stores(self) -> list[Store]:
+        """All connections, the one that writes last: SQLite tidies the log away only when that one is the last to close."""
         views, self._views = self._views, None
-        return [self._screen, self._listings, self._store] + ([views] if views is not None else [])
+        return [self._screen, self._listings, *([views] if views is not None else []), self._store]
 
     def _close(self, stores: Iterable[Store]) -> None:
         for store in stores:
@@ -197,6 +198,8 @@ class Memory:
     def look(self, job: Callable[[Store], T]) -> T:
         """Run a job that reads for a view, in the thread that calls it; one at a time."""
         with self._looking:
+            if self._closed:  # a reader opened now would make a log that nobody tidies away
+                raise sqlite3.ProgrammingError("the memory is closed")
             if self._views is None:
                 self._views = self._store.reader(noting=False)
             return job(self._views)

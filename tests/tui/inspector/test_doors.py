@@ -16,7 +16,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.app import run_inspector
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.screens.main import MainScreen
-from tests.tui.inspector.driving import screen_text, until
+from tests.tui.inspector.driving import fill, inspecting, opened, screen_text, until
 
 FORBIDDEN = ("mcp", "httpx", "pydantic", "keyring", "psycopg", "sqlite_utils", "tree_sitter", "markdown_it")
 
@@ -67,3 +67,14 @@ async def test_an_old_file_can_be_looked_at_as_a_copy(old: Path) -> None:
         assert "read-only" in screen_text(pilot)
     with closing(sqlite3.connect(old)) as conn:
         assert conn.execute("PRAGMA application_id").fetchone()[0] == 0
+
+
+async def test_quitting_after_looking_at_views_leaves_no_log_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "C[db.id]: UUID mndtry", "D[cache]: redis")
+    async with inspecting(path) as pilot:
+        await pilot.press("j", "a", "u")
+        await opened(pilot, "journal")
+        await opened(pilot, "scopes")
+        await pilot.press("q")
+    assert [file.name for file in sorted(tmp_path.glob("memory.db-*"))] == []
