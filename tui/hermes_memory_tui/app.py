@@ -23,8 +23,14 @@ FRAMES = "120"
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
+TAKES_S = 1.0
+"""How long the terminal may take to be left as it was found, once a signal asks to end; it may be one that nobody reads."""
+
+LEAVE_S = 5.0
+"""How long everything else may take until the process ends as it is. SQLite loses nothing then."""
+
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""What asks a program to end. (Ctrl-C is a key while the inspector has the terminal.)"""
+"""What asks a program to end; SIGHUP: its terminal has gone. (Ctrl-C is a key while the inspector has the terminal.)"""
 
 
 def run_inspector(
@@ -100,8 +106,10 @@ def leave_with(server: int) -> None:
 
 @contextmanager
 def leaving_when_told(app: Inspector) -> Iterator[None]:
-    """Quit properly when a signal asks for it, so that the terminal is left as it was found."""
+    """Quit properly when a signal asks for it, so that the terminal is left as it was found; see to it that it happens."""
     import asyncio
+
+    over = threading.Event()
 
     def leave(number: int, _: object) -> None:
         try:
@@ -109,13 +117,24 @@ def leaving_when_told(app: Inspector) -> Iterator[None]:
         except RuntimeError:
             raise SystemExit(128 + number) from None
         loop.call_soon_threadsafe(app.exit, 128 + number)
+        threading.Thread(target=insist, args=(app, over, 128 + number), daemon=True).start()
 
     before = {name: signal.signal(name, leave) for name in ENDING}
     try:
         yield
     finally:
+        over.set()
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+def insist(app: Inspector, over: threading.Event, code: int) -> None:
+    """See to it that the app ends, even if nobody takes what it draws or something never comes to its end."""
+    if over.wait(TAKES_S):
+        return
+    app.give_up_terminal()
+    if not over.wait(LEAVE_S):
+        os._exit(code)
 
 
 class Listener(logging.Handler):

@@ -20,6 +20,8 @@ from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from hermes_memory_tui.settings import Settings
     from hermes_memory_tui.views.view import View
 
@@ -107,6 +109,21 @@ class Inspector(App[int]):
         self._warned = False
         self.greets = greets
         self._views: dict[str, View[Any]] = {}
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from hermes_memory_tui.terminal import Terminal
+
+        return Terminal
+
+    def give_up_terminal(self) -> None:
+        """Draw nothing any more, and wait for nobody to take what was drawn. May be called from any thread."""
+        from hermes_memory_tui.terminal import Terminal
+
+        if isinstance(self._driver, Terminal):
+            self._driver.give_up()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return looks.variable_defaults(self.current_theme.to_color_system().generate())
