@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
+    from hermes_memory_tui.memory import Memory
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
@@ -56,7 +57,6 @@ def run_inspector(
     from hermes_memory_themes import ThemeError
     from hermes_memory_tui import looks, settings
     from hermes_memory_tui.inspector import Inspector
-    from hermes_memory_tui.memory import Memory
 
     memory, old = None, None
     try:
@@ -66,13 +66,13 @@ def run_inspector(
 
             settings.refuse_unknown_keys(wishes, known_ids())
         look = looks.chosen(os.environ, wishes.look)
-        memory = Memory.open(db_path, read_only=read_only)
+        memory = opened(db_path, read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
+    app = Inspector(memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=not read_only)
     logging.getLogger().addHandler(Listener(app))
     app.call_after_refresh(settle)
     if leave_after_s is not None:
@@ -82,6 +82,19 @@ def run_inspector(
     with leaving_when_told(app):
         app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+def opened(path: str | Path | None, read_only: bool) -> Memory:
+    """Open the memory; one of an older version of ours as a copy when nothing may be changed. :raises StoreError:"""
+    from hermes_memory_store.errors import StoreOlder
+    from hermes_memory_tui.memory import Memory
+
+    try:
+        return Memory.open(path, read_only=read_only)
+    except StoreOlder as error:
+        from hermes_memory_tui.upgrading import older_for_reading
+
+        return older_for_reading(Path(str(error.value)))
 
 
 def on_a_screen() -> bool:

@@ -172,6 +172,7 @@ class Memory:
         self._together.clear()
         self.path = store.path
         self.read_only = store.db.read_only
+        self.kept = store.kept
         self._identity = identity(self.path)
         self._version = screen.data_version()
         self.epoch += 1
