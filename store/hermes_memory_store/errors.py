@@ -27,6 +27,7 @@ StoreError                      code of its own on every leaf, a sentence a pers
     ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
     ├── StoreTooNew             store.too_new
     ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
+    │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
     ├── StoreLocked             store.locked
     ├── StoreReadOnly           store.read_only
     ├── DiskFull                store.disk_full
@@ -182,6 +183,10 @@ class StoreTooNew(FileError):
 
 class StoreNeedsUpgrade(FileError):
     code = "store.needs_upgrade"
+
+
+class StoreOlder(StoreNeedsUpgrade):
+    """A store of our own, of an older version, that is open for reading only."""
 
 
 class StoreLocked(FileError):

@@ -8,6 +8,7 @@ with Store.open() as store:
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +50,8 @@ class Store:
     def __init__(self, db: Db, clock: Clock, policies: Policies, reads: Reads | None = None) -> None:
         self.db = db
         self.path = db.path
+        self.kept: Path | None = None
+        """The verified backup of the older version, when opening brought the store up to date."""
         self.clock = clock
         self.policies = policies
         self.names = Names(db)
@@ -156,7 +159,7 @@ class Store:
         :param path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`
         :param force: open it on a network file system all the same
         :param lock_timeout_s: how long a write waits for other processes
-        :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreTooNew, StoreUnreadable, …
+        :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreOlder, StoreTooNew, StoreUnreadable, …
         :raises PolicyInvalid: memory-themes.toml says something that cannot be
         """
         policies = policies if policies is not None else StorePolicies.load()
@@ -172,12 +175,14 @@ class Store:
             create(place)
         db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
         try:
-            check(db, clock)
+            kept = check(db, clock)
             keep_log_ahead(db)
         except BaseException:
             db.close()
             raise
-        return cls(db, clock, policies)
+        store = cls(db, clock, policies)
+        store.kept = kept
+        return store
 
     def reader(self, *, noting: bool = True) -> Self:
         """A second connection that only reads, for another thread. What it hands out is noted with what this one does.
@@ -265,15 +270,18 @@ def keep_log_ahead(db: Db) -> None:
             db.conn.execute("PRAGMA journal_mode = WAL")
 
 
-def check(db: Db, clock: Clock) -> None:
-    """:raises FileError: when the file is not a store this program can use as it is"""
+def check(db: Db, clock: Clock) -> Path | None:
+    """See to it that the file is a store of this version; the backup, when it was of an older one.
+
+    :raises FileError: when the file is not a store this program can use as it is
+    """
     application, version = version_of(db)
     if application != APPLICATION_ID and not db.read_only:
         # It may be in the making: whoever creates a store holds this lock until it is whole.
         with filesystem.file_lock(db.path):
             application, version = version_of(db)
     if application == APPLICATION_ID and version == STORE_VERSION:
-        return
+        return None
     if application == APPLICATION_ID and version > STORE_VERSION:
         raise errors.StoreTooNew(
             f"{db.path} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
@@ -281,8 +289,7 @@ def check(db: Db, clock: Clock) -> None:
             db.path,
         )
     if application == APPLICATION_ID and version > 0:
-        bring_up(db, version, clock)
-        return
+        return bring_up(db, version, clock)
     tables = {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if {"facts", "scopes", "facts_fts"} <= tables:
         raise errors.StoreNeedsUpgrade(
@@ -290,19 +297,19 @@ def check(db: Db, clock: Clock) -> None:
         )
     if is_unfinished(tables, application) and not db.read_only:
         finish_creation(db)
-        return
+        return None
     raise errors.StoreUnreadable(
         f"{db.path} is an SQLite database of another program; choose another file with --db", db.path
     )
 
 
-def bring_up(db: Db, version: int, clock: Clock) -> None:
-    """Migrate a store of an older version, behind a verified backup beside it.
+def bring_up(db: Db, version: int, clock: Clock) -> Path | None:
+    """Migrate a store of an older version, behind a verified backup beside it; the backup, unless somebody else just did.
 
-    :raises StoreNeedsUpgrade: when it is open for reading only
+    :raises StoreOlder: when it is open for reading only
     """
     if db.read_only:
-        raise errors.StoreNeedsUpgrade(
+        raise errors.StoreOlder(
             f"{db.path} was written by an older version (store {version}); open it once for writing to bring it up to date",
             db.path,
         )
@@ -312,8 +319,24 @@ def bring_up(db: Db, version: int, clock: Clock) -> None:
     with filesystem.file_lock(db.path), db.lock, translating(db.path):
         if version_of(db) != (APPLICATION_ID, STORE_VERSION):
             now = clock()
-            copy_of(db.path, beside(db.path, f"version-{version}", now), why="upgrade", now=now)
+            kept = copy_of(db.path, beside(db.path, f"version-{version}", now), why="upgrade", now=now).file
             migrate(db.conn)
+            return kept
+    return None
+
+
+def copy_brought_up(path: Path, target: Path) -> None:
+    """Make a copy of a store of an older version, and migrate the copy; the store itself is only read.
+
+    :raises FileError: StoreUnreadable, DiskFull, …
+    """
+    from hermes_memory_store.copies import create_exclusively
+    from hermes_memory_store.migrations import migrate
+
+    create_exclusively(target)
+    with closing(Db(path, read_only=True)) as old, closing(Db(target)) as new, translating(target):
+        old.conn.backup(new.conn)
+        migrate(new.conn)
 
 
 def is_unfinished(tables: set[str], application: int) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
+    from hermes_memory_tui.memory import Memory
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
@@ -23,8 +24,14 @@ FRAMES = "120"
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
+TAKES_S = 1.0
+"""How long the terminal may take to be left as it was found, once a signal asks to end; it may be one that nobody reads."""
+
+LEAVE_S = 5.0
+"""How long everything else may take until the process ends as it is. SQLite loses nothing then."""
+
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""What asks a program to end. (Ctrl-C is a key while the inspector has the terminal.)"""
+"""What asks a program to end; SIGHUP: its terminal has gone. (Ctrl-C is a key while the inspector has the terminal.)"""
 
 
 def run_inspector(
@@ -50,7 +57,6 @@ def run_inspector(
     from hermes_memory_themes import ThemeError
     from hermes_memory_tui import looks, settings
     from hermes_memory_tui.inspector import Inspector
-    from hermes_memory_tui.memory import Memory
 
     memory, old = None, None
     try:
@@ -60,13 +66,13 @@ def run_inspector(
 
             settings.refuse_unknown_keys(wishes, known_ids())
         look = looks.chosen(os.environ, wishes.look)
-        memory = Memory.open(db_path, read_only=read_only)
+        memory = opened(db_path, read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look, settings=wishes, greets=not read_only)
+    app = Inspector(memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=not read_only)
     logging.getLogger().addHandler(Listener(app))
     app.call_after_refresh(settle)
     if leave_after_s is not None:
@@ -76,6 +82,19 @@ def run_inspector(
     with leaving_when_told(app):
         app.run()
     return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+def opened(path: str | Path | None, read_only: bool) -> Memory:
+    """Open the memory; one of an older version of ours as a copy when nothing may be changed. :raises StoreError:"""
+    from hermes_memory_store.errors import StoreOlder
+    from hermes_memory_tui.memory import Memory
+
+    try:
+        return Memory.open(path, read_only=read_only)
+    except StoreOlder as error:
+        from hermes_memory_tui.upgrading import older_for_reading
+
+        return older_for_reading(Path(str(error.value)))
 
 
 def on_a_screen() -> bool:
@@ -100,8 +119,10 @@ def leave_with(server: int) -> None:
 
 @contextmanager
 def leaving_when_told(app: Inspector) -> Iterator[None]:
-    """Quit properly when a signal asks for it, so that the terminal is left as it was found."""
+    """Quit properly when a signal asks for it, so that the terminal is left as it was found; see to it that it happens."""
     import asyncio
+
+    over = threading.Event()
 
     def leave(number: int, _: object) -> None:
         try:
@@ -109,13 +130,24 @@ def leaving_when_told(app: Inspector) -> Iterator[None]:
         except RuntimeError:
             raise SystemExit(128 + number) from None
         loop.call_soon_threadsafe(app.exit, 128 + number)
+        threading.Thread(target=insist, args=(app, over, 128 + number), daemon=True).start()
 
     before = {name: signal.signal(name, leave) for name in ENDING}
     try:
         yield
     finally:
+        over.set()
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+def insist(app: Inspector, over: threading.Event, code: int) -> None:
+    """See to it that the app ends, even if nobody takes what it draws or something never comes to its end."""
+    if over.wait(TAKES_S):
+        return
+    app.give_up_terminal()
+    if not over.wait(LEAVE_S):
+        os._exit(code)
 
 
 class Listener(logging.Handler):

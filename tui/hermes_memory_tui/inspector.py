@@ -20,6 +20,8 @@ from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from hermes_memory_tui.settings import Settings
     from hermes_memory_tui.views.view import View
 
@@ -82,12 +84,14 @@ class Inspector(App[int]):
         old: Path | None = None,
         look: str = looks.DEFAULT_LOOK,
         settings: Settings | None = None,
+        read_only: bool = False,
         greets: bool = False,
     ) -> None:
         """Show a memory, and close it in the end.
 
         :param theme: the theme to begin with; all of them when None
         :param settings: keys, accents and motion as the person set them
+        :param read_only: offer nothing for the old file but a copy
         :param greets: whether an empty memory opens with what is on this machine
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
@@ -104,9 +108,25 @@ class Inspector(App[int]):
         self.memory = memory
         self._theme_name = theme
         self._old = old
+        self._read_only = read_only
         self._warned = False
         self.greets = greets
         self._views: dict[str, View[Any]] = {}
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from hermes_memory_tui.terminal import Terminal
+
+        return Terminal
+
+    def give_up_terminal(self) -> None:
+        """Draw nothing any more, and wait for nobody to take what was drawn. May be called from any thread."""
+        from hermes_memory_tui.terminal import Terminal
+
+        if isinstance(self._driver, Terminal):
+            self._driver.give_up()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return looks.variable_defaults(self.current_theme.to_color_system().generate())
@@ -121,9 +141,13 @@ class Inspector(App[int]):
         if self.memory is None and self._old is not None:
             from hermes_memory_tui.screens.upgrade import UpgradeScreen
 
-            self.push_screen(UpgradeScreen(self._old, self._theme_name or "default"), self._upgraded)
-        elif self.greets and self.memory is not None and not self.main.overview.themes:
-            self.open_view(START.name)
+            self.push_screen(UpgradeScreen(self._old, self._theme_name or "default", self._read_only), self._upgraded)
+        elif self.memory is not None:
+            if self.memory.kept is not None:
+                said = f"This memory was of an older version and is up to date now; as it was it is kept in {self.memory.kept}"
+                self.notify(said, timeout=15, markup=False)
+            if self.greets and not self.main.overview.themes:
+                self.open_view(START.name)
 
     def _upgraded(self, memory: Memory | None) -> None:
         if memory is not None:

@@ -172,6 +172,7 @@ class Memory:
         self._together.clear()
         self.path = store.path
         self.read_only = store.db.read_only
+        self.kept = store.kept
         self._identity = identity(self.path)
         self._version = screen.data_version()
         self.epoch += 1
@@ -185,8 +186,9 @@ class Memory:
             self.on_close()
 
     def _stores(self) -> list[Store]:
+        """All connections, the one that writes last: SQLite tidies the log away only when that one is the last to close."""
         views, self._views = self._views, None
-        return [self._screen, self._listings, self._store] + ([views] if views is not None else [])
+        return [self._screen, self._listings, *([views] if views is not None else []), self._store]
 
     def _close(self, stores: Iterable[Store]) -> None:
         for store in stores:
@@ -197,6 +199,8 @@ class Memory:
     def look(self, job: Callable[[Store], T]) -> T:
         """Run a job that reads for a view, in the thread that calls it; one at a time."""
         with self._looking:
+            if self._closed:  # a reader opened now would make a log that nobody tidies away
+                raise sqlite3.ProgrammingError("the memory is closed")
             if self._views is None:
                 self._views = self._store.reader(noting=False)
             return job(self._views)

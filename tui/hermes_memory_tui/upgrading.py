@@ -1,13 +1,15 @@
-"""Opening a file that hermes-memory 0.3.0 made: upgraded in place, or as an upgraded copy that is only read."""
+"""Opening a file of another version: upgraded in place, or as an upgraded copy that is only read."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.errors import StoreUnreadable
+from hermes_memory_store.store import copy_brought_up
 from hermes_memory_store.upgrade import upgrade
 from hermes_memory_tui.memory import Memory
 
@@ -19,14 +21,28 @@ def upgraded_in_place(path: Path, theme: str, progress: Progress) -> Memory:
 
 
 def copy_for_reading(path: Path, theme: str, progress: Progress) -> Memory:
-    """Open an upgraded copy for reading; the file is not touched, and the copy goes when the memory is closed."""
+    """Open an upgraded copy of a hermes-memory 0.3.0 file for reading. :raises StoreError:"""
+
+    def make(copy: Path) -> None:
+        for part in ("", "-wal"):
+            if path.with_name(path.name + part).exists():
+                shutil.copyfile(path.with_name(path.name + part), copy.with_name(copy.name + part))
+        upgrade(copy, theme=theme, progress=progress)
+
+    return opened_copy(path, make)
+
+
+def older_for_reading(path: Path) -> Memory:
+    """Open a migrated copy of a store of an older version for reading. :raises StoreError:"""
+    return opened_copy(path, lambda copy: copy_brought_up(path, copy))
+
+
+def opened_copy(path: Path, make: Callable[[Path], None]) -> Memory:
+    """Make a copy and open it for reading; the file is not touched, and the copy goes when the memory is closed."""
     folder = Path(tempfile.mkdtemp(prefix="hermes-memory-"))
     copy = folder / path.name
     try:
-        for part in ("", "-wal"):
-            if path.with_name(path.name + part).exists():
-                shutil.copyfile(path.with_name(path.name + part), folder / (copy.name + part))
-        upgrade(copy, theme=theme, progress=progress)
+        make(copy)
         memory = Memory.open(copy, read_only=True)
     except OSError as error:
         shutil.rmtree(folder)

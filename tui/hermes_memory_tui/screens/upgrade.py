@@ -28,14 +28,20 @@ class UpgradeScreen(Screen[Memory]):
     BINDING_GROUP_TITLE = "Upgrade"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "u", "choose('upgrade')", "Upgrade", id="upgrade.do", tooltip="Upgrade the file; a backup stays beside it"
+            "enter",
+            "choose('upgrade')",
+            "Upgrade",
+            id="upgrade.do",
+            tooltip="Upgrade the file; a backup stays beside it",
         ),
         Binding("r", "choose('read_only')", "Read only", id="upgrade.read_only", tooltip="Look at a copy of it"),
         Binding("q,escape", "choose('quit')", "Quit", id="upgrade.quit", tooltip="Leave everything as it is"),
     ]
 
-    def __init__(self, path: Path, theme: str) -> None:
+    def __init__(self, path: Path, theme: str, read_only: bool = False) -> None:
+        """:param read_only: offer the copy alone"""
         super().__init__()
+        self._read_only = read_only
         self._path = path
         self._theme = theme
         self._busy = False
@@ -47,8 +53,7 @@ class UpgradeScreen(Screen[Memory]):
                 Content.assemble(
                     ("This memory was made by hermes-memory 0.3.0", "bold"),
                     f"\n{self._path}\n\n",
-                    ("u", "bold $accent"),
-                    "  upgrades it in place; a verified backup is written beside it first\n",
+                    *self._in_place(),
                     ("r", "bold $accent"),
                     "  opens a copy for reading; the file stays as it is\n",
                     ("q", "bold $accent"),
@@ -57,6 +62,14 @@ class UpgradeScreen(Screen[Memory]):
             )
             yield self._said
         yield KeyLine()
+
+    def _in_place(self) -> list[str | tuple[str, str]]:
+        if self._read_only:
+            return []
+        return [("⏎", "bold $accent"), "  upgrades it in place; a verified backup is written beside it first\n"]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (self._read_only and action == "choose" and parameters == ("upgrade",))
 
     def action_choose(self, choice: Choice) -> None:
         if self._busy:
