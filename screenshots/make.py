@@ -25,6 +25,7 @@ os.environ["TZ"] = "UTC"
 
 from textual.pilot import Pilot
 
+from hermes_memory_store import uids
 from hermes_memory_store.holders import Holder
 from hermes_memory_tui.demo import day, home
 from hermes_memory_tui.inspector import Inspector
@@ -56,7 +57,7 @@ VIEWS = (
     Picture("told", ("4", "down")),
     Picture("agents", ("5", "down")),
     Picture("flight-recorder", ("5", "down", "enter", "l", "l")),
-    Picture("journal", ("6", "down", "down", "down")),
+    Picture("journal", ("6", "down", "down", "down", "down")),
     Picture("review", ("7",)),
     Picture("turns", ("8",)),
     Picture("team", ("9",)),
@@ -91,6 +92,7 @@ def nothing_by_chance(place: Path) -> Iterator[None]:
     """Random bytes from a seed, one process that holds the file, and the demo's own home."""
     kept_bytes, kept_holders, kept_home = os.urandom, agents.holders, os.environ.get("HERMES_HOME")
     os.urandom = random.Random(1).randbytes
+    uids._last = 0
     agents.holders = lambda _: [Holder(4711, "hermes-memory-tui", day.NOW - 42 * 60_000)]
     os.environ["HERMES_HOME"] = str(place)
     try:

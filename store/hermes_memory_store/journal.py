@@ -103,6 +103,7 @@ class Journal:
         theme: str | None = None,
         actor: str | None = None,
         ops: Collection[str] = (),
+        entities: Collection[str] = (),
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Change]:
@@ -110,6 +111,7 @@ class Journal:
 
         :param until: only rows before this one, for paging backwards
         :param ops: only these operations (`create`, `edit`, `archive` …)
+        :param entities: only what happened to these (`fact`, `scope`, `session`, `turn` …)
         """
         where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
         if until is not None:
@@ -118,6 +120,9 @@ class Journal:
         if ops:
             where.append(f"op IN ({', '.join('?' * len(ops))})")
             args += ops
+        if entities:
+            where.append(f"entity IN ({', '.join('?' * len(entities))})")
+            args += entities
         if uid is not None:
             where.append("uid = ?")
             args.append(uids.to_bytes(uid))

@@ -18,8 +18,8 @@ from hermes_memory_tui import shown
 MOST_SAMPLES = 12
 """Facts a preview shows."""
 
-MOST_TRIED = 5_000
-"""Facts of a dry run: it holds the lock that agents write under. More are counted, and their gauge is not foretold."""
+MOST_TRIED = 1_000
+"""Facts of a dry run: it holds the lock that agents write under, half a second for so many. More are only counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+import unicodedata
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 
 from hermes_memory_store.clock import Clock
@@ -86,6 +88,21 @@ async def type_text(pilot: Pilot[int], text: str) -> None:
     from textual.keys import _character_to_key
 
     await pilot.press(*map(_character_to_key, text))
+
+
+def send(pilot: Pilot[int], key: str) -> None:
+    """A key that is pressed before what the one before it began is over."""
+    from textual.keys import _get_unicode_name_from_key
+
+    driver = pilot.app._driver
+    assert driver is not None
+    character = key if len(key) == 1 else None
+    if character is None:
+        with suppress(KeyError):
+            character = unicodedata.lookup(_get_unicode_name_from_key(key))
+    event = events.Key(key, character)
+    event.set_sender(pilot.app)
+    driver.send_message(event)
 
 
 def screen_text(pilot: Pilot[int]) -> str:

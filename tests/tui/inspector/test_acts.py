@@ -10,6 +10,7 @@ from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui import acts
 from hermes_memory_tui.screens.confirming import Confirming
+from hermes_memory_tui.screens.editor import FactEditor
 from hermes_memory_tui.screens.picker import Picker
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
 
@@ -125,6 +126,21 @@ async def test_one_fact_is_purged_only_when_its_count_is_typed(path: Path) -> No
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
         await pilot.press("1", "enter")
         await until(pilot, lambda: "launch c" not in tiers(path))
+
+
+async def test_a_purge_takes_what_was_typed_about_the_fact_with_it(path: Path, tmp_path: Path) -> None:
+    state = tmp_path / ".hermes" / "inspector-state.json"
+    async with inspecting(path) as pilot:
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FactEditor))
+        await pilot.press(*"typed", "escape")
+        await until(pilot, lambda: "typed" in state.read_text())
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: "launch c" not in tiers(path))
+        await until(pilot, lambda: "typed" not in state.read_text())
+        assert main_screen(pilot).drafts == {}
 
 
 async def test_a_whole_scope_is_purged_by_its_name(path: Path) -> None:

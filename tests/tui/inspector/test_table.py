@@ -6,6 +6,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens.confirming import Confirming
@@ -65,6 +66,13 @@ async def test_marking_a_million_rows_takes_no_objects(path: Path) -> None:
         assert len(table.marked) == fact_table.MOST_MARKED
         await until(pilot, lambda: "There are 1,000,000 facts here" in said(pilot))
         table.action_unmark()
+
+
+def head_and_row(pilot: Pilot[int]) -> list[str]:
+    """The titles of the columns, and the first fact."""
+    lines = screen_text(pilot).splitlines()
+    place = next(place for place, line in enumerate(lines) if " target " in line and " content " in line)
+    return lines[place : place + 2]
 
 
 async def test_columns_are_chosen_and_kept(path: Path) -> None:

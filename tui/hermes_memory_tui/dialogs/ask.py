@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.pages import Hanging, Line, titled
 
@@ -19,7 +19,7 @@ Check = Callable[[str], str | None]
 """What is wrong with a text; None when nothing is."""
 
 
-class Ask(ModalScreen[str | None]):
+class Ask(Modal[str | None]):
     """Dismissed with what was typed (empty for a question without a line), or None.
 
     What opens it never confirms it: enter does, and only once `armed`.

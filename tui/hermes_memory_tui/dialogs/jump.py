@@ -9,15 +9,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Offset
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
+
+from hermes_memory_tui.dialogs.modal import Modal
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 """Keys in the order they are given out: those under the fingers first."""
 
 
-class Jump(ModalScreen[Widget | None]):
+class Jump(Modal[Widget | None]):
     """Dismissed with the pane that was chosen."""
 
     CSS_PATH = "../screens/jump.tcss"

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from hermes_memory_tui import shown
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.inspector import Said
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.pages import Hanging, Line, Pages
@@ -20,7 +20,7 @@ from hermes_memory_tui.widgets.pages import Hanging, Line, Pages
 STYLES = {"error": "$error", "warning": "$warning"}
 
 
-class Messages(ModalScreen[None]):
+class Messages(Modal[None]):
     """Closes with any of the keys that leave a screen."""
 
     CSS_PATH = "../screens/dialogs.tcss"

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.fuzzy import Matcher
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.pages import titled
@@ -27,7 +27,7 @@ class Choice:
     says: str = ""
 
 
-class Pick(ModalScreen[str | None]):
+class Pick(Modal[str | None]):
     """Dismissed with the key of a choice, with what was typed where that may be new, or None."""
 
     CSS_PATH = "../screens/dialogs.tcss"

@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from hermes_memory_store.model import Change, Gauge
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.acts import Preview
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.gauge import EIGHTHS, bar
 from hermes_memory_tui.widgets.key_line import KeyLine
 
@@ -25,7 +25,7 @@ MOST_OTHERS = 6
 """Changes of facts that were not chosen that are shown; the rest is counted."""
 
 
-class Confirming(ModalScreen[bool]):
+class Confirming(Modal[bool]):
     """Enter does it, escape leaves. Dismissed with whether it is to be done."""
 
     CSS_PATH = "confirming.tcss"
@@ -150,6 +150,7 @@ def told(preview: Preview) -> Content:
         lines += [
             Content(""),
             Content.styled("Too many to try out beforehand: what pressure does then is not foretold.", "$warning"),
+            Content.styled("Agents that write wait until it is done.", "$warning"),
         ]
     for before, after in preview.gauges:
         lines += [Content(""), gauge_line("now", before), gauge_line("then", after)]

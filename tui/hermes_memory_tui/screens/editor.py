@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
@@ -20,6 +19,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
 
@@ -32,7 +32,7 @@ KEPT_AFTER_S = 0.4
 """How long typing must rest before it is kept."""
 
 
-class Editor(ModalScreen[str | None]):
+class Editor(Modal[str | None]):
     """A text, what is to be said about it, and its keys. Dismissed with what was not saved, or None."""
 
     CSS_PATH = "editor.tcss"

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from hermes_memory_tui.dialogs.modal import Modal
 
 KEY_WIDTH = 12
 """Cells of the keys before what they do."""
@@ -31,14 +33,18 @@ GROUPS = {
     "confirm": "Before it is done",
     "editor": "In an editor",
     "detail": "In the fact",
+    "view": "In every view",
+    "views": "Views",
     "app": "Anywhere",
 }
 """Titles of the groups, by the first part of a binding's id, in the order they are shown."""
 
+EVERY_VIEW, VIEWS = GROUPS["view"], GROUPS["views"]
+
 OTHERS = "Others"
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Modal[None]):
     """Closes with any of the keys that leave a screen."""
 
     CSS_PATH = "help.tcss"
@@ -64,11 +70,12 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help").scroll_relative(y=lines, animate=False)
 
     def _text(self) -> Content:
-        groups: dict[str, dict[str, Key]] = {title: {} for title in GROUPS.values()}
+        own = [title for owner in self._owners if (title := own_title(owner))]
+        groups: dict[str, dict[str, Key]] = {title: {} for title in (*own, *GROUPS.values())}
         for owner in self._owners:
             for binding in (one for several in owner._bindings.key_to_bindings.values() for one in several):
-                if binding.id is not None:
-                    title = GROUPS.get(binding.id.partition(".")[0], OTHERS)
+                if binding.id is not None and is_allowed(owner, binding):
+                    title = title_of(owner, binding.id)
                     key = groups.setdefault(title, {}).setdefault(
                         binding.id, Key(binding.tooltip or binding.description)
                     )
@@ -78,6 +85,25 @@ class HelpScreen(ModalScreen[None]):
             if keys:
                 lines += [Content.styled(title, "bold $accent"), *(key.content for key in keys.values()), Content("")]
         return Content("\n").join(lines[:-1])
+
+
+def own_title(owner: DOMNode) -> str | None:
+    """What the keys of a view of its own are called; None for what is no view."""
+    return str(owner.BINDING_GROUP_TITLE) if hasattr(owner, "TITLE_OF_LIST") else None
+
+
+def title_of(owner: DOMNode, name: str) -> str:
+    """The group a binding stands in. :param name: its id"""
+    kind = name.partition(".")[0]
+    if kind == "view":
+        return EVERY_VIEW if own_title(owner) else VIEWS
+    return own_title(owner) or GROUPS.get(kind, OTHERS)
+
+
+def is_allowed(owner: DOMNode, binding: Binding) -> bool:
+    """Whether the action can be done here at all; a screen for reading only hides the others."""
+    _, name, parameters = parse(binding.action)
+    return owner.check_action(name, parameters) is not False
 
 
 @dataclass

@@ -261,7 +261,11 @@ class MainScreen(Listings):
 
         def decide(agreed: bool | None) -> None:
             if agreed:
-                self.write(act, self.table.action_unmark)
+                self.write(act, acted)
+
+        def acted() -> None:
+            self.table.action_unmark()
+            self._forget_erased()
 
         self.run_worker(look, thread=True, group="looking", exclusive=True)
 
@@ -414,6 +418,19 @@ class MainScreen(Listings):
         drafts = self.kept.drafts(self._file)
         self.kept.set_draft(self._file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
         self.kept.set_draft(self._file, key, None)
+
+    def _forget_erased(self) -> None:
+        """Drafts repeat what their facts said: they go when those are erased here."""
+        for key in [*self.drafts, *self.kept.drafts(self._file)]:
+            if key == "new":
+                continue
+            try:
+                self.memory.fact(key)
+            except UnknownFact:
+                self.drafts.pop(key, None)
+                self._keep_draft(key, None)
+            except StoreError:
+                return
 
     @property
     def _file(self) -> str:

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from hermes_memory_store.errors import StoreError, UnknownFact
@@ -18,12 +17,13 @@ from hermes_memory_store.model import Fact
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.memory import Done, Memory
 from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 
-class PastLoading(ModalScreen[None]):
+class PastLoading(Modal[None]):
     """Makes the copy, and opens it."""
 
     CSS_PATH = "dialogs.tcss"

@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import Matcher
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.pick_list import Choice, PickList
@@ -21,7 +21,7 @@ NEW = "\0new"
 """Key of the choice that is not there yet, but typed."""
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(Modal[str | None]):
     """Choose one. Dismissed with its key, or None. Typed characters narrow the list, found anywhere in a line, in order."""
 
     CSS_PATH = "picker.tcss"
@@ -127,7 +127,7 @@ class Picker(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Ticking(ModalScreen[list[str] | None]):
+class Ticking(Modal[list[str] | None]):
     """Tick some. Dismissed with the keys of the ticked ones, in the order of the choices, or None."""
 
     CSS_PATH = "picker.tcss"
@@ -172,7 +172,7 @@ class Ticking(ModalScreen[list[str] | None]):
         self.dismiss(None)
 
 
-class Asking(ModalScreen[str | None]):
+class Asking(Modal[str | None]):
     """Asks for a line of text. Dismissed with it, or None."""
 
     CSS_PATH = "picker.tcss"

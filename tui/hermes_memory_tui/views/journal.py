@@ -39,6 +39,9 @@ OPS = (
 )
 """What can happen to a fact or a scope."""
 
+MEMORY = ("fact", "scope", "source", "token")
+"""What the journal shows at first: what is remembered, and who may change it."""
+
 WORDS = ("by", "theme", "op")
 """Filters of the line."""
 
@@ -84,6 +87,7 @@ class JournalView(View[Timeline]):
             "b", "step_back", "Step back", id="journal.past", tooltip="The whole memory as it stood before this change"
         ),
         Binding("at", "step_to", "Moment", id="journal.moment", key_display="@", tooltip="The memory at any moment"),
+        Binding("e", "everything", "Everything", id="journal.everything", tooltip="Sessions and turns too, or not"),
         Binding("V", "verify", "Verify", id="journal.verify", tooltip="Check the seal of every row, from the first on"),
     ]
 
@@ -92,6 +96,7 @@ class JournalView(View[Timeline]):
         self.grid.stays_at_top = True
         self.filter = FilterLine("by:person by:agent-name theme:marketing op:edit,archive")
         self._wanted = Wanted()
+        self._everything = False
         self._pages = 1
 
     def above(self) -> ComposeResult:
@@ -102,12 +107,15 @@ class JournalView(View[Timeline]):
         wanted, limit = self._wanted, PAGE * self._pages
         try:
             found = store.journal.changes(
-                theme=wanted.theme, actor=wanted.actor, ops=wanted.ops, limit=limit, newest_first=True
+                theme=wanted.theme,
+                actor=wanted.actor,
+                ops=wanted.ops,
+                entities=() if self._everything else MEMORY,
+                limit=limit,
+                newest_first=True,
             )
-        except (
-            UnknownSession
-        ):  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
-            found = []
+        except UnknownSession:
+            found = []  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
         return Timeline(store.themes(), found, named(store, found), len(found) < limit)
 
     def draw(self, data: Timeline) -> None:
@@ -115,7 +123,8 @@ class JournalView(View[Timeline]):
         hues = looks.hues(theme.name for theme in data.themes)
         self.grid.empty = ("No change is of that kind." if self._wanted != Wanted() else "Nothing has happened yet.",)
         more = "" if data.complete else "+"
-        self.grid.border_subtitle = f"{shown.count(len(data.changes))}{more} changes, newest first"
+        kinds = "sessions and turns too" if self._everything else "of facts and scopes"
+        self.grid.border_subtitle = f"{shown.count(len(data.changes))}{more} changes {kinds}, newest first"
         self.grid.show([line(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
         if self.filter.display:
             self.filter.found(f"{shown.count(len(data.changes))}{more} found")
@@ -176,6 +185,11 @@ class JournalView(View[Timeline]):
             super().action_back()
 
     # What a person does
+
+    def action_everything(self) -> None:
+        """Show what happened to sessions and turns as well, or only what was remembered."""
+        self._everything, self._pages = not self._everything, 1
+        self.reload()
 
     def action_undo_change(self) -> None:
         change = self.change

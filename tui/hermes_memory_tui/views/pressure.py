@@ -72,7 +72,7 @@ class PressureView(View[Loads]):
         Column("", BAR),
         Column("full", 5, right=True),
         Column("used / budget", 16, right=True, least=70),
-        Column("24 hours", POINTS, least=96),
+        Column("24 hours", POINTS, least=84),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -165,7 +165,7 @@ class PressureView(View[Loads]):
         coming = next_level(theme, plan)
         for level, (pct, what) in STEPS.items():
             moves = plan.get(level, [])
-            mark = " ← next" if level is coming else ""
+            mark = " ← next" if level is coming and moves else ""
             lines.append(
                 Content.assemble(
                     (f"at {pct} %  ", f"bold ${level.value}"),

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.rules import explained
 from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, Rule, Theme, Waiting
@@ -93,7 +94,7 @@ class ReviewView(View[Queue]):
                         Cell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
                         Cell(printable(one.source or shown.who(one.fact.actor))),
                         Cell(printable(one.fact.notation), bold=True),
-                        Cell(printable(one.why), "warning"),
+                        Cell(printable(explained(one.why)), "warning"),
                     ),
                 )
                 for one in data.waiting
@@ -151,7 +152,7 @@ class ReviewView(View[Queue]):
             Content.styled(f"{fact.type.value}[{printable(fact.target)}]", "bold"),
             Content(printable(fact.content)),
             Content(""),
-            pair("why", Content.styled(printable(one.why), "$warning")),
+            pair("why", Content.styled(printable(explained(one.why)), "$warning")),
             pair("from", printable(one.source or "unknown")),
             pair("by", shown.who(fact.actor)),
             pair("theme", printable(fact.theme)),

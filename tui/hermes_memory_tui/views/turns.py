@@ -151,7 +151,7 @@ class TurnsView(View[Talk]):
             *(
                 Content.assemble(
                     ("← " if one.at <= turn.at else "→ ", "$dim"),
-                    (f"{printable(one.role):<10}", "$dim"),
+                    (f"{printable(one.role):<11}", "$dim"),
                     printable(" ".join(one.content.split())[:200]),
                 )
                 for one in around

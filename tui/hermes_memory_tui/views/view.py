@@ -276,6 +276,8 @@ class View(Acting, Screen[None], Generic[T]):
             self.say_error(error)
 
     def _say_in_title(self) -> None:
+        if not self.is_current:
+            return
         # The first screen looks after the file for all views: that it is gone shows there, not in what is read.
         trouble = self.inspector.main.title_bar.trouble if self._trouble is None else str(self._trouble)
         self.title_bar.trouble = trouble

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_bridge.places import Places
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import Session, SessionStatus
 from hermes_memory_store.store import Store
@@ -221,3 +224,22 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         await to_row(pilot, session.name)
         await pilot.press("X")
         await until(pilot, lambda: "showed no token" in said(pilot) or "is not connected" in said(pilot))
+
+
+async def test_a_bridge_that_never_answers_holds_up_no_key(path: Path) -> None:
+    places = Places.of(path)
+    Path(places.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        deaf.bind(places.line)
+        deaf.listen(100)
+        async with inspecting(path) as pilot:
+            view = await opened(pilot, "agents")
+            worst = 0.0
+            for _ in range(12):
+                view.reload()
+                await pilot.pause(0.1)
+                begin = time.perf_counter()
+                view.show_text()
+                worst = max(worst, time.perf_counter() - begin)
+            assert "worker" in beside(pilot) or rows_of(view)
+            assert worst < 0.5

@@ -10,6 +10,10 @@ import pytest
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.dialogs.messages import Messages
+from hermes_memory_tui.dialogs.pick import Choice, Pick
+from hermes_memory_tui.screens.editor import FactEditor
 from hermes_memory_tui.views import CATALOG
 from hermes_memory_tui.views.agent import AgentView
 from tests.tui.inspector.driving import (
@@ -21,7 +25,9 @@ from tests.tui.inspector.driving import (
     opened,
     rows_of,
     screen_text,
+    send,
     to_row,
+    type_text,
     until,
     view_of,
 )
@@ -190,3 +196,31 @@ async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> N
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.focused is view.grid)
         assert "seal" not in screen_text(pilot)
+
+
+async def test_a_dialog_closes_once_however_fast_the_keys_are(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        for dialog in (Ask("one"), Pick("two", [Choice("a", "a")]), Messages([])):
+            answers: list[object] = []
+            pilot.app.push_screen(dialog, answers.append)  # type: ignore[arg-type]
+            await until(pilot, lambda dialog=dialog: pilot.app.screen is dialog and dialog.is_mounted)  # type: ignore[misc]
+            dialog.dismiss(None)
+            dialog.dismiss(None)
+            await pilot.pause()
+            assert answers == [None]
+            assert pilot.app.screen is view
+
+
+async def test_saving_and_leaving_at_once_leaves_only_the_editor(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: main_screen(pilot).table.fact is not None)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FactEditor))
+        await type_text(pilot, " 7")
+        for key in ("ctrl+s", "ctrl+s", "escape"):
+            send(pilot, key)
+        await until(pilot, lambda: facts_of(path)["cache"].content == "redis 7")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        await pilot.pause(0.3)
+        assert pilot.app.screen is main_screen(pilot)

@@ -258,3 +258,13 @@ async def test_a_change_is_described_beside_the_list(path: Path) -> None:
         await to_row(pilot, "edit")
         await until(pilot, lambda: "redis" in beside(pilot) and "none" in beside(pilot))
         assert "seal" in beside(pilot)
+
+
+async def test_sessions_and_turns_are_shown_when_asked_for(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        assert not any("session one" in row for row in rows_of(view))
+        await pilot.press("e")
+        await until(pilot, lambda: any("session one" in row for row in rows_of(view)))
+        await pilot.press("e")
+        await until(pilot, lambda: not any("session one" in row for row in rows_of(view)))

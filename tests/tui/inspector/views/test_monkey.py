@@ -12,7 +12,6 @@ import os
 import random
 import subprocess
 import sys
-import unicodedata
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,14 +19,14 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.keys import _character_to_key, _get_unicode_name_from_key
+from textual.keys import _character_to_key
 from textual.pilot import OutOfBounds, Pilot
 
 from hermes_memory_store.clock import system_clock
 from hermes_memory_tui.actions import bindings
-from tests.tui.inspector.driving import doctor_says, inspecting
+from tests.tui.inspector.driving import doctor_says, inspecting, send
 
-STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "400"))
+STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "200"))
 SEED = int(os.environ.get("HERMES_MEMORY_SEED", "1"))
 
 SIZES = [(20, 5), (40, 12), (80, 24), (100, 30), (150, 38), (200, 60)]
@@ -90,19 +89,6 @@ def writing(path: Path) -> Iterator[None]:
         finally:
             writer.communicate("end\n", timeout=30)
     assert writer.returncode == 0
-
-
-def send(pilot: Pilot[int], key: str) -> None:
-    """A key that is pressed before what the one before it began is over."""
-    driver = pilot.app._driver
-    assert driver is not None
-    character = key if len(key) == 1 else None
-    if character is None:
-        with suppress(KeyError):
-            character = unicodedata.lookup(_get_unicode_name_from_key(key))
-    event = events.Key(key, character)
-    event.set_sender(pilot.app)
-    driver.send_message(event)
 
 
 class Monkey:
