@@ -98,7 +98,7 @@ def main() -> None:
                 store.facts.write("default", f"V[bench.n{n}]: {' '.join(rng.choices(WORDS, k=8))} {n}")
         places = Places.of(db)
         for name, pause_s, running in (
-            ("bridge, turns 20 ms apart", 0.02, True),
+            ("bridge, turns 100 ms apart", 0.1, True),
             ("bridge, turns at once", 0.0, True),
             ("no bridge", 0.0, False),
         ):

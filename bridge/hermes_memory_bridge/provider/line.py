@@ -89,15 +89,20 @@ class Line:
 
         :raises Unreachable: Later, Refused
         """
+        (answer,) = self.calls([(tool, arguments)], key)
+        return outcome(answer)
+
+    def calls(self, asked: list[tuple[str, dict[str, Any]]], key: str | None = None) -> list[dict[str, Any]]:
+        """Call several tools with one trip; their answers, for `outcome`. :raises Unreachable:"""
         fresh = self.bridge is None
         try:
-            return self._called(tool, arguments, key)
+            return self._called(asked, key)
         except OSError as error:
             self.drop()
-            if fresh or isinstance(error, TimeoutError) or (key is None and not reads(tool)):
+            if fresh or isinstance(error, TimeoutError) or (key is None and not all(reads(tool) for tool, _ in asked)):
                 raise Unreachable(str(error) or type(error).__name__) from error
         try:
-            return self._called(tool, arguments, key)  # the bridge was restarted since the last call
+            return self._called(asked, key)  # the bridge was restarted since the last call
         except OSError as error:
             self.drop()
             raise Unreachable(str(error) or type(error).__name__) from error
@@ -116,21 +121,28 @@ class Line:
             self.bridge = None
         self.rest.clear()
 
-    def _called(self, tool: str, arguments: dict[str, Any], key: str | None) -> tuple[str, dict[str, Any]]:
+    def _called(self, asked: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
         if self.bridge is None:
             self._connect()
         assert self.bridge is not None
-        self.number += 1
         meta = {**ENVELOPE, KEY: key} if key else ENVELOPE
-        params = {"name": tool, "arguments": arguments, "_meta": meta}
+        said = bytearray()
+        wanted: dict[int, dict[str, Any] | None] = {}
+        for tool, arguments in asked:
+            self.number += 1
+            wanted[self.number] = None
+            params = {"name": tool, "arguments": arguments, "_meta": meta}
+            said += encoded({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
         self.bridge.settimeout(CALL_S)
-        self.bridge.sendall(encoded({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params}))
+        self.bridge.sendall(said)
         until = time.monotonic() + CALL_S
-        while time.monotonic() < until:
+        while any(answer is None for answer in wanted.values()):
+            if time.monotonic() > until:
+                raise TimeoutError("no answer")
             message = json.loads(self._heard())
-            if message.get("id") == self.number and "method" not in message:
-                return outcome(message)
-        raise TimeoutError("no answer")
+            if "method" not in message and message.get("id") in wanted:
+                wanted[message["id"]] = message
+        return [answer for answer in wanted.values() if answer is not None]
 
     def _connect(self) -> None:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ParamSpec, TypeVar
 
+    from .line import Line
     from .settings import Settings
-    from .worker import Call, Worker
+    from .worker import Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -156,8 +157,8 @@ class HermesMemory(MemoryProvider):
         worker = self._worker
         if ahead is None or worker is None:
             return ""
-        if worker.trouble is None or ahead.done.is_set():
-            ahead.done.wait(self._settings.wait_ms / 1000)
+        if worker.trouble is None and not worker.outbox.waits:  # else it has other things to do first
+            ahead.done.wait(max(0.0, ahead.asked + self._settings.wait_ms / 1000 - time.monotonic()))
         if ahead.done.is_set():
             self._tell = False
             return ahead.text
@@ -259,7 +260,7 @@ class HermesMemory(MemoryProvider):
         self._said = True
         if tool_name == "memory_write":
             return self._write(worker, arguments)
-        question = worker.ask(self._theme, lambda call: call(tool_name, arguments), TOOL_S, patient=True)
+        question = worker.ask(self._theme, lambda line: line.call(tool_name, arguments), TOOL_S, patient=True)
         question.done.wait(TOOL_S)
         if isinstance(question.failure, Refused):
             return said(error=str(question.failure))
@@ -314,7 +315,7 @@ class HermesMemory(MemoryProvider):
         if not self._writes:
             return said(error="this agent's context does not write to the memory")
         key = f"tool-{time.time_ns():x}"
-        question = worker.ask(self._theme, lambda call: call("memory_write", arguments, key), TOOL_S, patient=True)
+        question = worker.ask(self._theme, lambda line: line.call("memory_write", arguments, key), TOOL_S, patient=True)
         question.done.wait(TOOL_S)
         if isinstance(question.failure, Refused):
             return said(error=str(question.failure))
@@ -340,9 +341,9 @@ class HermesMemory(MemoryProvider):
             return None
         ahead = self._ahead = Ahead(query, self._session)
 
-        def job(call: Call) -> None:
+        def job(line: Line) -> None:
             if self._ahead is ahead or self._earlier is ahead:
-                ahead.text = recalled(call, query, ahead.session, told=self._status if self._tell else "")
+                ahead.text = recalled(line, query, ahead.session, told=self._status if self._tell else "")
                 ahead.done.set()
 
         worker.ask(self._theme, job, AHEAD_S)
@@ -355,9 +356,9 @@ class HermesMemory(MemoryProvider):
             return
         session = self._session
 
-        def job(call: Call) -> None:
+        def job(line: Line) -> None:
             try:
-                _, data = call("memory_status", {"session_id": session})
+                _, data = line.call("memory_status", {"session_id": session})
             except (Refused, Later):
                 return
             facts = data.get("facts") or []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 
-from .line import Later, Refused
+from .line import Later, Refused, outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    Call = Callable[..., tuple[str, dict[str, Any]]]
+    from .line import Line
 
 MOST_FACTS = 5
 MOST_TURNS = 3
@@ -30,26 +30,31 @@ class Ahead:
     def __init__(self, query: str, session: str) -> None:
         self.query = query
         self.session = session
+        self.asked = time.monotonic()
         self.done = threading.Event()
         self.text = ""
 
 
-def recalled(call: Call, query: str, session: str, *, told: str = "") -> str:
+def recalled(line: Line, query: str, session: str, *, told: str = "") -> str:
     """The facts and the earlier turns that a message touches. :param told: what an agent is told at its start"""
     asked = {"query": query[:LONGEST_QUERY], "session_id": session}
-    said = [line for line in told.splitlines() if line.strip()]
-    facts = results(call, "recall_memory", {**asked, "limit": MOST_FACTS})
-    said += [line for fact in facts if (line := str(fact.get("content"))) not in said]
-    turns = results(call, "recall_conversation", {**asked, "limit": MOST_TURNS * 4})
-    others = [turn for turn in turns if turn.get("session_id") != session]
+    facts, turns = line.calls(
+        [
+            ("recall_memory", {**asked, "limit": MOST_FACTS}),
+            ("recall_conversation", {**asked, "limit": MOST_TURNS * 4}),
+        ]
+    )
+    said = [fact for fact in told.splitlines() if fact.strip()]
+    said += [words for fact in results(facts) if (words := str(fact.get("content"))) not in said]
+    others = [turn for turn in results(turns) if turn.get("session_id") != session]
     said += [shown(turn) for turn in others[:MOST_TURNS]]
     return fenced(said)
 
 
-def results(call: Call, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a recall tool found; nothing when it refuses the question."""
+def results(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a recall tool found; nothing when it refused the question."""
     try:
-        found = call(tool, arguments)[1].get("results")
+        found = outcome(answer)[1].get("results")
     except (Refused, Later):
         return []
     return found if isinstance(found, list) else []

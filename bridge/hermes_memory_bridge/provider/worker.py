@@ -58,7 +58,7 @@ LONGEST_TURN = 100_000
 class Question:
     """Something somebody waits for."""
 
-    def __init__(self, theme: str, job: Callable[[Call], Any], until: float, *, patient: bool) -> None:
+    def __init__(self, theme: str, job: Callable[[Line], Any], until: float, *, patient: bool) -> None:
         self.theme = theme
         self.job = job
         self.until = until
@@ -109,7 +109,7 @@ class Worker:
             log.warning("hermes-memory: a record was not kept: %s is full or cannot be written", self.outbox.path)
         return kept
 
-    def ask(self, theme: str, job: Callable[[Call], Any], wait_s: float, *, patient: bool = False) -> Question:
+    def ask(self, theme: str, job: Callable[[Line], Any], wait_s: float, *, patient: bool = False) -> Question:
         """Have a job done with the bridge soon. It is not waited for here; after `wait_s` it is not begun any more.
 
         :param patient: wait for a bridge that is just starting
@@ -178,7 +178,7 @@ class Worker:
                     raise Unreachable(self.trouble or "the memory is busy")
                 if self.trouble is not None and time.monotonic() < self._retry_at:
                     raise Unreachable(self.trouble)
-                question.answer = question.job(self._caller(question.theme))
+                question.answer = question.job(self._line(question.theme))
                 self._reached()
             except Unreachable as error:
                 if time.monotonic() >= self._retry_at:
@@ -228,7 +228,7 @@ class Worker:
 
     def _carry_out(self, record: dict[str, Any]) -> None:
         op, key = record["op"], str(record["key"])
-        call = self._caller(str(record["theme"]))
+        call = self._line(str(record["theme"])).call
         if op == "memory":
             self.mirror.carry_out(call, record)
         elif op == "turn":
@@ -252,7 +252,7 @@ class Worker:
                 return
         if not self.settings.mirror:
             return
-        call = self._caller(self.theme)
+        call = self._line(self.theme).call
         for kind in entries.KINDS:
             try:
                 if self.mirror.changed(kind) and self._is_quiet(kind):
@@ -271,11 +271,11 @@ class Worker:
         looked = entries.signature(entries.path_of(self.home, kind))
         return looked is None or abs(time.time() - looked[0] / 1e9) > QUIET_S
 
-    def _caller(self, theme: str) -> Call:
+    def _line(self, theme: str) -> Line:
         line = self._lines.get(theme)
         if line is None:
             line = self._lines[theme] = Line(self.settings.db, theme, self.home)
-        return line.call
+        return line
 
     def _reached(self) -> None:
         if self.trouble is not None:
