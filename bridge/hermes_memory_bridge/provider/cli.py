@@ -120,19 +120,19 @@ def with_provider(text: str, name: str) -> str | None:
         lines[at] = "memory:\n"
     elif not lines[at].endswith("\n"):
         lines[at] += "\n"
-    indent = "  "
+    indent = None
     for n in range(at + 1, len(lines)):
         match = re.match(r"(\s*)([^\s#][^:]*)?", lines[n])
         if match is None or match[2] is None:
             continue
         if not match[1]:
             break
-        indent = match[1] if n == at + 1 or indent == "  " else indent
+        indent = match[1] if indent is None else indent
         provider = re.match(rf"({indent}provider\s*:\s*)([^#\n]*?)(\s*#.*)?(\r?\n?)$", lines[n])
         if provider:
             lines[n] = f"{provider[1].rstrip()} {name}{provider[3] or ''}{provider[4]}"
             return "".join(lines)
-    lines.insert(at + 1, f"{indent}provider: {name}\n")
+    lines.insert(at + 1, f"{indent or '  '}provider: {name}\n")
     return "".join(lines)
 
 

@@ -239,7 +239,14 @@ def outcome(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def reads(tool: str) -> bool:
     """Whether calling it twice does no harm."""
-    return tool in ("memory_search", "memory_status", "memory_history", "recall_memory", "recall_conversation")
+    return tool in (
+        "memory_search",
+        "memory_status",
+        "memory_history",
+        "memory_export",
+        "recall_memory",
+        "recall_conversation",
+    )
 
 
 def private(path: str, flags: int) -> int:

@@ -13,8 +13,9 @@ import threading
 import time
 
 from . import identity, settings, tools
-from .line import Later, Refused, available
-from .recall import Ahead, recalled
+from .line import Later, Refused, available, outcome
+from .nearby import Nearby
+from .recall import MOST_FACTS, Ahead, fenced, recalled
 from .worker import WORKERS
 
 TYPE_CHECKING = False
@@ -88,8 +89,9 @@ class HermesMemory(MemoryProvider):
         """Whether anything of the present session was kept, so that its end is told."""
         self._ahead: Ahead | None = None
         self._earlier: Ahead | None = None
-        self._status = ""
-        """What an agent is told at its start."""
+        self._status: list[str] = []
+        """The facts an agent is told at its start."""
+        self._nearby = Nearby()
         self._tell = True
         """Whether the next turn is told it."""
         self._warn: Callable[[str], object] | None = None
@@ -126,7 +128,7 @@ class HermesMemory(MemoryProvider):
             self._warn = warn if callable(warn) else None
             if self._worker is None:
                 self._worker = WORKERS.take(home, chosen, own)
-        self._ask_status()
+        self._ask_facts()
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The tools a model gets; asked for before `initialize`."""
@@ -148,7 +150,8 @@ class HermesMemory(MemoryProvider):
 
     @quietly("")
     def prefetch(self, query: str, *, session_id: str = "") -> str:
-        """What the message touches, or what the last turn did when that is not known in time."""
+        """What the message touches of the hot facts, and of everything else where that is known in time; else what the last
+        turn touched of it."""
         if self._settings is None or not self._settings.recall:
             return ""
         ahead = self._ahead
@@ -159,20 +162,23 @@ class HermesMemory(MemoryProvider):
             return ""
         if worker.trouble is None and not worker.outbox.waits:  # else it has other things to do first
             ahead.done.wait(max(0.0, ahead.asked + self._settings.wait_ms / 1000 - time.monotonic()))
-        if ahead.done.is_set():
-            self._tell = False
-            return ahead.text
-        earlier = self._earlier
-        return earlier.text if earlier is not None and earlier.session == self._session else ""
+        lines = list(self._status) if self._tell else []
+        self._tell = False
+        lines += self._nearby.matching(query, MOST_FACTS)
+        deeper = ahead if ahead.done.is_set() else self._earlier
+        if deeper is not None and deeper.session == self._session:
+            lines += deeper.lines
+        return fenced(lines)
 
     @quietly(None)
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
         """A turn is over: what it touched is at hand for the next one."""
         ahead = self._ahead
-        if ahead is not None and ahead.query == query and ahead.session == self._session and not self._tell:
+        if ahead is not None and ahead.query == query and ahead.session == self._session:
             self._earlier = ahead
         else:
             self._earlier = self._ask_ahead(query)
+        self._ask_facts()
 
     @quietly(None)
     def sync_turn(
@@ -236,7 +242,7 @@ class HermesMemory(MemoryProvider):
             self._close_session()
             self._session, self._ahead, self._earlier = str(new_session_id), None, None
         self._tell = True  # what was told may have been compressed away
-        self._ask_status()
+        self._ask_facts()
 
     @quietly(None)
     def on_session_end(self, messages: list[dict[str, Any]]) -> None:
@@ -245,7 +251,7 @@ class HermesMemory(MemoryProvider):
     @quietly("")
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
         """A conversation is about to be summed up: what must not be lost of it."""
-        return self._status
+        return "\n".join(self._status)
 
     @quietly('{"error": "the memory failed"}')
     def handle_tool_call(self, tool_name: str, args: dict[str, Any], **kwargs: Any) -> str:
@@ -343,26 +349,32 @@ class HermesMemory(MemoryProvider):
 
         def job(line: Line) -> None:
             if self._ahead is ahead or self._earlier is ahead:
-                ahead.text = recalled(line, query, ahead.session, told=self._status if self._tell else "")
+                ahead.lines = recalled(line, query, ahead.session)
                 ahead.done.set()
 
         worker.ask(self._theme, job, AHEAD_S)
         return ahead
 
-    def _ask_status(self) -> None:
-        """Ask for what an agent is told at its start."""
+    def _ask_facts(self) -> None:
+        """Ask for the hot facts, and for those that an agent is told at its start."""
         worker = self._worker
         if worker is None or self._settings is None or not self._settings.recall:
             return
         session = self._session
 
         def job(line: Line) -> None:
+            told, hot = line.calls(
+                [
+                    ("memory_status", {"session_id": session}),
+                    ("memory_export", {"status": "active", "session_id": session}),
+                ]
+            )
             try:
-                _, data = line.call("memory_status", {"session_id": session})
+                facts = outcome(told)[1].get("facts") or []
+                self._status = [str(fact.get("notation")) for fact in facts]
+                self._nearby = Nearby(map(str, outcome(hot)[1].get("lines") or []))
             except (Refused, Later):
                 return
-            facts = data.get("facts") or []
-            self._status = "\n".join(str(fact.get("notation")) for fact in facts)
 
         worker.ask(self._theme, job, AHEAD_S)
 

@@ -1,4 +1,4 @@
-"""What is recalled for a turn: asked of the bridge ahead of the hook that wants it, and fenced as data."""
+"""What the bridge recalls for a turn, asked ahead of the hook that wants it, and how it is fenced as data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from .line import Later, Refused, outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from .line import Line
@@ -32,11 +33,11 @@ class Ahead:
         self.session = session
         self.asked = time.monotonic()
         self.done = threading.Event()
-        self.text = ""
+        self.lines: list[str] = []
 
 
-def recalled(line: Line, query: str, session: str, *, told: str = "") -> str:
-    """The facts and the earlier turns that a message touches. :param told: what an agent is told at its start"""
+def recalled(line: Line, query: str, session: str) -> list[str]:
+    """The facts and the earlier turns that a message touches."""
     asked = {"query": query[:LONGEST_QUERY], "session_id": session}
     facts, turns = line.calls(
         [
@@ -44,11 +45,8 @@ def recalled(line: Line, query: str, session: str, *, told: str = "") -> str:
             ("recall_conversation", {**asked, "limit": MOST_TURNS * 4}),
         ]
     )
-    said = [fact for fact in told.splitlines() if fact.strip()]
-    said += [words for fact in results(facts) if (words := str(fact.get("content"))) not in said]
     others = [turn for turn in results(turns) if turn.get("session_id") != session]
-    said += [shown(turn) for turn in others[:MOST_TURNS]]
-    return fenced(said)
+    return [str(fact.get("content")) for fact in results(facts)] + [shown(turn) for turn in others[:MOST_TURNS]]
 
 
 def results(answer: dict[str, Any]) -> list[dict[str, Any]]:
@@ -68,9 +66,10 @@ def shown(turn: dict[str, Any]) -> str:
     return f"{str(turn.get('ts'))[:10]} {turn.get('role')}: {words}"
 
 
-def fenced(lines: list[str]) -> str:
-    """Lines that cannot pass for anything but data; nothing when there are none."""
-    return "\n".join([HEAD, *(MARK + printable(line) for line in lines)]) if lines else ""
+def fenced(lines: Iterable[str]) -> str:
+    """Lines that cannot pass for anything but data, each once; nothing when there are none."""
+    said = list(dict.fromkeys(line for line in lines if line.strip()))
+    return "\n".join([HEAD, *(MARK + printable(line) for line in said)]) if said else ""
 
 
 def printable(text: str) -> str:

@@ -22,7 +22,7 @@ INSTALLED = "installed.json"
 CHOSEN = "provider.json"
 """In the profile's folder: what a person chose."""
 
-MOST_WAIT_MS = 1_000.0
+WAIT_MS, MOST_WAIT_MS = 0.0, 1_000.0
 
 SCHEMA: tuple[dict[str, Any], ...] = (
     {"key": "db", "description": "The store; empty for ~/.hermes/memory.db", "default": ""},
@@ -36,7 +36,7 @@ SCHEMA: tuple[dict[str, Any], ...] = (
         "default": "true",
         "choices": ["true", "false"],
     },
-    {"key": "wait_ms", "description": "How long a turn may wait for its recall, in milliseconds", "default": "4"},
+    {"key": "wait_ms", "description": "How long a turn may wait for its recall, in milliseconds", "default": "0"},
 )
 """The questions of `hermes memory setup`."""
 
@@ -53,7 +53,7 @@ class Settings:
     mirror: bool = True
     capture: bool = True
     recall: bool = True
-    wait_ms: float = 4.0
+    wait_ms: float = WAIT_MS
     command: tuple[str, ...] = ()
     """Begins the command line of the bridge; empty when it cannot be started from here."""
 
@@ -136,8 +136,8 @@ def truth(value: Any) -> bool:
 
 
 def milliseconds(value: Any) -> float:
-    """How long to wait, 4 unless it says a number."""
+    """How long to wait, as usual unless it says a number."""
     try:
         return max(0.0, min(float(value), MOST_WAIT_MS))
     except (TypeError, ValueError):
-        return 4.0
+        return WAIT_MS

@@ -1,0 +1,164 @@
+"""The folder stands alone under every Python a host may have, and agrees with the house it was copied from."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_bridge import provider
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.provider import entries, identity, settings, tools
+from hermes_memory_bridge.provider.line import socket_of
+from hermes_memory_bridge.provider.nearby import Nearby
+from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_store import memory_files, notation
+from hermes_memory_store.errors import InputError
+from hermes_memory_themes import ThemeError, normalise_theme
+
+FOLDER = Path(provider.__file__).parent
+
+HOSTS_OWN = {"agent"}
+
+OTHERS = [version for version in ("3.11", "3.12", "3.13", "3.14") if shutil.which(f"python{version}")]
+
+NAMES = st.one_of(
+    st.text(max_size=80),
+    st.from_regex(r"agent:main:[a-z]{1,9}:(dm|group):[0-9:]{1,20}", fullmatch=True),
+    st.text(alphabet="aB3-_ .7", max_size=300),
+)
+
+
+def test_it_imports_the_standard_library_and_itself_only() -> None:
+    for file in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                roots = {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                roots = {(node.module or "").split(".")[0]}
+            else:
+                continue
+            assert roots <= set(sys.stdlib_module_names) | HOSTS_OWN, file.name
+
+
+def test_a_hosts_scan_recognises_it() -> None:
+    head = (FOLDER / "__init__.py").read_text(encoding="utf-8")[:8192]
+    assert "register_memory_provider" in head
+    assert "MemoryProvider" in head
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_it_loads_and_leaves_nothing_behind_under_other_pythons(version: str, tmp_path: Path) -> None:
+    python = shutil.which(f"python{version}")
+    assert python is not None
+    usable = subprocess.run([python, "-I", "-c", "import socket, ssl"], capture_output=True, timeout=30)
+    if usable.returncode:
+        pytest.skip(f"python{version} does not run here")
+    shutil.copytree(FOLDER, tmp_path / "p" / "hermes_memory", ignore=shutil.ignore_patterns("__pycache__"))
+    program = (
+        "import sys, threading; sys.path.insert(0, sys.argv[1]); import hermes_memory as m\n"
+        "made = []\n"
+        "m.register(type('C', (), {'register_memory_provider': lambda self, one: made.append(one)})())\n"
+        "one = made[0]; one.is_available(); one.get_tool_schemas(); one.prefetch('x'); one.sync_turn('a', 'b')\n"
+        "one.on_memory_write('remove', 'memory', ''); one.shutdown(); print(one.name, threading.active_count())"
+    )
+    done = subprocess.run(
+        [python, "-I", "-B", "-W", "error", "-c", program, str(tmp_path / "p")],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "hermes-memory 1\n"), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]
+
+
+@given(NAMES)
+def test_themes_are_named_as_the_bridge_names_them(name: str) -> None:
+    try:
+        expected: str | None = normalise_theme(name)
+    except ThemeError:
+        expected = None
+    assert identity.normalised(name) == expected
+
+
+def test_the_first_name_given_is_the_theme() -> None:
+    def both(theme: str | None, profile: str, key: str) -> tuple[str, str]:
+        themes = {"work": "office", "agent:main:slack:dm:U1234567": "boss"}
+        return (
+            identity.profile_theme(theme, themes, profile),
+            identity.session_theme(theme, themes, profile, key),
+        )
+
+    assert both("Mine", "work", "agent:main:slack:dm:1") == ("mine", "mine")
+    assert both(None, "work", "") == ("office", "office")
+    assert both(None, "work", "agent:main:slack:dm:99999999") == ("office", "slack-dm")
+    assert both(None, "work", "agent:main:slack:dm:U1234567") == ("office", "boss")
+    assert both(None, "default", "") == ("default", "default")
+    assert both(None, "Research Lab", "+49 170 1234567") == ("research-lab", "research-lab")
+
+
+@pytest.mark.parametrize("store", ["/home/me/.hermes/memory.db", f"/{'long' * 30}/memory.db", "/tmp/ü/m.db"])
+def test_it_finds_the_bridge_where_it_listens(store: str) -> None:
+    assert socket_of(store) == Places(store).line
+
+
+@given(st.lists(st.text(alphabet="ab §\n[]:CD", max_size=30), max_size=6).map("\n§\n".join))
+def test_files_are_cut_as_the_host_cuts_them(text: str) -> None:
+    assert entries.parsed(text) == memory_files.parse(text)
+
+
+@given(
+    st.one_of(st.text(max_size=60), st.from_regex(r"\s*[CDV?✓~xé]\s*\[[^\n]{0,9}\]\s*: ?[^\n]{0,9}", fullmatch=True))
+)
+def test_every_entry_becomes_lines_that_the_store_understands(text: str) -> None:
+    for line in entries.lines(text, "memory") if text.strip() else []:
+        try:
+            said = notation.parse(line)
+        except InputError as error:
+            assert "character" in error.message or not line.split(":", 1)[1].strip()
+        else:
+            assert entries.head(line) == f"{said.type.value}[{said.target}]"
+
+
+def test_the_tools_are_the_bridges_with_fewer_words() -> None:
+    for schema in tools.SCHEMAS:
+        spec = TOOLS[schema["name"]]
+        assert schema["parameters"]["properties"].keys() <= spec.arguments.keys()
+        assert tuple(schema["parameters"]["required"]) == spec.required
+    assert len(json.dumps(tools.SCHEMAS)) < 2_500, "they are sent with every request"
+
+
+def test_the_entry_of_which_a_part_is_named_is_meant() -> None:
+    held = ["port is 5433", "port is 100%", "port"]
+    assert entries.meant(held, "5433") == "port is 5433"
+    assert entries.meant(held, "%") == "port is 100%"
+    assert entries.meant(held, "port") == "port", "the whole of one"
+    assert entries.meant(held, "port is") is None
+    assert entries.meant(held, " ") is None
+
+
+def test_facts_come_to_mind_by_their_telling_words() -> None:
+    facts = [f"V[build.n{n}]: the build number {n}" for n in range(20)]
+    nearby = Nearby([*facts, "C[db.id]: UUID mandatory", "V[port]: 5433", "D[名前]: 東京タワーに行く"])
+    assert nearby.matching("Which id must the database use, a uuid?", 5) == ["C[db.id]: UUID mandatory"]
+    assert nearby.matching("is it 5433", 5) == ["V[port]: 5433"]
+    assert nearby.matching("東京はどう", 5) == ["D[名前]: 東京タワーに行く"]
+    assert nearby.matching("the build", 5) == []
+    assert Nearby().matching("anything", 5) == []
+
+
+def test_a_setup_that_says_false_means_it(tmp_path: Path) -> None:
+    settings.save(str(tmp_path), {"capture": "false", "wait_ms": "12", "unknown": "x", "theme": ""})
+    chosen = settings.load(str(tmp_path))
+    assert (chosen.capture, chosen.mirror, chosen.wait_ms, chosen.theme) == (False, True, 12.0, None)
+    (tmp_path / "hermes-memory" / "provider.json").write_text("{broken")
+    assert settings.load(str(tmp_path)).capture is True
