@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import re
 
@@ -57,6 +59,47 @@ def read(path: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise Unreadable(f"{path} cannot be read: {error}") from error
     return parsed(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def moved(home: str, kind: str, since_ns: int) -> set[str]:
+    """Entries that left a file to make room and are to stay in memory: moved to the store by relief, or evicted by the host.
+
+    Relief leaves a copy of the file beside it and moves notation only; hosts note what they evict in ARCHIVE.jsonl.
+
+    :param since_ns: copies that are older tell of changes seen before
+    """
+    path = path_of(home, kind)
+    folder, name = os.path.split(path)
+    found: set[str] = set()
+    try:
+        copies = [file for file in os.listdir(folder) if file.startswith(f"{name}.relief.") and file.endswith(".bak")]
+    except OSError:
+        copies = []
+    for file in copies:
+        copy = os.path.join(folder, file)
+        held = signature(copy)
+        if held is not None and held[0] >= since_ns:
+            with contextlib.suppress(Unreadable):
+                found.update(entry for entry in read(copy) if all(map(is_notation, entry.splitlines())))
+    for place in (folder, home):
+        found.update(evicted(os.path.join(place, "ARCHIVE.jsonl")))
+    return found
+
+
+def evicted(path: str) -> set[str]:
+    """Every text that a host's archive names, whatever the host calls it."""
+    found: set[str] = set()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            said = file.read(MOST_BYTES)
+    except OSError:
+        return found
+    for line in said.splitlines():
+        with contextlib.suppress(ValueError):
+            held = json.loads(line)
+            values = held.values() if isinstance(held, dict) else [held]
+            found.update(value.strip() for value in values if isinstance(value, str))
+    return found
 
 
 def parsed(text: str) -> list[str]:

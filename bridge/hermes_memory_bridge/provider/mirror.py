@@ -104,8 +104,13 @@ class Mirror:
             gone = [entry for entry in known if entry not in said]
             for entry in new:
                 self._add(call, kind, entry, None)
+            before = self.seen.get(kind)
+            moved = entries.moved(self.home, kind, before[0] if before else 0) if gone else set()
             for entry in gone:
-                self._remove(call, kind, entry, asked=False)
+                if entry in moved:
+                    self._forget(kind, entry)
+                else:
+                    self._remove(call, kind, entry, asked=False)
             self.seen[kind] = looked
         return (len(new), len(gone))
 
@@ -151,8 +156,8 @@ class Mirror:
     def _remove(self, call: Call, kind: str, entry: str, *, asked: bool = True) -> None:
         """An entry is gone: archive its facts, and those only.
 
-        :param asked: somebody removed it by name; else it is merely gone from the file, perhaps because it was moved to
-            the store to make room, and a fact that somebody else wrote or touched since is kept
+        :param asked: somebody removed it by name; else it is merely gone from the file, and a fact that somebody else
+            said too is kept
         """
         for uid in self.held[kind][entry]:
             if self._shared(kind, entry, uid) or (not asked and self._is_others(call, uid)):
@@ -160,9 +165,13 @@ class Mirror:
             with contextlib.suppress(Refused):  # superseded, archived or purged already
                 call("memory_archive", {"uid": uid, "session_id": SESSION}, None)
         heads = {entries.head(line) for line in entries.lines(entry, kind)}
+        self._forget(kind, entry)
+        self._bring_back(call, heads)
+
+    def _forget(self, kind: str, entry: str) -> None:
+        """An entry is gone; its facts stand for themselves."""
         del self.held[kind][entry]
         self._save()
-        self._bring_back(call, heads)
 
     def _bring_back(self, call: Call, heads: set[str]) -> None:
         """Of two entries about the same target the later one stood; now that it is gone, the other one does."""

@@ -105,3 +105,31 @@ def test_a_torn_line_is_passed_over(profile: Profile) -> None:
     assert not found.waits
     found.close()
     box.close()
+
+
+def test_hooks_do_not_wait_for_a_bridge_that_hangs(profile: Profile, begin: Begin) -> None:
+    host = begin()
+    host.memory("add", "before it hangs")
+    profile.holds("before it hangs")
+    pid = profile.running()
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        # Far from a measurement: a hook that waited would take as long as the bridge hangs.
+        took = [host.timed("turn", turn=n, user=f"said {n}", assistant="")[1] for n in range(10)]
+        assert sorted(took)[5] < 500
+        host.memory("add", "while it hangs")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    profile.holds("before it hangs", "while it hangs")
+    until(lambda: profile.turns() == [f"said {n}" for n in range(10)], "every turn, once")
+
+
+def test_two_hosts_of_one_profile_mirror_each_entry_once(profile: Profile, begin: Begin) -> None:
+    hosts = [begin(), begin()]
+    for n in range(6):
+        hosts[n % 2].memory("add", f"entry {n} of two hosts", target=("memory", "user")[n % 2])
+    until(lambda: len(profile.contents()) == 6, "every entry")
+    for host in hosts:
+        host.end()
+    assert len(profile.facts()) == 6
