@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from hermes_memory_bridge.provider import entries
 from hermes_memory_store.model import Tier
@@ -19,6 +24,27 @@ def test_the_host_finds_it_and_calls_it_available(profile: Profile, begin: Begin
     host = begin()
     assert host("name") == "hermes-memory"
     assert host("is_available") is True
+
+
+def test_the_hosts_own_command_shows_and_sets_it_up(profile: Profile) -> None:
+    hermes = Path(profile.python).with_name("hermes")
+    if not hermes.exists():
+        pytest.skip("the stand-in has no command line")
+    env = {"HOME": str(profile.home), "HERMES_HOME": str(profile.home), "PATH": os.environ["PATH"]}
+
+    def said(*words: str) -> str:
+        done = subprocess.run([hermes, *words], env=env, input="", capture_output=True, text=True, timeout=120)
+        return done.stdout
+
+    status = said("memory", "status")
+    assert "Plugin:    installed ✓" in status
+    assert "Status:    available ✓" in status
+    assert f"store: {profile.db}" in status
+    config = profile.home / "config.yaml"
+    config.write_text("# mine\nmemory:\n  provider: honcho  # before\n")
+    assert "Memory provider: hermes-memory" in said("memory", "setup", "hermes-memory")
+    assert config.read_text() == "# mine\nmemory:\n  provider: hermes-memory  # before\n"
+    assert "waiting  nothing" in said("hermes-memory", "status")
 
 
 def test_entries_become_facts_and_each_change_touches_one(profile: Profile, begin: Begin) -> None:
