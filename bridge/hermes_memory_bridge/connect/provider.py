@@ -15,8 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hermes_memory_bridge import __version__
-from hermes_memory_bridge import provider as copied
 from hermes_memory_bridge.connect import blocks, command
 from hermes_memory_bridge.connect.checking import check
 from hermes_memory_bridge.connect.hosts import Host
@@ -27,7 +25,7 @@ from hermes_memory_store.memory_files import hermes_home
 
 NAME = settings.NAME
 
-SOURCE = Path(copied.__file__).parent
+SOURCE = Path(settings.__file__).parent
 
 COPIED = (".py", ".yaml")
 
@@ -77,7 +75,7 @@ def put_in(home: Path, options: argparse.Namespace) -> int:
         print(f"{home}: nothing to change")
         return 0
     if not same:
-        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
+        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {settings.VERSION}")
     show(config, before, after)
     if options.dry_run:
         return 0
@@ -158,7 +156,7 @@ def source() -> dict[str, bytes]:
 
 def files(options: argparse.Namespace) -> dict[str, bytes]:
     """Everything that shall be in the folder: the provider, and which bridge it belongs to."""
-    installed = {"version": __version__, "command": command.own_command()}
+    installed = {"version": settings.VERSION, "command": command.own_command()}
     if options.db:
         installed["db"] = str(Path(options.db).expanduser().absolute())
     if options.theme:

@@ -126,8 +126,15 @@ class HermesMemory(MemoryProvider):
             self._session, self._turn, self._said, self._tell = str(session_id), 0, False, True
             self._writes = str(kwargs.get("agent_context") or PRIMARY) == PRIMARY
             self._warn = warn if callable(warn) else None
-            if self._worker is None:
+        if self._worker is None:
+            try:
                 self._worker = WORKERS.take(home, chosen, own)
+            except OSError as error:
+                if self._warn is not None:
+                    self._warn(
+                        f"hermes-memory: nothing is remembered: {settings.folder_of(home)} cannot be used: {error}"
+                    )
+                raise
         self._ask_facts()
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:

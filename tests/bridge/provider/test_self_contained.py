@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge import provider
+from hermes_memory_bridge import __version__, provider
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.provider import entries, identity, settings, tools
 from hermes_memory_bridge.provider.line import socket_of
@@ -47,6 +48,11 @@ def test_it_imports_the_standard_library_and_itself_only() -> None:
             else:
                 continue
             assert roots <= set(sys.stdlib_module_names) | HOSTS_OWN, file.name
+
+
+def test_it_has_the_version_of_the_package() -> None:
+    assert __version__ == settings.VERSION
+    assert yaml.safe_load((FOLDER / "plugin.yaml").read_text())["version"] == __version__
 
 
 def test_a_hosts_scan_recognises_it() -> None:
