@@ -16,6 +16,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 LONGEST_SOCKET = 100
@@ -74,7 +75,9 @@ def socket_of(db: str) -> str:
 class Line:
     """One connection, made when it is needed and made again when the bridge was restarted."""
 
-    def __init__(self, db: str, theme: str, home: str) -> None:
+    def __init__(self, db: str, theme: str, home: str, answered: Callable[[], None] = lambda: None) -> None:
+        """:param answered: is told of every answer: there is a bridge"""
+        self.answered = answered
         self.path = socket_of(db)
         self.hello = {"hermes-memory": 1, "theme": theme, "home": home, "pid": os.getpid()}
         token = os.environ.get("HERMES_MEMORY_TOKEN")
@@ -142,6 +145,7 @@ class Line:
             message = json.loads(self._heard())
             if "method" not in message and message.get("id") in wanted:
                 wanted[message["id"]] = message
+        self.answered()
         return [answer for answer in wanted.values() if answer is not None]
 
     def _connect(self) -> None:

@@ -47,6 +47,9 @@ TOOL_S = 10.0
 AHEAD_S = 5.0
 """After this long nobody wants a recall any more."""
 
+FACTS_S = 30.0
+"""How long the facts told at the start are still of use: a bridge may have to be started first."""
+
 ACTIONS = frozenset({"add", "replace", "remove"})
 
 PRIMARY = "primary"
@@ -359,7 +362,7 @@ class HermesMemory(MemoryProvider):
                 ahead.lines = recalled(line, query, ahead.session)
                 ahead.done.set()
 
-        worker.ask(self._theme, job, AHEAD_S)
+        worker.ask(self._theme, job, AHEAD_S, patient=True)
         return ahead
 
     def _ask_facts(self) -> None:
@@ -383,7 +386,7 @@ class HermesMemory(MemoryProvider):
             except (Refused, Later):
                 return
 
-        worker.ask(self._theme, job, AHEAD_S)
+        worker.ask(self._theme, job, FACTS_S, patient=True)
 
     def _why_not(self) -> str | None:
         chosen = self._settings or settings.load(self._home or settings.host_home())

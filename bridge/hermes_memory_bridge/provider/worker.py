@@ -173,13 +173,14 @@ class Worker:
         """Answer what was asked; patient questions wait for a bridge that is just starting."""
         for _ in range(len(self._questions)):
             question = self._questions.popleft()
+            if time.monotonic() > question.until:
+                question.failure = Unreachable(self.trouble or "the memory is busy")
+                question.done.set()
+                continue
             try:
-                if time.monotonic() > question.until:
-                    raise Unreachable(self.trouble or "the memory is busy")
                 if self.trouble is not None and time.monotonic() < self._retry_at:
                     raise Unreachable(self.trouble)
                 question.answer = question.job(self._line(question.theme))
-                self._reached()
             except Unreachable as error:
                 if time.monotonic() >= self._retry_at:
                     self._fail(str(error))
@@ -214,7 +215,7 @@ class Worker:
         except Later as error:
             self._tries += 1
             if self._tries < TRIES:
-                self._fail(str(error))
+                self._fail(str(error), there=True)
                 return False
             log.error("hermes-memory: given up after %d tries: %s", TRIES, str(error)[:300])
         except Refused as error:
@@ -222,7 +223,6 @@ class Worker:
         except (KeyError, TypeError, ValueError):
             log.exception("hermes-memory: a record that means nothing was dropped")
         self._tries = 0
-        self._reached()
         box.done()
         return True
 
@@ -257,13 +257,12 @@ class Worker:
             try:
                 if self.mirror.changed(kind) and self._is_quiet(kind):
                     came, went = self.mirror.reconcile(call, kind)
-                    self._reached()
                     if came or went:
                         log.info("hermes-memory: %s: %d entries came, %d went", entries.FILES[kind], came, went)
             except Busy:
                 continue
             except (Unreachable, Later) as error:
-                self._fail(str(error))
+                self._fail(str(error), there=isinstance(error, Later))
                 self._look_at = self._retry_at
                 return
 
@@ -274,7 +273,7 @@ class Worker:
     def _line(self, theme: str) -> Line:
         line = self._lines.get(theme)
         if line is None:
-            line = self._lines[theme] = Line(self.settings.db, theme, self.home)
+            line = self._lines[theme] = Line(self.settings.db, theme, self.home, self._reached)
         return line
 
     def _reached(self) -> None:
@@ -282,12 +281,12 @@ class Worker:
             self.trouble, self._pause_s, self._retry_at, self._coming = None, 0.0, 0.0, False
         self.starter.reached()
 
-    def _fail(self, why: str) -> None:
-        """The bridge cannot be reached: try again later, each time somewhat later."""
+    def _fail(self, why: str, *, there: bool = False) -> None:
+        """It did not work: try again later, each time somewhat later. :param there: there is a bridge, which cannot do it now"""
         if self.trouble is None:
             log.warning("hermes-memory: the bridge cannot be reached, what is to be kept waits: %s", why)
         self.trouble = why
-        self._coming = self.starter.start()
+        self._coming = not there and self.starter.start()
         self._pause_s = STARTING_S if self._coming else min(max(FIRST_S, self._pause_s * 2), MOST_S)
         self._retry_at = time.monotonic() + self._pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
 
