@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import logging
 import os
 
@@ -236,5 +237,5 @@ class Mirror:
 
     def _save(self) -> None:
         path = os.path.join(self.folder, STATE)
-        settings.write(path, {**self.whose, **self.held})
+        settings.write(path, json.dumps({**self.whose, **self.held}))
         self._stamp = entries.signature(path)

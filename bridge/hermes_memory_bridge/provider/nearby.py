@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections import defaultdict
 
 TYPE_CHECKING = False
@@ -26,6 +27,9 @@ OFTEN = 0.3
 """A word that more facts than this part of them have tells nothing, once there are a few."""
 FEW = 10
 
+AT_ONCE = 10
+"""Facts that are taken in before other threads may run: a hook must not wait for the interpreter."""
+
 MOST_WORDS = 200
 """Words of a message that are looked at."""
 
@@ -39,6 +43,8 @@ class Nearby:
         for number, fact in enumerate(self.facts):
             for stem in stems(fact):
                 self._with[stem].append(number)
+            if number % AT_ONCE == AT_ONCE - 1:
+                time.sleep(0)
 
     def matching(self, message: str, limit: int) -> list[str]:
         """The facts that share telling words with a message, best first."""

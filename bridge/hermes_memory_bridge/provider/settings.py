@@ -100,7 +100,7 @@ def save(home: str, values: Mapping[str, Any]) -> str:
     path = os.path.join(folder, CHOSEN)
     known = {str(one["key"]) for one in SCHEMA} | {"themes"}
     kept = {**read(path), **{key: value for key, value in values.items() if key in known}}
-    write(path, kept)
+    write(path, json.dumps(kept, indent=1) + "\n")
     return path
 
 
@@ -113,13 +113,12 @@ def read(path: str) -> dict[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def write(path: str, document: Mapping[str, Any]) -> None:
-    """Put a JSON object in a file's place, whole or not at all, for its owner alone. :raises OSError:"""
+def write(path: str, text: str) -> None:
+    """Put a text in a file's place, whole or not at all, for its owner alone. :raises OSError:"""
     handle, made = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".making-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, ensure_ascii=True, indent=1)
-            file.write("\n")
+            file.write(text)
         os.replace(made, path)
     except BaseException:
         os.unlink(made)
