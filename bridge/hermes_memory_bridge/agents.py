@@ -15,7 +15,7 @@ from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.trust import Trust
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
-from hermes_memory_store.model import PERSON, Rights, Session
+from hermes_memory_store.model import PERSON, RELIEF, Rights, Session
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -154,7 +154,8 @@ class Agents:
                     connection.revoke()
 
     async def clean_up(self) -> None:
-        """Erase what agents purged and nobody brought back in time, and old answers; each hour, for ever."""
+        """Erase what agents purged and nobody brought back in time, messages their theme keeps no longer, and old answers; each
+        hour, for ever."""
         while True:
             await self._quietly(erase_overdue, alone=True)  # it empties the write-ahead log
             await asyncio.sleep(HOUR_S)
@@ -187,7 +188,10 @@ def ended(store: Store, sessions: list[Session], *, properly: bool) -> None:
 
 
 def erase_overdue(store: Store) -> None:
-    """Erase for good what was purged longer ago than its theme keeps it."""
+    """Erase for good what was purged, and what was said, longer ago than its theme keeps it."""
     for theme in store.names.all_themes():
-        store.purge.erase_held(theme, store.policies.for_theme(theme).retention_days * DAY_MS)
+        policy = store.policies.for_theme(theme)
+        store.purge.erase_held(theme, policy.retention_days * DAY_MS)
+        if policy.turn_days:
+            store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF)
     store.calls.forget_old()

@@ -15,6 +15,7 @@ from hermes_memory_bridge import __version__, service
 from hermes_memory_bridge.access import command as token
 from hermes_memory_bridge.connect import command as connect
 from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.team import command as team
 from hermes_memory_bridge.trust import command as secret
 from hermes_memory_store.errors import StoreError
 from hermes_memory_themes import ThemeError
@@ -67,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     token.add_parser(commands)
     secret.add_parser(commands)
     connect.add_parser(commands)
+    team.add_parsers(commands)
     service.add_parsers(commands)
     return made
 

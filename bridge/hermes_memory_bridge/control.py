@@ -12,7 +12,7 @@ from hermes_memory_bridge.places import Places
 def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
     """Ask the running bridge something; None when none answers. What it will not do is an answer with an `error`.
 
-    :param command: `status`, `stop`, `calls`, `sessions` or `end`; see docs/bridge.md
+    :param command: `status`, `stop`, `calls`, `sessions`, `end` or `sync`; see docs/bridge.md
     :param arguments: what the command takes; None counts as not given
     """
     asked: dict[str, Any] = {"hermes-memory": 1, "command": command}

@@ -31,6 +31,7 @@ from hermes_memory_bridge.lines import LineServer
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.server import make_server
+from hermes_memory_bridge.team.steering import Team
 from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_bridge.wire import MAX_LINE
 from hermes_memory_store.errors import StoreError
@@ -80,6 +81,7 @@ class Daemon:
         self.front = HttpFront(self.agents)
         self.notices = Notices(self.hub)
         self.inspection = Inspection(self.hub, self.agents)
+        self.team = Team(places)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
@@ -100,6 +102,8 @@ class Daemon:
         check_arguments(name, arguments)
         if name in ("status", "stop"):
             return self.status(stop=name == "stop")
+        if name == "sync":
+            return {"hermes-memory": 1, "pid": os.getpid(), **await self.team.answer(arguments)}
         return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
 
     def status(self, *, stop: bool) -> dict[str, Any]:
@@ -133,6 +137,7 @@ class Daemon:
         serving = asyncio.create_task(web.serve(sockets=sockets))
         agents = self.agents
         work = (
+            self.team.begin,
             agents.keep_alive,
             agents.watch_over,
             agents.watch_tokens,
@@ -161,6 +166,7 @@ class Daemon:
             await self.lines.close()
             await serving
             self.front.close()
+            await asyncio.to_thread(self.team.stop)
             await self.agents.part_all()
             await asyncio.to_thread(self.hub.close)
 

@@ -21,6 +21,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "calls": ("since", "theme", "session", "limit"),
     "sessions": (),
     "end": ("theme", "session"),
+    "sync": ("action",),
 }
 """The commands, and the arguments of each."""
 

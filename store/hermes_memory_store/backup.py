@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_store import copies, errors, fulltext, hermes_file, journal, uids
+from hermes_memory_store import copies, errors, fulltext, hermes_file, journal, turns, uids
 from hermes_memory_store.clock import Clock, iso, system_clock
 from hermes_memory_store.filesystem import file_lock
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
@@ -28,6 +28,13 @@ TRIES = 5
 
 UNFINISHED = ".partial"
 """How the temporary name of a file in the making ends."""
+
+
+SYNCED = (
+    "DELETE FROM sync_conflicts WHERE uid = ?",
+    "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
+)
+"""Takes what sync keeps of a fact's text out of a backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,20 +184,34 @@ def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
     :param wanted: uids, as bytes or text
     :returns: whether the backup is now without them; False when it could not be reached or changed
     """
+    keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
+    return erased_from(path, lambda conn: erase(conn, keys), lambda conn: hermes_file.erase(conn, keys))
+
+
+def purge_turns_from(path: Path, wanted: Collection[bytes]) -> bool:
+    """The same for turns, of which a hermes-memory 0.3.0 file has none."""
+    return erased_from(path, lambda conn: turns.erase_from(conn, wanted), lambda _: False)
+
+
+Eraser = Callable[[sqlite3.Connection], bool]
+"""Erases something from a copy; whether it held any of it."""
+
+
+def erased_from(path: Path, ours: Eraser, theirs: Eraser) -> bool:
+    """Whether a copy is now without what was to be erased.
+
+    :param ours: for a copy of a store
+    :param theirs: for one of a hermes-memory 0.3.0 file
+    """
     if path.name.endswith(UNFINISHED):
         return unfinished(path)
-    keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
     try:
         with copies.connected(path, "rw") as conn:
             conn.execute("PRAGMA secure_delete = ON")
-            ours = conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-            if ours:
-                erased = erase(conn, keys)
-            elif hermes_file.recognise(conn):
-                erased = hermes_file.erase(conn, keys)
-            else:
+            is_ours = conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+            if not is_ours and not hermes_file.recognise(conn):
                 return False
-            if erased:
+            if (ours if is_ours else theirs)(conn):
                 # Free pages keep what was deleted from them until the file is written anew.
                 conn.execute("VACUUM")
         copies.sync(path)
@@ -216,12 +237,15 @@ def discard(made: Path) -> None:
 def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
     """Take facts out of a backup of ours; whether it held any of them."""
     held = False
+    synced = SYNCED if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'sync_rows'").fetchone() else ()
     conn.execute("BEGIN IMMEDIATE")
     for uid in keys:
         row = conn.execute("SELECT id, theme_id, target, content FROM facts WHERE uid = ?", (uid,)).fetchone()
         told = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone()
         held = held or row is not None or told is not None
         journal.redact(conn, uid)
+        for statement in synced:
+            held = conn.execute(statement, (uid,)).rowcount > 0 or held
         if row is not None:
             key, theme_id, target, content = row
             fulltext.unindex(conn, key, target, content)

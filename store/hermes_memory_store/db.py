@@ -42,6 +42,7 @@ class Db:
         self.lock_timeout_s = lock_timeout_s
         self.lock = threading.RLock()
         self._forget: list[Callable[[], None]] = []
+        self._before_commit: list[Callable[[sqlite3.Connection], None]] = []
         self._content: int | None = None
         mode = "ro" if read_only else "rw"
         if read_only and filesystem.is_frozen(path):
@@ -63,6 +64,10 @@ class Db:
     def on_rollback(self, forget: Callable[[], None]) -> None:
         """Register a cache to empty when a transaction is undone, since it may hold ids that never came to be."""
         self._forget.append(forget)
+
+    def before_commit(self, step: Callable[[sqlite3.Connection], None]) -> None:
+        """Register what has to be done at the end of every write transaction, within it."""
+        self._before_commit.append(step)
 
     def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one reading statement."""
@@ -98,6 +103,8 @@ class Db:
                     self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
                     self.notice_replacement()
                     yield self.conn
+                    for step in self._before_commit:
+                        step(self.conn)
                     self._retrying(lambda: self.conn.execute("COMMIT"))
                 finally:
                     self._roll_back()

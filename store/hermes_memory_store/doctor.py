@@ -16,7 +16,7 @@ from contextlib import closing
 from hermes_memory_store import backup, errors, fulltext, recount, turns
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.schema import FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA
+from hermes_memory_store.schema import FIRST_SCHEMA, FOURTH_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA
 from hermes_memory_store.store import Store
 from hermes_memory_store.words import indexed, indexed_text
 
@@ -101,7 +101,7 @@ def database(store: Store, repair: bool) -> Check:
 def schema(store: Store, repair: bool) -> Check:
     """The tables, indexes and triggers this version works with."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA, *THIRD_SCHEMA):
+        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA, *THIRD_SCHEMA, *FOURTH_SCHEMA):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
@@ -258,6 +258,21 @@ def links(store: Store, repair: bool) -> Check:
     return Check("links", True, f"{said}; the links were taken out", repaired=True)
 
 
+def versions(store: Store, repair: bool) -> Check:
+    """What a team is told of each fact and scope, against what stands here."""
+    wrong = store.sync.unversioned()
+    count = sum(map(len, wrong.values()))
+    if not count:
+        return Check("sync", True, "every version says what stands here")
+    said = f"{count} facts or scopes are not what their versions say"
+    if not repair:
+        return Check("sync", False, said)
+    with store.db.writing() as conn:
+        note = "INSERT OR IGNORE INTO sync_changed VALUES (?, ?)"
+        conn.executemany(note, [(theme_id, thing) for theme_id, things in wrong.items() for thing in things])
+    return Check("sync", not store.sync.unversioned(), f"{said}; they got new ones", repaired=True)
+
+
 def privacy(store: Store, repair: bool) -> Check:
     """The file and its log may be read by their owner alone."""
     parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
@@ -310,6 +325,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "standing facts": standing,
     "references": orphans,
     "links": links,
+    "sync": versions,
     "privacy": privacy,
     "leftovers": leftovers,
     "write-ahead log": log_size,

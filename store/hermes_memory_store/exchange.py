@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hermes_memory_store import copies, errors, notation, portable, restoring
+from hermes_memory_store import copies, errors, notation, portable, restoring, restoring_turns
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED
@@ -71,6 +71,8 @@ class ImportReport:
     """Facts that were there already, by uid or by notation."""
     skipped: int = 0
     """Facts that were purged here on purpose, and are not brought back."""
+    turns: int = 0
+    """Captured turns that were not there."""
     errors: list[LineError] = field(default_factory=list)
 
 
@@ -88,15 +90,16 @@ def export_spec(
     return spec_lines(store, theme, scope, tiers)
 
 
-def export_jsonl(store: Store, theme: str, *, scope: str | None = None) -> Iterator[str]:
+def export_jsonl(store: Store, theme: str, *, scope: str | None = None, turns: bool = False) -> Iterator[str]:
     """A theme as JSONL with everything: uids, scopes, tiers, times, links, pins and reads; one moment of the store.
 
+    :param turns: with its captured turns, which belong to no scope
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
     store.names.theme(theme)
     if scope is not None:
         store.names.scope(theme, scope)
-    return portable.lines(store, theme, scope)
+    return portable.lines(store, theme, scope, turns=turns)
 
 
 def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
@@ -120,10 +123,12 @@ def import_file(
     theme: str,
     scope: str | None = None,
     dry_run: bool = False,
+    form: str | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring facts in from a file of either format, which is recognised by its first line.
 
+    :param form: `spec` or `jsonl`, where it is known
     :param scope: where facts go that name no scope
     :param dry_run: try it on a throw-away copy of the store and only report
     :param progress: called with the bytes read so far and how many there are
@@ -132,6 +137,8 @@ def import_file(
     file = Path(path).expanduser()
     label = None if scope is None else checked_label(scope)
     taker = importer(file)
+    if form is not None:
+        taker = {"spec": import_spec, "jsonl": import_jsonl}[form]
     if not dry_run:
         return taker(store, file, theme, label, progress)
     with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
@@ -208,19 +215,27 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
     report = ImportReport()
     restorer = restoring.Restorer(store, theme, scope)
     batch: list[tuple[int, portable.Said]] = []
+    turns: list[portable.SaidTurn] = []
     for number, line, done, total in lines_of(file, report):
         if not line:
             continue
         try:
-            batch.append((number, portable.parse(line, restorer.limit)))
+            said = portable.parse(line, restorer.limit)
+            if isinstance(said, portable.SaidTurn):
+                turns.append(restoring_turns.checked_turn(said))
+            else:
+                batch.append((number, said))
         except errors.StoreError as error:
             report.errors.append(LineError(number, error))
-        if len(batch) >= BATCH:
+        if len(batch) + len(turns) >= BATCH:
             restore(restorer, batch, report)
+            report.turns += restoring_turns.bring(store, theme, turns)[0]
             batch.clear()
+            turns.clear()
             if progress is not None:
                 progress(done, total)
     restore(restorer, batch, report)
+    report.turns += restoring_turns.bring(store, theme, turns)[0]
     restorer.link()
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)

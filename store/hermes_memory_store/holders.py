@@ -71,6 +71,8 @@ def program(pid: int) -> str:
     name = Path(words[0]).name
     if not name.startswith("python"):
         return name
+    if words[1:2] == ["-c"]:
+        return f"{name} -c"
     rest = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
     if rest[:1] == ["-m"] and len(rest) > 1:
         return rest[1]

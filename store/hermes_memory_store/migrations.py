@@ -10,7 +10,14 @@ import sqlite3
 
 from sqlite_utils import Database, Migrations
 
-from hermes_memory_store.schema import APPLICATION_ID, FIRST_SCHEMA, SECOND_SCHEMA, STORE_VERSION, THIRD_SCHEMA
+from hermes_memory_store.schema import (
+    APPLICATION_ID,
+    FIRST_SCHEMA,
+    FOURTH_SCHEMA,
+    SECOND_SCHEMA,
+    STORE_VERSION,
+    THIRD_SCHEMA,
+)
 
 migrations = Migrations("hermes-memory")
 
@@ -33,6 +40,13 @@ def m002_bridge(db: Database) -> None:
 def m003_sources(db: Database) -> None:
     """What a person ruled about sources of suspicious facts."""
     for statement in THIRD_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m004_sync(db: Database) -> None:
+    """Versions of what is exchanged with a team, and the triggers that note every change of it."""
+    for statement in FOURTH_SCHEMA:
         db.execute(statement)
 
 

@@ -350,6 +350,8 @@ class Undone:
     undone: tuple[int, ...]
     seqs: tuple[int, ...]
     uids: tuple[Uid, ...]
+    left: tuple[str, ...] = ()
+    """Why changes were left as they are, where that was asked for: somebody built on them since."""
 
 
 @dataclass(frozen=True, slots=True)

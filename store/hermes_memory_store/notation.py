@@ -48,13 +48,7 @@ def split(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
     said = _parsed(str(line))
     if len(said.content) <= limit:
         return [said]
-    parts = [""]
-    for word in said.content.split(" "):
-        for piece in (word[start : start + limit] for start in range(0, len(word), limit)):
-            if parts[-1] and len(parts[-1]) + 1 + len(piece) > limit:
-                parts.append(piece)
-            else:
-                parts[-1] = f"{parts[-1]} {piece}" if parts[-1] else piece
+    parts = pieces(said.content, limit)
     room = MAX_TARGET - len(f".{len(parts)}")
     if len(said.target) > room:
         raise errors.NotationError(
@@ -62,6 +56,18 @@ def split(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
             said.target,
         )
     return [Notation(said.type, f"{said.target}.{number}", part) for number, part in enumerate(parts, 1)]
+
+
+def pieces(content: str, limit: int = LIMIT) -> list[str]:
+    """A content as pieces that fit, cut between words where that can be. Nothing is lost."""
+    parts = [""]
+    for word in content.split(" "):
+        for piece in (word[start : start + limit] for start in range(0, len(word), limit)):
+            if parts[-1] and len(parts[-1]) + 1 + len(piece) > limit:
+                parts.append(piece)
+            else:
+                parts[-1] = f"{parts[-1]} {piece}" if parts[-1] else piece
+    return parts
 
 
 def _parsed(line: str) -> Notation:

@@ -52,6 +52,12 @@ FACTS = (
 
 CHOSEN = FACT + " WHERE f.id IN ({})"
 
+TURNS = """
+    SELECT t.id, t.uid, n.name, t.role, t.content, t.at FROM turns t LEFT JOIN sessions n ON n.id = t.session_id
+    WHERE t.theme_id = ? AND t.id > ?
+    ORDER BY t.id LIMIT 500
+"""
+
 AT_ONCE = 500
 """Single facts that are read together."""
 
@@ -86,12 +92,23 @@ class SaidFact:
     read_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """A turn as a line tells of it."""
+
+    uid: bytes
+    session: str | None
+    role: str
+    content: str
+    at: int
+
+
 Said = SaidScope | SaidFact | None
-"""What a line says; None for one that only describes the file."""
+"""What a line says of facts; None for one that only describes the file."""
 
 
-def lines(store: Store, theme: str, scope: str | None) -> Iterator[str]:
-    """The lines of a theme, or of one scope of it, from a connection of their own."""
+def lines(store: Store, theme: str, scope: str | None, *, turns: bool = False) -> Iterator[str]:
+    """The lines of a theme, or of one scope of it, from a connection of their own. :param turns: with its captured turns"""
     with store.reader() as reader, reader.db.snapshot():
         theme_id = reader.names.theme(theme)
         yield dumped({"kind": "header", "format": FORMAT, "version": VERSION, "theme": theme, "at": iso(store.clock())})
@@ -108,6 +125,8 @@ def lines(store: Store, theme: str, scope: str | None) -> Iterator[str]:
                 }
             )
         yield from fact_lines(reader, theme_id, scope)
+        if turns:
+            yield from turn_lines(reader, theme_id)
 
 
 def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
@@ -161,12 +180,22 @@ def fact_line(row: tuple[Any, ...]) -> str:
     )
 
 
+def turn_lines(reader: Store, theme_id: int) -> Iterator[str]:
+    """The captured turns of a theme, in the order in which they were captured."""
+    last = 0
+    while rows := reader.db.rows(TURNS, (theme_id, last)):
+        for _, uid, session, role, content, at in rows:
+            words = {"kind": "turn", "uid": uids.to_text(uid), "session": session, "role": role, "content": content}
+            yield dumped({**words, "at": iso(at)})
+        last = rows[-1][0]
+
+
 def dumped(words: dict[str, Any]) -> str:
     """Compact JSON."""
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
 
 
-def parse(line: str, limit: int) -> Said:
+def parse(line: str, limit: int) -> Said | SaidTurn:
     """What one line says. :raises InputError: naming what is wrong with it"""
     try:
         words = json.loads(line)
@@ -183,6 +212,8 @@ def parse(line: str, limit: int) -> Said:
         return reader.scope()
     if kind == "fact":
         return reader.fact(limit)
+    if kind == "turn":
+        return reader.turn()
     raise errors.ImportFileError(f"the line tells of a {errors.shorten(kind)!r}, unknown to this version", kind)
 
 
@@ -242,6 +273,17 @@ class Reader:
             cooled_by=None if cooled_by is None else text.check(self._text("cooled_by"), "cooled_by")[:MAX_NAME],
             reads=self._count("reads"),
             read_at=None if self._words.get("read_at") is None else self._time("read_at"),
+        )
+
+    def turn(self) -> SaidTurn:
+        """A turn."""
+        session = self._words.get("session")
+        return SaidTurn(
+            uid=self._uid("uid"),
+            session=None if session is None else self._text("session"),
+            role=self._text("role"),
+            content=self._text("content"),
+            at=self._time("at"),
         )
 
     def _text(self, name: str) -> str:

@@ -5,7 +5,8 @@ Archive is the reversible act. A purge leaves a tombstone for each fact: that so
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sqlite3
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -130,6 +131,27 @@ class Purge:
         """Erase single facts by their whole uids, in one transaction: how many there were, and the copies of the store that
         still hold them because they could not be reached."""
         return self._erase_each([uids.to_bytes(name) for name in names], actor)
+
+    def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
+        """Erase facts of a theme inside a running transaction; say `finish` after it. Those that never were here get their
+        tombstone all the same, so that nothing brings them back."""
+        rows = []
+        for uid in wanted:
+            sql = "SELECT id, uid, theme_id, target, content, tier FROM facts WHERE theme_id = ? AND uid = ?"
+            row = conn.execute(sql, (theme_id, uid)).fetchone()
+            if row is not None:
+                rows.append(row)
+                continue
+            at, actor_id = self._journal.now(conn), self._names.actor(conn, actor)
+            # The journal says it too: a replay must know it.
+            self._journal.append(conn, [Entry("purge", "fact", uid, theme_id, None, None)], actor=actor, at=at)
+            conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
+        self._erase(conn, rows, actor)
+
+    def finish(self, erased: Sequence[bytes]) -> tuple[str, ...]:
+        """What follows the transaction of `erase_within`; the copies of the store that could not be reached."""
+        self._scrub()
+        return self._erase_from_backups(list(erased))
 
     def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
         asked = list(wanted)

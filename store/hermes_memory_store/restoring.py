@@ -34,6 +34,9 @@ SAME = f"""
 """
 
 
+FACT_TIER = FactRow._fields.index("tier")
+
+
 class Outcome(Enum):
     """What came of one fact of an import."""
 
@@ -55,6 +58,8 @@ class Restorer:
         self._scopes: dict[str | None, ScopeKey] = {}
         self._now_called: dict[bytes, bytes] = {}
         self._unlinked: dict[bytes, bytes] = {}
+        self.superseded = 0
+        """Facts that stand no longer, because another one of the same scope, type and target was changed later."""
 
     def take(self, batch: Iterable[tuple[int, Said]]) -> list[tuple[Outcome, int, errors.StoreError | None]]:
         """Bring in one batch in one transaction: what came of each line, by its number."""
@@ -147,7 +152,14 @@ class Restorer:
         for row in map(FactRow._make, change.conn.execute(SAME, args)):
             if fact.tier in STANDING or (copied and row.created_at == fact.created_at):
                 return row
-        return None
+        if fact.tier not in STANDING:
+            return None
+        standing = standing_fact(change, scope.id, said.type, said.target)
+        if standing is None or standing.updated_at < fact.updated_at:
+            return None
+        # It said the same as one that was replaced since: it would only come in replaced as well.
+        replaced = change.conn.execute(SAME, (*args[:-1], False)).fetchone()
+        return None if replaced is None or replaced[FACT_TIER] != Tier.SUPERSEDED else FactRow(*replaced)
 
     def _insert(
         self,
@@ -162,6 +174,7 @@ class Restorer:
         tier, link, pinned = fact.tier, None, fact.pinned
         if tier in STANDING:
             standing = standing_fact(change, scope.id, fact.said.type, fact.said.target)
+            self.superseded += standing is not None
             if standing is not None and standing.updated_at > fact.updated_at:
                 tier, link, pinned = Tier.SUPERSEDED, standing.uid, False
             elif standing is not None:

@@ -77,6 +77,7 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
     rows = list(records(store, since=last))
     verify(store, rows, last)
     with store.db.writing() as conn:
+        conn.execute("DELETE FROM sync_themes")  # nothing of this copy travels
         change = Mutation(conn, store.names, store.journal, Actor("rewind"))
         for record in reversed(rows):
             take_back(change, record, last)

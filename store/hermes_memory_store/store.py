@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.search import Search
     from hermes_memory_store.sources import Sources
+    from hermes_memory_store.sync import Sync
     from hermes_memory_store.turns import Turns
     from hermes_memory_store.undo import Undo
 
@@ -57,6 +58,7 @@ class Store:
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers)
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions)
         self.injection = Injections(db, self.names, self.tiers, policies, self.reads)
+        db.before_commit(self._stamp)
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
 
@@ -87,6 +89,13 @@ class Store:
         from hermes_memory_store.sources import Sources
 
         return Sources(self.db, self.names, self.journal)
+
+    @cached_property
+    def sync(self) -> Sync:
+        """What waits to be sent to the team, and what came from it."""
+        from hermes_memory_store.sync import Sync
+
+        return Sync(self.db, self.names, self.journal, self.policies, self.clock, self.tiers, self.purge)
 
     @cached_property
     def turns(self) -> Turns:
@@ -187,6 +196,11 @@ class Store:
             Theme(name, self.tiers.gauge(name), counts.get(name, {}), scopes.get(name, 0))
             for name in self.names.all_themes()
         ]
+
+    def _stamp(self, conn: sqlite3.Connection) -> None:
+        """Give what was changed in tracked themes its version, in the transaction that changed it."""
+        if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
+            self.sync.stamp(conn)
 
     def data_version(self) -> int:
         """Changes whenever another connection has committed; costs microseconds, so it may be polled."""

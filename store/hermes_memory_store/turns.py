@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
@@ -132,25 +132,36 @@ class Turns:
         return int(self._db.value(sql, (self._names.theme_or_none(theme), before)))
 
     def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
-        """Erase turns for good, from the index too; how many there were."""
+        """Erase turns for good, as `erase` does; how many there were."""
+        return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
+
+    def erase(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+        """Erase turns for good, from the index and the backups too: how many there were, and the backups that still hold them
+        because they could not be reached."""
         with self._db.writing() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
             conn.execute("PRAGMA secure_delete = ON")
             rows = conn.execute(
-                "SELECT id, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
+                "SELECT id, uid, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
             ).fetchall()
-            for key, content in rows:
+            for key, _, content in rows:
                 conn.execute(UNINDEX, (key, indexed_text(content)))
                 conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             if rows:
                 conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
                 entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
                 self._journal.append(conn, [entry], actor=actor, at=now)
-        if rows and not self._db.conn.in_transaction:
+        if not rows:
+            return 0, ()
+        if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
-        return len(rows)
+        from hermes_memory_store import backup
+
+        wanted = [uid for _, uid, _ in rows]
+        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
+        return len(rows), tuple(map(str, unreached))
 
     def _scores(self, theme: str | None, query: str) -> dict[int, float]:
         taken = parse_query(plain(query), theme=theme, now=self._clock())
@@ -190,6 +201,23 @@ def turn_of(row: tuple[Any, ...]) -> Turn:
     """A row of `ROWS` as data."""
     _, uid, theme, session, role, content, at = row
     return Turn(uids.to_text(uid), theme, session, role, content, Millis(at))
+
+
+def erase_from(conn: sqlite3.Connection, wanted: Collection[bytes]) -> bool:
+    """Take turns out of a copy of a store; whether it held any of them."""
+    if conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'turns'").fetchone() is None:
+        return False
+    conn.execute("BEGIN IMMEDIATE")
+    held = False
+    for uid in wanted:
+        for key, content in conn.execute("SELECT id, content FROM turns WHERE uid = ?", (uid,)).fetchall():
+            held = True
+            conn.execute(UNINDEX, (key, indexed_text(content)))
+            conn.execute("DELETE FROM turns WHERE id = ?", (key,))
+    if held:
+        conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+    conn.execute("COMMIT")
+    return held
 
 
 def rebuild(conn: sqlite3.Connection) -> int:

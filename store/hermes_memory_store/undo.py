@@ -26,6 +26,9 @@ UNDOABLE = frozenset({"fact", "scope"})
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
+"""What came from other machines is not what somebody here means by their last change; its number still undoes it."""
+
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
 
@@ -48,21 +51,25 @@ class Undo:
             raise errors.ArgumentError(
                 f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count
             )
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         return self._newest(where, count, actor, f"nothing to undo in theme {theme!r}" if theme else "nothing to undo")
 
-    def session(self, name: str, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
-        """Take back everything a session wrote that is not undone yet."""
+    def session(self, name: str, *, theme: str | None = None, actor: Actor = PERSON, leaving: bool = False) -> Undone:
+        """Take back everything a session wrote that is not undone yet.
+
+        :param leaving: leave, and name, what somebody else has built on since, instead of refusing all of it
+        """
         key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,))
         if key is None:
             known = self._db.rows("SELECT name FROM actors WHERE kind = 'session' ORDER BY id DESC LIMIT 1000")
             raise errors.UnknownSession(name, [row[0] for row in known])
         where = f" AND actor_id = {key}" + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
-        return self._newest(where, MAX_AT_ONCE, actor, f"session {name!r} wrote nothing that is not undone already")
+        nothing = f"session {name!r} wrote nothing that is not undone already"
+        return self._newest(where, MAX_AT_ONCE, actor, nothing, leaving=leaving)
 
     def redo(self, *, theme: str | None = None, actor: Actor = PERSON) -> Undone:
         """Take back the newest undo that still holds, provided nothing else was changed since."""
-        where = "" if theme is None else f" AND theme_id = {self._names.theme(theme)}"
+        where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
         newest = self._db.value(sql)
         while newest is not None:
@@ -86,7 +93,7 @@ class Undo:
         undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (change,))
         return self._db.value("SELECT undoes FROM journal WHERE seq = ?", (undoes,)) is not None
 
-    def _newest(self, where: str, count: int, actor: Actor, nothing: str) -> Undone:
+    def _newest(self, where: str, count: int, actor: Actor, nothing: str, *, leaving: bool = False) -> Undone:
         wanted: dict[int, None] = {}
         start = self._journal.last_seq() + 1
         while len(wanted) < count:
@@ -103,37 +110,55 @@ class Undo:
             start = rows[-1][0]
         if not wanted:
             raise errors.NothingToUndo(nothing)
-        return self._take_back(list(wanted), actor)
+        return self._take_back(list(wanted), actor, leaving=leaving)
 
-    def _take_back(self, changes: list[int], actor: Actor) -> Undone:
-        undone: list[int] = []
-        seqs: list[int] = []
-        touched: dict[str, None] = {}
+    def _take_back(self, changes: list[int], actor: Actor, *, leaving: bool = False) -> Undone:
+        parts: list[Undone] = []
+        refused: list[errors.UndoConflict] = []
         with self._db.writing() as conn:
+            newest = self._journal.last_seq()
             for first in changes:
-                if self.is_undone(first):
-                    raise errors.NothingToUndo(
-                        f"change {first} is undone already; redo it with --change of its undo", first
-                    )
-                rows = rows_of_change(conn, first)
-                mutation = Mutation(conn, self._names, self._journal, actor)
-                for row in map(self._journal.change, rows):
-                    if row.entity in UNDOABLE and self._reverse(mutation, row):
-                        undone.append(row.seq)
-                        touched[row.uid] = None
-                if not mutation.entries:
-                    raise errors.NothingToUndo(f"change {first} ({rows[-1][4]}) cannot be undone", first)
-                seqs += mutation.record(undoes=first)
-        return Undone(tuple(undone), tuple(seqs), tuple(uids.to_text(uids.to_bytes(uid)) for uid in touched))
+                try:
+                    with self._db.apart(conn):
+                        parts.append(self._take_one_back(conn, first, actor, newest))
+                except errors.UndoConflict as conflict:
+                    if not leaving:
+                        raise
+                    refused.append(conflict)
+            if refused and not parts:
+                raise refused[0]
+        return Undone(
+            tuple(seq for part in parts for seq in part.undone),
+            tuple(seq for part in parts for seq in part.seqs),
+            tuple(dict.fromkeys(uid for part in parts for uid in part.uids)),
+            tuple(conflict.message for conflict in refused),
+        )
 
-    def _reverse(self, mutation: Mutation, row: Change) -> bool:
+    def _take_one_back(self, conn: sqlite3.Connection, first: int, actor: Actor, newest: int) -> Undone:
+        """Take one change back. :param newest: the journal's last row before any of this"""
+        if self.is_undone(first):
+            raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)
+        rows = rows_of_change(conn, first)
+        mutation = Mutation(conn, self._names, self._journal, actor)
+        undone: list[int] = []
+        touched: dict[str, None] = {}
+        for row in map(self._journal.change, rows):
+            if row.entity in UNDOABLE and self._reverse(mutation, row, newest):
+                undone.append(row.seq)
+                touched[row.uid] = None
+        if not mutation.entries:
+            raise errors.NothingToUndo(f"change {first} ({rows[-1][4]}) cannot be undone", first)
+        seqs = mutation.record(undoes=first)
+        return Undone(tuple(undone), seqs, tuple(uids.to_text(uids.to_bytes(uid)) for uid in touched))
+
+    def _reverse(self, mutation: Mutation, row: Change, newest: int) -> bool:
         if row.after is None and row.before is None:
             raise errors.UndoConflict(f"change {row.seq} was erased by a purge and cannot be undone", row.seq)
         if row.entity == "fact":
-            return self._reverse_fact(mutation, row)
-        return self._reverse_scope(mutation, row)
+            return self._reverse_fact(mutation, row, newest)
+        return self._reverse_scope(mutation, row, newest)
 
-    def _reverse_fact(self, mutation: Mutation, row: Change) -> bool:
+    def _reverse_fact(self, mutation: Mutation, row: Change, newest: int) -> bool:
         stored = mutation.fact_row(uids.to_bytes(row.uid))
         if stored is None:
             raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.seq} cannot be undone", row.uid)
@@ -148,7 +173,7 @@ class Undo:
         if differs:
             if row.actor == RELIEF:
                 return False
-            raise self._conflict(row, differs)
+            raise self._conflict(row, differs, newest)
         patch: dict[str, Any] = {"tier": Tier.WITHDRAWN.value} if row.before is None else dict(row.before)
         self._refuse_second(mutation, stored, patch, row)
         mutation.update_fact(stored, "undo", keep_time=True, **mutation.columns_of(stored.theme_id, patch))
@@ -170,7 +195,7 @@ class Undo:
                 row.seq,
             )
 
-    def _reverse_scope(self, mutation: Mutation, row: Change) -> bool:
+    def _reverse_scope(self, mutation: Mutation, row: Change, newest: int) -> bool:
         columns = mutation.conn.execute(
             "SELECT id, label, status, opened_at, closed_at, closed_by FROM scopes WHERE uid = ?",
             (uids.to_bytes(row.uid),),
@@ -188,14 +213,25 @@ class Undo:
         if differs:
             if row.actor == RELIEF:
                 return False
-            raise self._conflict(row, differs)
+            raise self._conflict(row, differs, newest)
+        self._refuse_taken(mutation, stands, row)
         mutation.update_scope(stands["id"], "undo", **row.before)
         return True
 
-    def _conflict(self, row: Change, differs: list[str]) -> errors.UndoConflict:
-        later = self._db.value(
-            "SELECT max(change) FROM journal WHERE uid = ? AND seq > ?", (uids.to_bytes(row.uid), row.seq)
-        )
+    def _refuse_taken(self, mutation: Mutation, stands: dict[str, Any], row: Change) -> None:
+        """A scope may only get a former label back that no other scope has taken."""
+        label = (row.before or {}).get("label", stands["label"])
+        taken = "SELECT 1 FROM scopes WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1"
+        if mutation.conn.execute(taken, (stands["id"], label)).fetchone():
+            raise errors.UndoConflict(
+                f"change {row.seq} cannot be undone: another scope is named {label!r} by now", row.seq
+            )
+
+    def _conflict(self, row: Change, differs: list[str], newest: int) -> errors.UndoConflict:
+        """Names the newest change that stands in the way, never a row of this very undo, which will not be."""
+        sql = "SELECT DISTINCT change FROM journal WHERE uid = ? AND seq > ? AND seq <= ? ORDER BY change DESC"
+        found = [one[0] for one in self._db.rows(sql, (uids.to_bytes(row.uid), row.seq, newest))]
+        later = next((change for change in found if not self.is_undone(change)), found[0] if found else None)
         return errors.UndoConflict(
             f"change {row.seq} was followed by change {later} of the same {row.entity} ({', '.join(differs)}); "
             f"undo {later} first",

@@ -20,8 +20,9 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
 
 def test_the_layout_names_every_file_of_the_store() -> None:
     layout = (HOUSE / "docs" / "layout.md").read_text(encoding="utf-8")
-    files = {file.name for file in (HOUSE / "store" / "hermes_memory_store").glob("*.py")} - {"__init__.py"}
-    named = set(re.findall(r"`(\w+\.py)`", layout))
+    room = HOUSE / "store" / "hermes_memory_store"
+    files = {file.relative_to(room).as_posix() for file in room.rglob("*.py") if file.name != "__init__.py"}
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", layout))
     assert files - named == set(), "say in docs/layout.md which rule stands there"
     assert named - files == set(), "docs/layout.md names files that are gone"
 

@@ -15,11 +15,23 @@ from hermes_memory_store.store import Store
 LATER = {
     2: ("m002_bridge", ("turns_text", "turns", "calls", "credentials")),
     3: ("m003_sources", ("source_rules",)),
+    4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
 }
 """What each version after the first one added."""
 
+TRIGGERS = (
+    "facts_sync_new",
+    "facts_sync_changed",
+    "facts_sync_gone",
+    "facts_sync_purged",
+    "scopes_sync_new",
+    "scopes_sync_changed",
+    "scopes_sync_renamed",
+)
+"""What the fourth version added to tables of the first."""
 
-@pytest.fixture(params=[1, 2])
+
+@pytest.fixture(params=[1, 2, 3])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)
@@ -34,6 +46,8 @@ def old(tmp_path: Path, before: int) -> Path:
     conn = sqlite3.connect(path)
     for number, (migration, tables) in LATER.items():
         if number > before:
+            for trigger in TRIGGERS if number == 4 else ():
+                conn.execute(f"DROP TRIGGER {trigger}")
             for name in tables:
                 conn.execute(f"DROP TABLE {name}")
             conn.execute("DELETE FROM _sqlite_migrations WHERE name = ?", (migration,))
@@ -89,4 +103,4 @@ def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None
     assert conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
     conn.close()
-    assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules"} <= names
+    assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows"} <= names

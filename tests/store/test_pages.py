@@ -82,7 +82,7 @@ def matches(fact: Fact, wanted: FactFilter, store: Store) -> bool:
 
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("sort", list(Sort))
-@pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: repr(wanted)[11:60])
+@pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: f"filter{FILTERS.index(wanted)}")
 def test_paging_through_gives_every_fact_once_in_order(
     filled: Store, wanted: FactFilter, sort: Sort, descending: bool
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.backup import backup
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import InputError, UnsafeText
 from hermes_memory_store.store import Store
@@ -108,3 +109,22 @@ def test_the_doctor_rebuilds_a_damaged_index_of_turns(store: Store) -> None:
     examine(store, repair=True)
     assert all(check.ok for check in examine(store))
     assert said(store, "redis") == ["the redis cache"]
+
+
+def test_erased_turns_leave_the_backups_this_program_made(store: Store, tmp_path: Path) -> None:
+    store.turns.add("default", "user", "the salary of Bob is zanzibar", at=1_000)
+    store.turns.add("default", "user", "lunch is at noon")
+    reached, away = tmp_path / "reached", tmp_path / "away"
+    for folder in (reached, away):
+        folder.mkdir()
+        backup(store, folder / "kept.db")
+    away.rename(tmp_path / "unplugged")
+
+    count, unreached = store.turns.erase("default", older_than_ms=60_000)
+
+    assert (count, unreached) == (1, (str(away / "kept.db"),))
+    assert b"zanzibar" not in (reached / "kept.db").read_bytes()
+    with Store.open(reached / "kept.db", read_only=True) as copy:
+        assert [turn.content for turn in copy.turns.list("default")] == ["lunch is at noon"]
+        assert said(copy, "zanzibar") == []
+        assert said(copy, "lunch") == ["lunch is at noon"]

@@ -122,3 +122,31 @@ def test_undo_of_everything_returns_to_nothing(store: Store) -> None:
     assert store.scopes.list() == []
     assert store.journal.verify().ok
     assert store.facts.count(FactFilter(tiers=frozenset(Tier))) == 0
+
+
+def test_a_former_label_that_another_scope_has_by_now_is_not_given_back(store: Store) -> None:
+    store.facts.write(THEME, "D[a]: 1", scope="s")
+    renamed = store.scopes.rename(THEME, "s", "t")
+    store.facts.write(THEME, "D[a]: 2", scope="s")
+    with pytest.raises(errors.UndoConflict, match="another scope is named 's'"):
+        store.undo.change(renamed.seqs[0])
+    assert {scope.label for scope in store.scopes.list()} == {"s", "t"}
+
+
+def test_a_session_is_taken_back_but_for_what_others_built_on(store: Store) -> None:
+    agent = store.sessions.open("t", "agent")
+    mine = store.facts.write("t", "D[a]: agent", session=agent).fact
+    store.facts.write("t", "D[b]: agent", session=agent)
+    store.facts.edit(mine.uid, "a person said otherwise")
+    edited = store.journal.last_seq()
+    before = store.journal.last_seq()
+    with pytest.raises(errors.UndoConflict, match=f"undo {edited} first"):
+        store.undo.session("agent")
+    assert store.journal.last_seq() == before
+    undone = store.undo.session("agent", leaving=True)
+    assert len(undone.undone) == 1
+    assert len(undone.left) == 1
+    assert f"undo {edited} first" in undone.left[0]
+    assert [fact.target for fact in store.facts.page(FactFilter(theme="t")).facts] == ["a"]
+    with pytest.raises(errors.UndoConflict):
+        store.undo.session("agent", leaving=True)

@@ -38,6 +38,8 @@ def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_pa
         ("[defaults]\nhot_chars = '10'\n", 2, "whole number"),
         ("[defaults]\nsecrets = 'hide'\n", 2, "mask, refuse, allow"),
         ("[defaults]\nsync = 1\n", 2, "true or false"),
+        ("[defaults]\nturns = 'some'\n", 2, "all, filtered, none"),
+        ("[defaults]\nturn_days = -1\n", 2, "from 0 to 36500"),
         ("# a remark\n[default]\nsync = true\n", 2, "did you mean 'defaults'"),
         ("\n[themes.Marketing]\nsync = true\n", 2, "'marketing'"),
         ("[kinds.workers]\nsync = true\n", 1, "did you mean 'worker'"),

@@ -50,6 +50,12 @@ class Policy:
     """Whether suspicious writes wait for a person."""
     sync: bool = False
     """Whether the theme is exchanged with the team database."""
+    turns: str = "filtered"
+    """Which captured messages are kept: `all`, `filtered` (not those that only acknowledge, or are too short), or `none`."""
+    turn_min_chars: int = 0
+    """With `filtered`: shortest message that is kept, in characters."""
+    turn_days: int = 0
+    """How long a captured message is kept, in days; 0 for ever."""
 
 
 RANGES = {
@@ -57,10 +63,12 @@ RANGES = {
     "injection_tokens": (20, 20_000),
     "fact_chars": (40, 4_000),
     "retention_days": (0, 3_650),
+    "turn_min_chars": (0, 10_000),
+    "turn_days": (0, 36_500),
 }
 """Least and greatest value of each number."""
 
-CHOICES = {"secrets": ("mask", "refuse", "allow")}
+CHOICES = {"secrets": ("mask", "refuse", "allow"), "turns": ("all", "filtered", "none")}
 
 KEYS = {field.name: field.type for field in fields(Policy)}
 
@@ -100,6 +108,11 @@ class Policies:
             policy = replace(policy, **document.get("themes", {}).get(theme, {}))
             self._known[theme] = policy
         return policy
+
+    def named(self) -> list[str]:
+        """The themes the file names, in alphabetical order."""
+        self._read()
+        return sorted(self._document.get("themes", {}))
 
     def look_again(self) -> None:
         """Looks at the file at the next question, however short a time ago it was looked at."""
@@ -251,6 +264,9 @@ def template() -> str:
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
         "sync": "exchange the theme with the team database",
+        "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
+        "turn_min_chars": "with filtered: shortest message that is kept, in characters",
+        "turn_days": "how long a captured message is kept, in days; 0 for ever",
     }
     lines = [
         "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",

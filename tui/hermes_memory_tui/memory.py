@@ -408,13 +408,17 @@ class Memory:
         """Close a scope; its hot facts cool."""
         with self._acting() as store:
             changed = store.scopes.close(theme, label)
-        return Done(f"scope {label} closed, {shown.plural(len(changed.uids), 'fact')} cooled")
+        if not changed.seqs:
+            return Done(f"scope {printable(label)} is closed already", back="")
+        return Done(f"scope {printable(label)} closed, {shown.plural(len(changed.uids), 'fact')} cooled")
 
     def reopen_scope(self, theme: str, label: str) -> Done:
         """Open a scope again; what its closing cooled is warm again."""
         with self._acting() as store:
             changed = store.scopes.reopen(theme, label)
-        return Done(f"scope {label} reopened, {shown.plural(len(changed.uids), 'fact')} warmed")
+        if not changed.seqs:
+            return Done(f"scope {printable(label)} is open already", back="")
+        return Done(f"scope {printable(label)} reopened, {shown.plural(len(changed.uids), 'fact')} warmed")
 
     def undo(self) -> Done:
         """Take back the newest change a person made that still holds. An agent's changes are left alone.
@@ -438,10 +442,12 @@ class Memory:
 
     def undo_session(self, theme: str, name: str) -> Done:
         """Take back everything a session wrote that still holds. :raises NothingToUndo: UndoConflict"""
-        undone = self._store.undo.session(name, theme=theme)
+        undone = self._store.undo.session(name, theme=theme, leaving=True)
         rows = [self._store.journal.one(seq) for seq in undone.seqs]
         self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
         said = f"{shown.plural(len(undone.undone), 'change')} of {printable(name)} taken back"
+        if undone.left:
+            said += f"; {len(undone.left)} left, because somebody built on them: {undone.left[0]}"
         return Done(said, back="ctrl+r redoes.")
 
     def redo(self) -> Done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.arguments import Arguments, text, text_or_none
 from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools.noise import unkept
 from hermes_memory_bridge.tools.recalling import LIMIT, RESULTS, limit_of, recalled, themes_of
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.clock import iso
@@ -15,13 +16,17 @@ SHOWN = 2_000
 
 
 def memory_turn(connection: Connection, arguments: Arguments) -> Answer:
-    """Capture one message."""
+    """Capture one message, if the theme keeps such."""
     role, content = text(arguments, "role"), text(arguments, "content")
+    if role in ROLES:
+        why = unkept(content, connection.store.policies.for_theme(connection.theme))
+        if why is not None and content.strip():
+            return Answer(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)
     if connection.trust is not None:
         content = connection.trust.mask(connection.theme, "turn", content).content
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
-    return Answer(f"captured: {turn.uid[:8]}", {"uid": turn.uid, "role": role, "at": iso(turn.at)})
+    return Answer(f"captured: {turn.uid[:8]}", {"kept": True, "uid": turn.uid, "role": role, "at": iso(turn.at)})
 
 
 def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:
@@ -61,7 +66,13 @@ CAPTURE = ToolSpec(
         "session_id": {"type": "string"},
     },
     required=("role", "content"),
-    gives={"uid": {"type": "string"}, "role": {"type": "string"}, "at": {"type": "string"}},
+    gives={
+        "kept": {"type": "boolean"},
+        "why": {"type": "string"},
+        "uid": {"type": "string"},
+        "role": {"type": "string"},
+        "at": {"type": "string"},
+    },
     handler=memory_turn,
     about="role",
 )

@@ -166,7 +166,7 @@ def carry_out(host, command):
         manager.on_turn_start(given["turn"], said)
         recalled = manager.prefetch_all(said)
         took = (time.perf_counter() - begun) * 1000
-        manager.sync_all(said, given.get("assistant", "ok"), session_id=given.get("session", "s1"))
+        manager.sync_all(said, given.get("assistant", "heard"), session_id=given.get("session", "s1"))
         manager.queue_prefetch_all(said)
         manager.flush_pending(5)
         return recalled, took

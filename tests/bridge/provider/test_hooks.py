@@ -142,10 +142,15 @@ def test_of_two_entries_about_one_target_the_other_stands_again(profile: Profile
 
 def test_turns_are_captured_whole_and_recalled_in_another_session(profile: Profile, begin: Begin) -> None:
     host = begin()
-    host("turn", turn=1, user="ok", assistant="Use port 5433, never 5432.")
+    host("turn", turn=1, user="Which port?", assistant="Use port 5433, never 5432.")
     host("turn", turn=2, user="Deploy goes out on Friday", assistant="Noted\nin two lines")
     until(lambda: len(profile.turns()) == 4, "the turns")
-    assert profile.turns() == ["ok", "Use port 5433, never 5432.", "Deploy goes out on Friday", "Noted\nin two lines"]
+    assert profile.turns() == [
+        "Which port?",
+        "Use port 5433, never 5432.",
+        "Deploy goes out on Friday",
+        "Noted\nin two lines",
+    ]
     host("on_session_switch", args=["s2"], kwargs={"reset": True})
     recalled = until(lambda: host("turn", turn=1, user="When is the deploy?", session="s2"), "a recall")
     assert "Deploy goes out on Friday" in recalled
@@ -187,7 +192,7 @@ def test_the_session_key_names_the_theme_of_what_is_said(profile: Profile, begin
     host("turn", turn=1, user="said in slack")
     host.memory("add", "written down in slack")
     profile.holds("written down in slack", theme="work")
-    until(lambda: profile.turns("slack-dm") == ["said in slack", "ok"], "the turns")
+    until(lambda: profile.turns("slack-dm") == ["said in slack", "heard"], "the turns")
     assert profile.turns("work") == []
 
 
@@ -197,7 +202,7 @@ def test_a_session_is_closed_after_its_last_turn(profile: Profile, begin: Begin)
     host("on_session_end", args=[[]])
     host("turn", turn=1, user="the last thing said")
     host("shutdown_all")
-    assert profile.turns() == ["the last thing said", "ok"]
+    assert profile.turns() == ["the last thing said", "heard"]
     with Store.open(profile.db) as store:
         assert store.sessions.get("default", "s1").status.value == "closed"
 

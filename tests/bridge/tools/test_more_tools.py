@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.agents import MOST_OF_A_TOKEN, Agents
+from hermes_memory_bridge.agents import MOST_OF_A_TOKEN, Agents, erase_overdue
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.calls import call
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import TOOLS, chosen
+from hermes_memory_bridge.tools.noise import is_acknowledgement
 from hermes_memory_bridge.trust import Trust, Vault
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Rights, Tier
 
@@ -256,3 +258,77 @@ async def test_a_fact_of_another_theme_is_not_put_away(hub: Hub, ask: Desk) -> N
     uid = (await Desk(hub, "hr")("memory_write", content="V[a]: b")).data["uid"]
     assert (await ask("memory_archive", uid=uid)).data["error"]["code"] == "fact.unknown"
     assert hub.store.facts.get(uid).tier is Tier.HOT
+
+
+ONLY_HEARD = (
+    "ok", "OK!!", "thanks", "ok thanks, that is great", "Got it.", "👍", "...", "danke, passt!", "Merci beaucoup",
+    "¡Muchas gracias!", "perfeito, obrigado", "好的，谢谢", "はい、了解です", "네, 감사합니다", "да, спасибо большое",
+    "teşekkürler", "tamam", "sounds good, go ahead", "d’accord",
+)  # fmt: skip
+
+WORTH_KEEPING = (
+    "Use port 5433, never 5432", "no tabs", "yes, deploy it", "ok /srv/x", "ok 5433", "the great migration",
+    "nein, nur Postgres", "使用 PostgreSQL", "はい、金曜日に", "right-pad it", "stop the canary", "please rename `a` to `b`",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ONLY_HEARD)
+def test_a_message_that_only_acknowledges_is_known(content: str) -> None:
+    assert is_acknowledgement(content)
+
+
+@pytest.mark.parametrize("content", WORTH_KEEPING)
+def test_a_short_message_that_says_something_is_no_acknowledgement(content: str) -> None:
+    assert not is_acknowledgement(content)
+
+
+async def test_an_acknowledgement_is_not_kept_and_the_agent_is_told(ask: Desk) -> None:
+    answer = await ask("memory_turn", role="user", content="ok, thanks!")
+    assert answer.text == "not kept: an acknowledgement"
+    assert answer.data == {"kept": False, "why": "an acknowledgement", "role": "user"}
+    assert ask.hub.store.turns.list("default") == []
+    assert (await ask("memory_turn", role="user", content="Use port 5433")).data["kept"] is True
+
+
+@pytest.mark.parametrize(
+    ("policy", "content", "said"),
+    [
+        ('turns = "all"', "ok", "captured"),
+        ('turns = "none"', "Deploy on Friday", "not kept: this theme keeps no conversations"),
+        ("turn_min_chars = 40", "use vim", "not kept: 7 characters, and this theme keeps messages from 40"),
+        ("turn_min_chars = 7", "use vim", "captured"),
+    ],
+)
+async def test_what_is_kept_is_the_themes_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, content: str, said: str
+) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
+    (tmp_path / "memory-themes.toml").write_text(f"[themes.default]\n{policy}\n", encoding="utf-8")
+    hub = Hub(tmp_path / "memory.db")
+    try:
+        assert (await Desk(hub)("memory_turn", role="user", content=content)).text.startswith(said)
+        refused = await Desk(hub)("memory_turn", role="nobody", content=content)
+        assert "role" in refused.text, "a mistake is told as one, whatever is kept"
+    finally:
+        await asyncio.to_thread(hub.close)
+
+
+async def test_messages_are_erased_when_their_theme_keeps_them_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
+    (tmp_path / "memory-themes.toml").write_text("[themes.brief]\nturn_days = 30\n", encoding="utf-8")
+    hub = Hub(tmp_path / "memory.db")
+    try:
+        now = hub.store.clock()
+        for theme in ("brief", "lasting"):
+            hub.store.turns.add(theme, "user", "said long ago", at=now - 31 * DAY_MS)
+            hub.store.turns.add(theme, "user", "said lately", at=now - 29 * DAY_MS)
+        await hub.write(erase_overdue, alone=True)
+        await hub.write(erase_overdue, alone=True)
+        assert [turn.content for turn in hub.store.turns.list("brief")] == ["said lately"]
+        assert len(hub.store.turns.list("lasting")) == 2
+        (told,) = (change for change in hub.store.journal.changes(theme="brief") if change.op == "purge")
+        assert (str(told.actor), told.entity, told.after) == ("relief", "turn", {"turns": 1})
+    finally:
+        await asyncio.to_thread(hub.close)

@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: time, memory, and what it imports."""
+"""What a command costs before it does anything: memory, and what it imports."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ import pytest
 
 from tests.tui.commands.conftest import COMMAND, Tell
 
-WALL_S = 0.250
-"""`status` as a process, at most."""
-
 RESIDENT_KIB = 45 * 1024
+"""`status` as a process, at most."""
 
 HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx", "hermes_memory_bridge"}
 """What no command may import: the screen, the protocol, and what only a new or an old store needs."""
 
 MEASURE = """
-import os, resource, sys, time
-started = time.perf_counter()
+import os, resource, sys
 if not (child := os.fork()):
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.execv(sys.argv[1], sys.argv[1:])
 assert os.waitpid(child, 0)[1] == 0
-print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
@@ -46,21 +43,17 @@ def test_a_command_imports_nothing_heavy(tell: Tell, db: Path, command: str) -> 
     assert not imported & HEAVY
 
 
-def measure(*args: str) -> tuple[float, int]:
-    """Seconds and KiB of a command, started by a process that is smaller than it: Linux counts the starter's memory, too."""
+def measure(*args: str) -> int:
+    """KiB of a command, started by a process that is smaller than it: Linux counts the starter's memory, too."""
     done = subprocess.run(
         [sys.executable, "-S", "-c", MEASURE, *COMMAND, *args], capture_output=True, text=True, check=True, timeout=60
     )
-    seconds, kib = done.stdout.split()
-    return float(seconds), int(kib)
+    return int(done.stdout)
 
 
-def test_status_costs_little_time_and_memory(tell: Tell, db: Path) -> None:
+def test_status_costs_little_memory(tell: Tell, db: Path) -> None:
     for number in range(50):
         tell("write", f"V[v.{number}]: size {number}", "--scope", "db")
 
-    measured = [measure("--db", str(db), "status") for _ in range(7)]
-
-    # The best of several: a machine that does other things at the same time is no fault of ours.
-    assert min(seconds for seconds, _ in measured) <= WALL_S
-    assert max(kib for _, kib in measured) <= RESIDENT_KIB
+    # How long it takes is measured by tests.benchmarks.process, beside the floor of the same machine.
+    assert measure("--db", str(db), "status") <= RESIDENT_KIB

@@ -10,7 +10,17 @@ from textual.app import App, ComposeResult
 
 from hermes_memory_store.model import PERSON, Fact, FactType, Millis, Tier, Uid
 from hermes_memory_tui.widgets.fact_table import BLOCK, KEPT, FactTable
-from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, screen_text, shown_facts, targets, until
+from tests.tui.inspector.driving import (
+    NOW,
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    shown_facts,
+    targets,
+    until,
+)
 
 
 async def test_the_first_frame_shows_facts_tree_and_gauge(tmp_path: Path) -> None:
@@ -130,3 +140,27 @@ async def test_a_million_rows_load_only_what_is_looked_at() -> None:
         assert table.fact.target == "v.999999"
     assert sum(map(len, app.asked)) <= 4 * BLOCK
     assert KEPT < 10_000
+
+
+async def test_escape_widens_from_a_scope_to_everything(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1", scope="launch")
+    fill(tmp_path / "m.db", "V[b]: 1", theme="other")
+    async with inspecting(tmp_path / "m.db") as pilot:
+        main_screen(pilot).go_to_scope("default", "launch")
+        await until(pilot, lambda: targets(pilot) == ["a"])
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: sorted(targets(pilot)) == ["a", "b"])
+
+
+async def test_what_keys_act_on_is_seen_in_a_tiny_terminal(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[headroom]: 1")
+    for size in ((40, 10), (100, 12), (160, 12)):
+        async with inspecting(tmp_path / "m.db", size=size) as pilot:
+            assert "headroom" in screen_text(pilot)
+
+
+async def test_closing_what_is_closed_promises_nothing(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1", scope="launch")
+    async with inspecting(tmp_path / "m.db") as pilot:
+        await pilot.press("o")
+        await until(pilot, lambda: "scope launch is open already." in said(pilot))

@@ -90,8 +90,10 @@ def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
                 )
             if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r} for good?", err=True):
                 raise ArgumentError("it was not confirmed; nothing was erased")
-        erased = store.turns.purge(theme, older_than_ms=older_than_ms) if count else 0
+        erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
     if settings.as_json:
-        document({"purged": erased})
-    else:
-        click.echo(f"{counted(erased, 'turn')} of theme {theme!r} erased")
+        document({"purged": erased, "unreached": list(unreached)})
+        return
+    click.echo(f"{counted(erased, 'turn')} of theme {theme!r} erased")
+    for copy in unreached:
+        click.echo(f"still in a backup that could not be reached: {printable(copy)}", err=True)

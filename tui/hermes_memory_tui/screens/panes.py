@@ -30,7 +30,7 @@ class Panes(Acting, Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
 
     def __init__(self, memory: Memory, overview: Overview) -> None:
@@ -108,13 +108,15 @@ class Panes(Acting, Screen[None]):
             self.action_detail_pane()
 
     def action_back(self) -> None:
-        """One step back: from a pane to the facts, then from marks and the filter to everything."""
+        """One step back: from a pane to the facts, then from marks and the filter, then from the scope to everything."""
         if self.focused is not self.table:
             self.action_facts_pane()
         elif self.table.marked:
             self.table.action_unmark()
         elif self.filter_line is not None and self.line:
             self.filter_line.input.action_clear()
+        else:
+            self.tree_pane.widen()
 
     def _slide_over(self, pane: str | None) -> None:
         self.set_class(pane == "scopes", "-show-scopes")

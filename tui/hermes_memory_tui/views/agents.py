@@ -307,7 +307,7 @@ def ask_undo(view: View[Any], session: Session) -> None:
         Content.assemble(
             "Everything that ", (printable(session.name), "bold"), " wrote and that still holds will be taken back."
         ),
-        Content.styled("What others changed since stops it, and is named. ctrl+r does it again.", "$dim"),
+        Content.styled("What others built on since is left, and named. ctrl+r does it again.", "$dim"),
         Content(""),
         *(change_line(one, names, now) for one in standing[:14]),
         *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),

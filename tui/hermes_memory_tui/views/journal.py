@@ -30,6 +30,9 @@ from hermes_memory_tui.widgets.pages import Line, keys
 PAGE = 400
 """Rows that are read at once; more when the cursor comes near the end."""
 
+MOST_PAGES = 25
+"""Pages that are read at once when the cursor stands at the very end."""
+
 NEAR = 100
 """Rows before the end at which the next page is read."""
 
@@ -42,6 +45,11 @@ OPS = (
 MEMORY = ("fact", "scope", "source", "token")
 """What the journal shows at first: what is remembered, and who may change it."""
 
+LONGEST_NUMBER = 16
+
+MOST_ABOUT = 60
+"""Facts whose changes are shown when words are looked for, best first."""
+
 WORDS = ("by", "theme", "op")
 """Filters of the line."""
 
@@ -53,6 +61,10 @@ class Wanted:
     actor: str | None = None
     theme: str | None = None
     ops: tuple[str, ...] = ()
+    words: str = ""
+    """What the facts are about."""
+    row: int | None = None
+    """The newest row that is shown, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,14 @@ class JournalView(View[Timeline]):
         Column("theme", 14, least=110),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Filter", id="journal.filter", key_display="/", tooltip="by:agent theme:x op:edit"),
+        Binding(
+            "slash",
+            "search",
+            "Filter",
+            id="journal.filter",
+            key_display="/",
+            tooltip="Words, by:agent theme:x op:edit, or #number",
+        ),
         Binding("U", "undo_change", "Undo it", id="journal.undo", tooltip="Take back this change, whoever made it"),
         Binding(
             "b", "step_back", "Step back", id="journal.past", tooltip="The whole memory as it stood before this change"
@@ -93,10 +112,10 @@ class JournalView(View[Timeline]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
-        self.grid.stays_at_top = True
-        self.filter = FilterLine("by:person by:agent-name theme:marketing op:edit,archive")
+        self.filter = FilterLine("words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036")
         self._wanted = Wanted()
         self._everything = False
+        self._line_refused = False
         self._pages = 1
 
     def above(self) -> ComposeResult:
@@ -105,17 +124,24 @@ class JournalView(View[Timeline]):
 
     def load(self, store: Store) -> Timeline:
         wanted, limit = self._wanted, PAGE * self._pages
+        about = matching(store, wanted) if wanted.words else [None]
+        found: list[Change] = []
         try:
-            found = store.journal.changes(
-                theme=wanted.theme,
-                actor=wanted.actor,
-                ops=wanted.ops,
-                entities=() if self._everything else MEMORY,
-                limit=limit,
-                newest_first=True,
-            )
+            for uid in about:
+                found += store.journal.changes(
+                    until=None if wanted.row is None else wanted.row + 1,
+                    uid=uid,
+                    theme=wanted.theme,
+                    actor=wanted.actor,
+                    ops=wanted.ops,
+                    entities=() if self._everything or wanted.row is not None else MEMORY,
+                    limit=limit,
+                    newest_first=True,
+                )
         except UnknownSession:
             found = []  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
+        if wanted.words:
+            found = sorted(found, key=lambda change: -change.seq)[:limit]
         return Timeline(store.themes(), found, named(store, found), len(found) < limit)
 
     def draw(self, data: Timeline) -> None:
@@ -126,7 +152,7 @@ class JournalView(View[Timeline]):
         kinds = "sessions and turns too" if self._everything else "of facts and scopes"
         self.grid.border_subtitle = f"{shown.count(len(data.changes))}{more} changes {kinds}, newest first"
         self.grid.show([line(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
-        if self.filter.display:
+        if self.filter.display and not self._line_refused:
             self.filter.found(f"{shown.count(len(data.changes))}{more} found")
 
     def on_line_list_moved(self, message: LineList.Moved) -> None:
@@ -135,7 +161,8 @@ class JournalView(View[Timeline]):
         if message.list is not self.grid or data is None or data.complete or len(data.changes) < PAGE * self._pages:
             return
         if self.grid.cursor >= len(data.changes) - NEAR:
-            self._pages += 1
+            at_the_end = self.grid.cursor == len(data.changes) - 1
+            self._pages = min(4 * self._pages, self._pages + MOST_PAGES) if at_the_end else self._pages + 1
             self.reload()
 
     @property
@@ -170,8 +197,12 @@ class JournalView(View[Timeline]):
         try:
             wanted = self.memory.look(partial(parsed, self.filter.input.value))
         except StoreError as error:
+            self._line_refused = True
             self.filter.refuse(str(error))
             return
+        if self._line_refused:
+            self._line_refused = False
+            self._tick()
         if wanted != self._wanted:
             self._wanted, self._pages = wanted, 1
             self.grid.cursor = 0
@@ -278,9 +309,15 @@ def line(change: Change, named: dict[str, str], hue: int, now: int) -> Row:
 
 def parsed(text: str, store: Store) -> Wanted:
     """The line taken apart. :raises QueryError: names the word; UnknownTheme, UnknownSession"""
-    actor, theme, ops = None, None, []
+    actor, theme, ops, words, row = None, None, [], [], None
     for word in text.split():
-        name, _, value = word.partition(":")
+        name, colon, value = word.partition(":")
+        if word.removeprefix("#").isdecimal() and len(word) < LONGEST_NUMBER:
+            row = int(word.removeprefix("#"))
+            continue
+        if not colon:
+            words.append(word)
+            continue
         if name not in WORDS or not value:
             raise QueryError(f"{word!r} is no filter here; write by:NAME, theme:NAME or op:{OPS[0]}", word)
         if name == "by":
@@ -294,4 +331,10 @@ def parsed(text: str, store: Store) -> Wanted:
     wrong = [op for op in ops if op and op not in OPS]
     if wrong:
         raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
-    return Wanted(actor, theme, tuple(op for op in ops if op))
+    return Wanted(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
+
+
+def matching(store: Store, wanted: Wanted) -> list[str | None]:
+    """The facts that the words of a line mean, archived and superseded ones too."""
+    found = store.search.find(wanted.theme, f"{wanted.words} tier:all", limit=MOST_ABOUT)
+    return [fact.uid for fact in found.facts]

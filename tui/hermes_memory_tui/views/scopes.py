@@ -318,6 +318,7 @@ WHY = {
     "shift": "three turns in a row wrote to another scope",
     "done": "a ✓ fact was written to it",
     "person": "you closed it",
+    "session": "an agent closed it",
 }
 
 

@@ -64,7 +64,6 @@ class TurnsView(View[Talk]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
-        self.grid.stays_at_top = True
         self.filter = FilterLine("words that were said")
         self._pages = 1
 

@@ -5,6 +5,7 @@ A view reads in a thread (`load`) and draws what was read (`draw`). What it does
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -48,7 +49,7 @@ class View(Acting, Screen[None], Generic[T]):
 
     CSS_PATH = "../screens/view.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#grid"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", id="view.back", tooltip="One step back, in the end to the facts", show=False),
@@ -245,7 +246,7 @@ class View(Acting, Screen[None], Generic[T]):
     def _export(self, name: str) -> None:
         path = Path(name).expanduser()
         try:
-            with path.open("x", encoding="utf-8") as file:
+            with open(path, "x", encoding="utf-8", opener=private) as file:
                 file.write(self.grid.table())
         except OSError as error:
             said = f"{path} could not be written: {error.strerror or error}"
@@ -288,6 +289,11 @@ class View(Acting, Screen[None], Generic[T]):
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
         self.app.push_screen(dialog, partial(answered, then))
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that its owner alone may read: it holds facts."""
+    return os.open(path, flags, 0o600)
 
 
 def taken(name: str) -> str | None:

@@ -105,6 +105,15 @@ class ScopeTree(LineList):
                 self.cursor = row
                 return
 
+    def widen(self) -> None:
+        """From a scope to its theme, from a theme to all of them."""
+        place = self.place
+        if place.scope is not None or place.unscoped:
+            assert place.theme is not None
+            self.choose(place.theme.name)
+        else:
+            self.cursor = 0
+
     def _lay_out(self) -> None:
         key = self.place.key
         self.places = [Place()]

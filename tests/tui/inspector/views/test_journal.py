@@ -74,7 +74,7 @@ async def test_the_line_filters_by_who_theme_and_operation(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["by:", "nonsense", "op:fly", "theme:nobody", "by:nobody", "[red", "[/x]", "by:[bold]x[/]"]
+    "line", ["by:", "kind:fact", "op:fly", "theme:nobody", "by:nobody", "[red:x", "[/x]:", "by:[bold]x[/]"]
 )
 async def test_a_line_that_means_nothing_is_said_and_what_was_found_stays(path: Path, line: str) -> None:
     async with inspecting(path) as pilot:
@@ -268,3 +268,34 @@ async def test_sessions_and_turns_are_shown_when_asked_for(path: Path) -> None:
         await until(pilot, lambda: any("session one" in row for row in rows_of(view)))
         await pilot.press("e")
         await until(pilot, lambda: not any("session one" in row for row in rows_of(view)))
+
+
+async def test_what_the_line_does_not_understand_stays_said_while_others_write(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        before = rows_of(view)
+        assert await filtered(pilot, "op:foo") == before
+        fill(path, "V[new]: 1", theme="ops", session="one")
+        await until(pilot, lambda: any("V[new]" in row for row in rows_of(view)))
+        assert "there is no operation 'foo'" in screen_text(pilot)
+
+
+async def test_the_line_finds_changes_by_words_and_by_number(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "journal")
+        rows = await filtered(pilot, "cache")
+        assert rows
+        assert all("D[cache]" in row for row in rows)
+        with Store.open(path, read_only=True) as store:
+            newest = store.journal.last_seq()
+        rows = await filtered(pilot, f"#{newest - 1}")
+        assert rows[0].split()[0] == str(newest - 1)
+
+
+async def test_the_cursor_stays_on_the_change_that_is_read(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        read = view.grid.key
+        fill(path, "V[new]: 1", theme="ops", session="one")
+        await until(pilot, lambda: any("V[new]" in row for row in rows_of(view)))
+        assert view.grid.key == read

@@ -1,0 +1,387 @@
+"""`team migrate|connect|disconnect|status|verify|dev|restrict` and `sync now|status|pause|resume|verify|conflicts|resolve`.
+
+A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
+it from standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.team import dsn as dsns
+from hermes_memory_bridge.team.states import NO_DRIVER, NOT_NAMED, TeamError, state_of
+from hermes_memory_store.clock import iso
+from hermes_memory_store.errors import AmbiguousUid, ArgumentError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.team.syncer import Syncer
+
+LONG_S = 3_600.0
+"""A first exchange of a large memory takes minutes."""
+
+LOOK_S = 0.2
+
+FINE = ("idle", "clock")
+"""States in which an exchange has done all it could."""
+
+
+def add_parsers(commands: Any) -> None:
+    """The commands, for the bridge's own parser."""
+    team = commands.add_parser("team", help="the team's database", description="The team's database.")
+    actions = team.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, run, meaning in (
+        ("migrate", migrate, "make or update the tables, as their owner"),
+        ("restrict", restrict, "let a role see some themes only, as the owner"),
+        ("connect", connect, "name the team database, and keep that in the keyring"),
+        ("disconnect", disconnect, "forget the team database; nothing here or there is deleted"),
+        ("status", team_status, "whether the database can be used, and what it is"),
+        ("verify", sync_verify, "compare every row of both sides"),
+        ("dev", dev, "a PostgreSQL of its own, for trying things out"),
+    ):
+        action = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
+        action.set_defaults(run=run)
+        action.add_argument("--db", metavar="FILE", help="the store")
+        action.add_argument("--json", action="store_true", help="one JSON document")
+        if name in ("migrate", "restrict"):
+            action.add_argument(
+                "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
+            )
+        if name == "migrate":
+            action.add_argument("--dimension", metavar="N", type=int, help="of the vectors; text only without")
+            action.add_argument("--runtime-role", metavar="ROLE", help="the role stores connect as; it must exist")
+        if name == "restrict":
+            action.add_argument("role", metavar="ROLE")
+            action.add_argument("themes", metavar="THEME", nargs="*", help="none: all of them again")
+        if name == "connect":
+            action.add_argument("dsn", metavar="DSN", nargs="?", default="-", help="- asks, or reads standard input")
+        if name == "dev":
+            action.add_argument("--dir", metavar="DIR", help="where its files lie (beside the store)")
+            action.add_argument("--dimension", metavar="N", type=int, help="of the vectors")
+    sync = commands.add_parser("sync", help="the exchange with the team", description="The exchange with the team.")
+    actions = sync.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, run, meaning in (
+        ("now", sync_now, "exchange at once, and wait until it is done"),
+        ("status", sync_status, "how the exchange does: what waits, what is wrong"),
+        ("pause", sync_steer, "stop exchanging; what is written waits"),
+        ("resume", sync_steer, "go on exchanging"),
+        ("verify", sync_verify, "compare every row of both sides, and name those that differ"),
+        ("conflicts", conflicts, "what two machines said at once, and nobody decided yet"),
+        ("resolve", resolve, "decide a conflict"),
+    ):
+        action = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
+        action.set_defaults(run=run)
+        action.add_argument("--db", metavar="FILE", help="the store")
+        action.add_argument("--json", action="store_true", help="one JSON document")
+        if name == "resolve":
+            action.add_argument("uid", metavar="UID", help="as `sync conflicts` names it; its beginning is enough")
+            action.add_argument("keep", choices=["mine", "theirs", "both"], help="what stands, what lost, or both")
+
+
+def migrate(options: argparse.Namespace) -> int:
+    """Bring the tables up to date."""
+    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+    schema = guarded(lambda: driver().migrate(dsn, dimension=options.dimension, runtime_role=options.runtime_role))
+    told(
+        options,
+        {"version": schema.version, "dimension": schema.dimension},
+        f"the team database is at version {schema.version}, "
+        + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
+    )
+    return 0
+
+
+def restrict(options: argparse.Namespace) -> int:
+    """Let a role see some themes only."""
+    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+    guarded(lambda: driver().restrict(dsn, options.role, options.themes))
+    sees = ", ".join(options.themes) or "every theme"
+    told(options, {"role": options.role, "themes": options.themes}, f"{options.role} sees {sees}")
+    return 0
+
+
+def connect(options: argparse.Namespace) -> int:
+    """Name the team database, once it was reached."""
+    places = Places.of(options.db)
+    dsn = secret(options.dsn, "DSN of the team database: ")
+    with guarded(lambda: server(dsn)) as found:
+        schema = found.schema
+    dsns.keep(places, dsn)
+    running = ask(places, "sync", action="connect")
+    note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
+    if os.environ.get(dsns.VARIABLE):
+        note += f"; ${dsns.VARIABLE} is set and counts instead"
+    told(options, {"connected": True, "version": schema.version}, f"connected to {dsns.shown(dsn)}{note}")
+    return 0
+
+
+def disconnect(options: argparse.Namespace) -> int:
+    """Forget the team database."""
+    places = Places.of(options.db)
+    dsns.forget(places)
+    ask(places, "sync", action="connect")
+    told(options, {"connected": False}, "the team database is forgotten; what was exchanged stays on both sides")
+    return 0
+
+
+def team_status(options: argparse.Namespace) -> int:
+    """Whether the database can be used. Exit code 1 when it cannot."""
+    dsn = dsns.find(Places.of(options.db))
+    if not dsn:
+        raise TeamError(NOT_NAMED)
+    with guarded(lambda: server(dsn)) as found:
+        version, dimension = found.schema.version, found.schema.dimension
+        engine = found.engine()
+    document = {"version": version, "dimension": dimension, "server": engine, "dsn": dsns.shown(dsn)}
+    vectors = f"vectors of {dimension} dimensions" if dimension else "text only"
+    told(options, document, f"{dsns.shown(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}")
+    return 0
+
+
+def dev(options: argparse.Namespace) -> int:
+    """Run a server until interrupted; its DSN is the first line."""
+    from hermes_memory_bridge.team.embedded import Embedded
+
+    folder = Path(options.dir or Path(Places.of(options.db).folder) / "postgres").absolute()
+    running = Embedded(folder)
+    try:
+        guarded(lambda: driver().migrate(running.dsn, dimension=options.dimension))
+        print(json.dumps({"dsn": running.dsn}) if options.json else running.dsn, flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    except KeyboardInterrupt:
+        pass
+    finally:
+        running.stop()
+    return 0
+
+
+def sync_now(options: argparse.Namespace) -> int:
+    """Exchange, and show what waits meanwhile. Exit code 1 when it could not be done."""
+    places = Places.of(options.db)
+    asked = ask(places, "sync", action="now")
+    if asked is not None:
+        status = wait(options, lambda: answered(ask(places, "sync", action="status")), answered(asked)["number"])
+    else:
+        syncer = own_syncer(places)
+        syncer.start()
+        try:
+            status = wait(options, syncer.status, 1)
+        finally:
+            syncer.stop()
+    told(options, status, in_words(status))
+    return 0 if status["state"] in FINE else 1
+
+
+def wait(options: argparse.Namespace, status: Callable[[], dict[str, Any]], number: int) -> dict[str, Any]:
+    """Look until that exchange has ended."""
+    deadline = time.monotonic() + LONG_S
+    shown = ""
+    while time.monotonic() < deadline:
+        now = status()
+        if now["exchanges"] >= number:
+            break
+        moving = "; ".join(progress(one) for one in now["themes"] if one["waiting"] or one["behind"])
+        if moving and moving != shown and not options.json:
+            sys.stderr.write(f"{moving}\n")
+            shown = moving
+        time.sleep(LOOK_S)
+    if shown and not options.json:
+        sys.stderr.write("\n")
+    return now
+
+
+def progress(theme: dict[str, Any]) -> str:
+    """How far a theme is, on the way."""
+    return f"{theme['theme']}: {theme['waiting']} to send, {theme['behind']} to fetch"
+
+
+def sync_status(options: argparse.Namespace) -> int:
+    """How the exchange does. Exit code 1 when no bridge runs, or when something is wrong."""
+    places = Places.of(options.db)
+    asked = ask(places, "sync", action="status")
+    if asked is None:
+        named = dsns.is_named(places)
+        words = f"no bridge serves {places.store}, so nothing is exchanged now; a connecting agent starts one"
+        document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
+        told(options, document, words)
+        return 1
+    status = answered(asked)
+    told(options, status, in_words(status))
+    return 0 if status["state"] in (*FINE, "exchanging", "starting", "paused") else 1
+
+
+def sync_steer(options: argparse.Namespace) -> int:
+    """Pause the exchange, or go on."""
+    places = Places.of(options.db)
+    asked = ask(places, "sync", action=options.action)
+    if asked is not None:
+        status = answered(asked)
+        told(options, status, in_words(status))
+        return 0
+    if not dsns.is_named(places):
+        raise TeamError(NOT_NAMED)
+    dsns.note(places, paused=options.action == "pause")
+    told(options, {"paused": options.action == "pause"}, f"the exchange is {options.action}d from the next bridge on")
+    return 0
+
+
+def sync_verify(options: argparse.Namespace) -> int:
+    """Compare both sides. Exit code 1 when they differ."""
+    places = Places.of(options.db)
+    asked = ask(places, "sync", timeout_s=LONG_S, action="verify")
+    if asked is not None:
+        found = answered(asked)
+    else:
+        syncer = own_syncer(places)
+        compared = syncer.verify()
+        syncer.start()
+        try:
+            themes = compared.result(LONG_S)
+        finally:
+            syncer.stop()
+        found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
+    lines = []
+    for theme in found["themes"]:
+        lines.append(f"{theme['theme']}: {'the same' if theme['same'] else 'DIFFERS'}, {theme['rows']} rows")
+        for name, words in (("differ", "differs"), ("only_here", "only here"), ("only_there", "only there")):
+            lines += [f"  {uid} {words}" for uid in theme[name]]
+    told(options, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml")
+    return 0 if found["same"] else 1
+
+
+def conflicts(options: argparse.Namespace) -> int:
+    """List what nobody decided yet, newest first."""
+    with Store.open(Places.of(options.db).store) as store:
+        found = store.sync.conflicts()
+    document = [
+        {
+            "uid": one.uid,
+            "theme": one.theme,
+            "at": iso(one.at),
+            "why": one.why,
+            "mine": one.mine.content,
+            "theirs": one.theirs.content,
+        }
+        for one in found
+    ]
+    lines = [
+        f"{one['uid']} {one['theme']} ({one['why']})\n  stands: {said(one['mine'])}\n  lost:   {said(one['theirs'])}"
+        for one in document
+    ]
+    told(options, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
+    return 0
+
+
+def said(content: str | None) -> str:
+    """A content that may be shown: what came from another machine may hold anything."""
+    if content is None:
+        return "(deleted)"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in content)
+
+
+def resolve(options: argparse.Namespace) -> int:
+    """Decide a conflict, as a person. :raises UnknownFact: there is none of that name"""
+    with Store.open(Places.of(options.db).store) as store:
+        named = sorted({one.uid for one in store.sync.conflicts() if one.uid.startswith(options.uid.lower())})
+        if len(named) > 1:
+            raise AmbiguousUid(f"{options.uid} begins several: {', '.join(named[:5])}", options.uid)
+        changed = store.sync.resolve(named[0] if named else Uid(options.uid), options.keep)
+    told(options, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {options.keep}")
+    return 0
+
+
+def in_words(status: dict[str, Any]) -> str:
+    """A status for a person."""
+    lines = [status["words"]]
+    if status.get("last_exchange"):
+        lines.append(f"last exchange {iso(status['last_exchange'])}")
+    for theme in status["themes"]:
+        lines.append(f"{theme['theme']}: {theme['waiting']} to send, {theme['behind']} to fetch, at {theme['cursor']}")
+        if theme["state"] != "idle":
+            lines.append(f"  {theme['words']}")
+        lines += [f"  a purge could not reach the backup {path}" for path in theme["unreached"]]
+    if status.get("configured") and not status["themes"]:
+        lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
+    if status.get("conflicts"):
+        lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
+    lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
+    return "\n".join(lines)
+
+
+def told(options: argparse.Namespace, document: dict[str, Any], words: str) -> None:
+    """Print the answer, for a program or for a person."""
+    print(json.dumps(document) if options.json else words)
+
+
+def answered(answer: dict[str, Any] | None) -> dict[str, Any]:
+    """What the bridge said. :raises ArgumentError: it refused, or is gone"""
+    if answer is None:
+        raise ArgumentError("the bridge has stopped")
+    if "error" in answer:
+        raise ArgumentError(answer["error"]["message"], answer["error"]["value"])
+    return answer
+
+
+def secret(given: str, prompt: str) -> str:
+    """A DSN: as given, or asked for without showing it. :raises ArgumentError: there is none"""
+    dsn = given
+    if given == "-":
+        dsn = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
+    elif "password=" in given or ":" in given.partition("://")[2].rpartition("@")[0]:
+        sys.stderr.write("a password on a command line can be read by others while it runs; give - to be asked\n")
+    if not dsn.strip():
+        raise ArgumentError("a DSN is needed: postgresql://USER:PASSWORD@HOST/DATABASE")
+    return dsn.strip()
+
+
+def own_syncer(places: Places) -> Syncer:
+    """For a single exchange without a bridge. :raises TeamError: no team database is named"""
+    if not dsns.is_named(places):
+        raise TeamError(NOT_NAMED)
+    try:
+        from hermes_memory_bridge.team.syncer import Syncer
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}")
+
+
+def driver() -> Any:
+    """The module that knows the tables. :raises TeamError: the driver is missing"""
+    try:
+        from hermes_memory_bridge.team import schema
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return schema
+
+
+def server(dsn: str) -> Any:
+    """The team database. :raises TeamError:"""
+    try:
+        from hermes_memory_bridge.team.server import Server
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return Server(dsn)
+
+
+def guarded(work: Callable[[], Any]) -> Any:
+    """Do something with the database; what its driver says, which names hosts and users, is put in words of ours."""
+    try:
+        return work()
+    except (ArgumentError, TeamError):
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] == "psycopg":
+            raise TeamError(state_of(error)) from None
+        raise

@@ -1,0 +1,249 @@
+"""One exchange between a store and the team database: greet, pull what is new there, push what is new here.
+
+It may be cut off anywhere and begun again: what was sent and not acknowledged is sent once more, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hermes_memory_bridge.team.server import (
+    BATCH,
+    DATA_ERRORS,
+    PAGE,
+    STAGE,
+    Known,
+    News,
+    Page,
+    Pushed,
+    Server,
+    new_token,
+)
+from hermes_memory_bridge.team.states import DENIED, IDLE, READ_ONLY, State, TeamError, skewed
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync import Cursor, SyncRow
+
+log = logging.getLogger(__name__)
+
+MANY = 2_000
+"""From so many waiting rows on they are copied and merged instead of sent as arrays."""
+
+LEAST_PAGE = 100
+
+HOLD_S = 0.15
+"""How long taking rows in may keep local writers waiting; pages grow and shrink to keep to it."""
+
+TOKENS = 1_000
+"""Pushes of this process that are remembered: one whose answer was lost is ours, and no copy's."""
+
+MOST_ROUNDS = 8
+"""Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
+
+DENIED_S = 60.0
+"""How long a theme that this role may not write to is left alone."""
+
+Progress = Callable[[], None]
+
+
+@dataclass(slots=True)
+class ThemeCount:
+    """What one exchange did with one theme, and where the database is with it."""
+
+    pulled: int = 0
+    pushed: int = 0
+    conflicts: int = 0
+    refused: int = 0
+    server_seq: int = 0
+    state: State | None = None
+    """What keeps this theme alone from being exchanged."""
+    unreached: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one exchange did."""
+
+    state: State = IDLE
+    offset_ms: int = 0
+    themes: dict[str, ThemeCount] = field(default_factory=dict)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not any(one.pulled or one.pushed or one.refused for one in self.themes.values())
+
+
+class Exchange:
+    """Exchanges the rows of one store, again and again, over whichever connection there is."""
+
+    def __init__(self, store: Store, *, on_progress: Progress = lambda: None) -> None:
+        """:param on_progress: called after each page and batch; what it raises ends the exchange"""
+        self.store = store
+        self.on_progress = on_progress
+        self.outcome = Outcome()
+        self._tokens: deque[str] = deque(maxlen=TOKENS)
+        self._observed: int | None = None
+        self._page = LEAST_PAGE
+        self._denied: dict[str, float] = {}
+        self._left = False
+        self._sent_at: int | None = None
+        """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
+
+    def run(self, server: Server) -> Outcome:
+        """Exchange until there is nothing left. :raises TeamError: the database cannot be used now"""
+        sync = self.store.sync
+        cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
+        self.outcome = outcome = Outcome()
+        sent = self.store.clock()
+        greeting = server.hello(sync.node, [Known(theme, cursor) for theme, cursor in cursors.items()])
+        self._observe(outcome, greeting.server_ms, (sent + self.store.clock()) // 2)
+        for theme, cursor in cursors.items():
+            outcome.themes[theme] = ThemeCount(server_seq=cursor.seq)
+        self._look_at(greeting.news, cursors)
+        for news in greeting.news:
+            outcome.themes[news.theme].server_seq = news.seq
+        for news in greeting.news:
+            self._pull(server, news.theme)
+        version = self.store.data_version()
+        if self._sent_at == version and not greeting.news:
+            return outcome
+        self._left = False
+        for theme, count in outcome.themes.items():
+            denied = self._denied.get(theme)
+            if denied is not None and time.monotonic() < denied:
+                count.state, outcome.state = DENIED, theme_state(theme)
+                continue
+            if greeting.read_only:
+                if sync.pending(theme, limit=1):
+                    outcome.state = READ_ONLY
+                continue
+            try:
+                self._left = self._push(server, theme) or self._left
+                self._denied.pop(theme, None)
+            except TeamError as error:
+                if error.state.name != DENIED.name:
+                    raise
+                if theme not in self._denied:
+                    log.warning("theme %s: %s", theme, error.message)
+                self._denied[theme] = time.monotonic() + DENIED_S
+                count.state, outcome.state = error.state, theme_state(theme)
+        if not self._left and outcome.state in (IDLE, skewed(outcome.offset_ms)):
+            self._sent_at = version
+        return outcome
+
+    def _observe(self, outcome: Outcome, server_ms: int, here_ms: int) -> None:
+        outcome.offset_ms = server_ms - here_ms
+        if self._observed is None or abs(outcome.offset_ms - self._observed) > 1_000:
+            self._observed = outcome.offset_ms
+            self.store.sync.observe(server_ms)
+        outcome.state = skewed(outcome.offset_ms) or IDLE
+
+    def _look_at(self, news: Sequence[News], cursors: Mapping[str, Cursor]) -> None:
+        """Find out whether the database lost something, and whether this store is a copy of one that goes on."""
+        sync = self.store.sync
+        unknown = [
+            one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
+        ]
+        if any(one.whole for one in unknown):
+            sync.renew_node()
+            log.warning("this memory is a copy, or was cut off while it sent; it goes on under a name of its own")
+        for one in news:
+            if not one.whole:
+                count = sync.offer_everything(one.theme)
+                log.warning(
+                    "the team database lost changes of theme %s (a fail-over or a restore): %d rows are offered again",
+                    one.theme,
+                    count,
+                )
+
+    def _pull(self, server: Server, theme: str) -> None:
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        more = True
+        while more:
+            page: Page = server.pull(theme, sync.cursor(theme).seq, self._page)
+            began = time.perf_counter()
+            applied = sync.apply(theme, page.rows, cursor=page.cursor)
+            taken_s = time.perf_counter() - began
+            if len(page.rows) == self._page:
+                self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, HOLD_S / max(taken_s, 0.001)))))
+            count.pulled += len(page.rows)
+            count.conflicts += applied.conflicts
+            count.unreached.update(applied.unreached)
+            count.server_seq = max(count.server_seq, page.cursor.seq)
+            more = page.more
+            self.on_progress()
+
+    def _push(self, server: Server, theme: str) -> bool:
+        """Push what waits; whether some of it is left for the next exchange."""
+        sync = self.store.sync
+        rows = sync.pending(theme, limit=BATCH)
+        waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
+        rounds = MOST_ROUNDS + waiting // BATCH
+        while rows:
+            if waiting >= MANY:
+                rows = sync.pending(theme, limit=STAGE)
+            many = len(rows) >= MANY
+            behind = False
+            for pushed in self._offer(server, theme, rows, load=many):
+                behind = self._acknowledge(theme, pushed) or behind
+                self.on_progress()
+                if pushed.ahead:
+                    sync.restamp_future()
+            if behind:
+                self._pull(server, theme)
+            waiting -= len(rows)
+            rounds -= 1
+            if not rounds:
+                return True
+            rows = sync.pending(theme, limit=BATCH)
+        return False
+
+    def _offer(self, server: Server, theme: str, rows: Sequence[SyncRow], *, load: bool) -> list[Pushed]:
+        """Push rows; one that the database will not have is found by halves, noted, and blocks nothing."""
+        token = new_token()
+        self._tokens.append(token)
+        try:
+            return [(server.load if load else server.push)(theme, self.store.sync.node, rows, token)]
+        except DATA_ERRORS as error:
+            if len(rows) == 1:
+                why = reason(error)
+                self.store.sync.refuse(theme, rows[0].uid, rows[0].hlc, why)
+                self.outcome.themes[theme].refused += 1
+                log.warning("the team database will not have %s of theme %s: %s", rows[0].uid, theme, why)
+                return []
+        half = BATCH if load else len(rows) // 2
+        parts = [rows[n : n + half] for n in range(0, len(rows), half)] if load else [rows[:half], rows[half:]]
+        return [pushed for part in parts for pushed in self._offer(server, theme, part, load=False)]
+
+    def _acknowledge(self, theme: str, pushed: Pushed) -> bool:
+        """Note what was taken; whether others pushed meanwhile, so that the theme must be pulled first."""
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.taken]
+        cursor = sync.cursor(theme)
+        sync.acknowledge(theme, sent, [seq for _, seq in pushed.taken])
+        count.pushed += len(sent)
+        count.server_seq = max(count.server_seq, pushed.end)
+        if cursor.seq != pushed.base:
+            return True
+        sync.apply(theme, [], cursor=Cursor(pushed.end, pushed.end, Uid(pushed.token)))
+        return False
+
+
+def theme_state(theme: str) -> State:
+    """What to say when a theme is kept from the database."""
+    return State(DENIED.name, f"theme {theme}: {DENIED.words}")
+
+
+def reason(error: BaseException) -> str:
+    """Why a row was refused, without repeating the row."""
+    if isinstance(error, UnicodeError):
+        return "it holds half of a character (a lone surrogate), which no database keeps"
+    said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).partition("\n")[0]
+    if "NUL" in said or "\\u0000" in said:
+        return "it holds a NUL character, which PostgreSQL does not keep"
+    return str(said)[:200]

@@ -1,0 +1,184 @@
+"""The tables of the team database: numbered migrations, applied by their owner; everybody else only looks at the number.
+
+Once released, a migration never changes. One owner at a time migrates, under an advisory lock; each migration stands in the
+same transaction as the note that it was applied.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from hermes_memory_bridge.team.states import NOT_MIGRATED, TeamError, wrong_version
+from hermes_memory_store.errors import ArgumentError
+
+LOCK = 0x686D_656D
+"""Number of the advisory lock that migrating holds."""
+
+WIDEST = 4_000
+"""Dimensions that an index over halfvec takes."""
+
+BASE = """
+CREATE SCHEMA IF NOT EXISTS hm;
+CREATE TABLE IF NOT EXISTS hm.migration (
+  version int PRIMARY KEY,
+  name text NOT NULL,
+  at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE IF NOT EXISTS hm.setting (
+  name text PRIMARY KEY,
+  value text NOT NULL
+);
+"""
+
+VECTORS = """
+CREATE TABLE hm.vector (
+  theme text NOT NULL,
+  id uuid NOT NULL,
+  model text NOT NULL,
+  content_sha bytea NOT NULL,
+  embedding {type}({dimension}) NOT NULL,
+  PRIMARY KEY (theme, id),
+  FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE
+);
+ALTER TABLE hm.vector ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_themes ON hm.vector USING (
+  NOT EXISTS (SELECT 1 FROM hm.member WHERE role = current_user)
+  OR theme = ANY (ARRAY(SELECT unnest(themes) FROM hm.member WHERE role = current_user))
+);
+"""
+
+VECTOR_TYPE = """
+SELECT quote_ident(n.nspname) || '.halfvec' FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector'
+"""
+
+VERSION = "SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension') FROM hm.migration"
+
+WRITES = {
+    "clock": "SELECT, INSERT, UPDATE",
+    "mark": "SELECT, INSERT",
+    "fact": "SELECT, INSERT, UPDATE",
+    "stage": "SELECT, INSERT, DELETE",
+    "vector": "SELECT, INSERT, UPDATE, DELETE",
+    "member": "SELECT",
+    "migration": "SELECT",
+    "setting": "SELECT",
+}
+"""What the runtime role may do with each table. Rows of facts are never deleted: a deletion is a row, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a database was migrated to."""
+
+    version: int
+    dimension: int | None
+    """Of the vectors; None where there are none."""
+
+
+@functools.cache
+def migrations() -> list[tuple[int, str, str]]:
+    """Number, name and SQL of each, in order."""
+    found = []
+    for file in resources.files(__package__).joinpath("migrations").iterdir():
+        named = re.fullmatch(r"(\d{3})_(\w+)\.sql", file.name)
+        if named:
+            found.append((int(named[1]), named[2], file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def known_version() -> int:
+    """The number of the newest migration of this program."""
+    return migrations()[-1][0]
+
+
+def migrate(dsn: str, *, dimension: int | None = None, runtime_role: str | None = None) -> Schema:
+    """Bring a database up to date, as its owner. What is there already is left as it is.
+
+    :param dimension: of the vectors, fixed with the first migration that names one; text only without
+    :param runtime_role: the role that stores connect as; it is let in to read and write rows, and nothing else
+    :raises TeamError: the database is newer than this program, has another dimension, or cannot be reached
+    """
+    if dimension is not None and not 1 <= dimension <= WIDEST:
+        raise ArgumentError(f"--dimension must be from 1 to {WIDEST}, not {dimension}", dimension)
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        conn.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # until the commit, also behind PgBouncer
+        conn.execute(BASE)
+        applied = {row[0] for row in conn.execute("SELECT version FROM hm.migration").fetchall()}
+        if applied and max(applied) > known_version():
+            raise TeamError(wrong_version(max(applied), known_version()))
+        for version, name, text in migrations():
+            if version not in applied:
+                conn.execute(text)
+                conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
+        if dimension is not None:
+            add_vectors(conn, dimension)
+        if runtime_role is not None:
+            let_in(conn, runtime_role)
+        return read_schema(conn)
+
+
+def verify(conn: psycopg.Connection[Any]) -> Schema:
+    """Look whether a database can be used as it is; nothing is altered.
+
+    :raises TeamError: it was not migrated, or is of another version
+    """
+    try:
+        schema = read_schema(conn)
+    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+        raise TeamError(NOT_MIGRATED) from None
+    if schema.version != known_version():
+        raise TeamError(wrong_version(schema.version, known_version()))
+    return schema
+
+
+def read_schema(conn: psycopg.Connection[Any]) -> Schema:
+    """What stands in the database."""
+    row = conn.execute(VERSION).fetchone()
+    assert row is not None
+    return Schema(row[0], int(row[1]) if row[1] else None)
+
+
+def add_vectors(conn: psycopg.Connection[Any], dimension: int) -> None:
+    """The table of vectors, and pgvector. :raises TeamError: there is one of another dimension already"""
+    there = read_schema(conn).dimension
+    if there == dimension:
+        return
+    if there is not None:
+        raise ArgumentError(
+            f"the vectors of this database have {there} dimensions, not {dimension}; drop hm.vector and its setting first",
+            dimension,
+        )
+    conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    kind = conn.execute(VECTOR_TYPE).fetchone()
+    assert kind is not None
+    conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(kind[0]), dimension=sql.Literal(dimension)))
+    conn.execute("INSERT INTO hm.setting (name, value) VALUES ('dimension', %s)", (str(dimension),))
+
+
+def let_in(conn: psycopg.Connection[Any], role: str) -> None:
+    """Let a role read and write rows. It must exist: who may log in, and how, is the administrator's to say."""
+    name = sql.Identifier(role)
+    if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+        raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
+    conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA hm FROM {}").format(name))
+    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA hm TO {}").format(name))
+    conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hm TO {}").format(name))
+    for table, rights in WRITES.items():
+        if conn.execute("SELECT to_regclass(%s)", (f"hm.{table}",)).fetchone() != (None,):
+            conn.execute(sql.SQL("GRANT {} ON hm.{} TO {}").format(sql.SQL(rights), sql.Identifier(table), name))
+
+
+def restrict(dsn: str, role: str, themes: list[str]) -> None:
+    """Let a role see these themes only; all of them when the list is empty."""
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
+        if themes:
+            conn.execute("INSERT INTO hm.member (role, themes) VALUES (%s, %s)", (role, themes))

@@ -1,0 +1,88 @@
+"""The exchange as the bridge holds it: begun where a team database is named, steered over the control socket.
+
+Imports the driver only then, and beside the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_bridge.arguments import Arguments, text
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.team import dsn
+from hermes_memory_bridge.team.states import NO_DRIVER, NOT_NAMED, State, TeamError
+from hermes_memory_store.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.team.syncer import Syncer
+
+log = logging.getLogger(__name__)
+
+ACTIONS = ("status", "now", "pause", "resume", "verify", "connect")
+
+
+class Team:
+    """The exchange of one store."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.syncer: Syncer | None = None
+        self.missing: State = NOT_NAMED
+        self._lock = threading.Lock()
+
+    async def begin(self) -> None:
+        """Begin to exchange, when a team database is named."""
+        try:
+            await asyncio.to_thread(self.start)
+        except Exception:  # agents are served all the same
+            log.exception("the exchange with the team database did not begin")
+
+    def start(self) -> None:
+        """Begin, or begin anew when another database was named."""
+        with self._lock:
+            if self.syncer is not None:
+                self.syncer.stop()
+                self.syncer = None
+            self.missing = NOT_NAMED
+            if not dsn.is_named(self.places):
+                return
+            try:
+                from hermes_memory_bridge.team.syncer import Syncer
+            except ImportError:
+                self.missing = NO_DRIVER
+                log.warning("team database: %s", NO_DRIVER.words)
+                return
+            places = self.places
+            self.syncer = Syncer(places.store, lambda: dsn.find(places), paused=dsn.is_paused(places))
+            self.syncer.start()
+
+    def stop(self) -> None:
+        """End it, at once."""
+        with self._lock:
+            if self.syncer is not None:
+                self.syncer.stop()
+
+    async def answer(self, arguments: Arguments) -> dict[str, Any]:
+        """What `sync ACTION` asks of the bridge. :raises StoreError: why it cannot be"""
+        action = text(arguments, "action")
+        if action not in ACTIONS:
+            raise ArgumentError(f"sync {action[:60]!r} is none of {', '.join(ACTIONS)}", action)
+        if action == "connect":
+            await asyncio.to_thread(self.start)
+        syncer = self.syncer
+        if syncer is None:
+            if action in ("status", "connect"):
+                return {"configured": False, **self.missing.as_dict(), "themes": []}
+            raise TeamError(self.missing)
+        if action in ("pause", "resume"):
+            await asyncio.to_thread(lambda: dsn.note(self.places, paused=action == "pause"))
+            syncer.pause(action == "pause")
+        if action == "now":
+            return {"number": syncer.now(), **syncer.status()}
+        if action == "verify":
+            found = await asyncio.wrap_future(syncer.verify())
+            return {"same": all(one.same for one in found), "themes": [one.as_dict() for one in found]}
+        return syncer.status()

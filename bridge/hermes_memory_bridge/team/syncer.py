@@ -1,0 +1,416 @@
+"""The background exchange: one thread of the bridge, with a store of its own, that nothing of the remote side leaves.
+
+It looks at the store four times a second, which costs microseconds. The database says when something changed there; where a
+pooler lies in between it is asked once a second, which is one round trip. So a change is on the other machine within two
+seconds. While the database is away it tries again ever more seldom.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.team.exchange import Exchange, Outcome
+from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.states import ELSEWHERE, EXCHANGING, IDLE, NOT_NAMED, PAUSED, STARTING, State, TeamError
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.25
+"""How often to look whether something was written here."""
+
+POLL_S = 1.0
+"""How often to ask the database whether something was written elsewhere."""
+
+POLL_LISTENING_S = 5.0
+"""The same, where the database says so itself."""
+
+FIRST_WAIT_S = 1.0
+
+LONGEST_WAIT_S = 60.0
+
+LEASE_MS = 60_000
+
+RENEW_S = 20.0
+
+HOLDER = "bridge"
+"""A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
+
+REPORT_ROWS = 20
+"""Refused rows that a report names."""
+
+
+class Stopped(Exception):
+    """The syncer was told to stop in the middle of an exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """What one theme's two sides do not agree on. All of it is empty when they do."""
+
+    theme: str
+    rows: int
+    differ: list[str]
+    only_here: list[str]
+    only_there: list[str]
+    waiting: int
+    """Rows not sent yet, which are not compared."""
+
+    @property
+    def same(self) -> bool:
+        return not (self.differ or self.only_here or self.only_there)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `sync verify --json` prints it."""
+        return {
+            "theme": self.theme,
+            "same": self.same,
+            "rows": self.rows,
+            "waiting": self.waiting,
+            "differ": self.differ,
+            "only_here": self.only_here,
+            "only_there": self.only_there,
+        }
+
+
+class Syncer:
+    """Keeps a store and a team database the same."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        find: Callable[[], str | None],
+        *,
+        holder: str = HOLDER,
+        paused: bool = False,
+        open_store: Callable[[Path], Store] = Store.open,
+        clock: Clock = system_clock,
+        poll_s: float = POLL_S,
+    ) -> None:
+        """:param find: says the DSN, anew for each connection, so that a changed one is heard of"""
+        self.path = Path(path)
+        self.find = find
+        self.holder = holder
+        self.open_store = open_store
+        self.clock = clock
+        self.poll_s = poll_s
+        self.report: dict[str, Any] = {"themes": [], "conflicts": 0, "refused": [], "offset_ms": None, "node": None}
+        self.state = PAUSED if paused else STARTING
+        self.begun = 0
+        self.exchanges = 0
+        """Number of the last exchange that came to an end, well or not."""
+        self.last_at: int | None = None
+        """When the last one ended well."""
+        self.next_at: int | None = None
+        self._paused = paused
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._server: Server | None = None
+        self._store: Store | None = None
+        self._exchange: Exchange | None = None
+        self._file: tuple[int, int] | None = None
+        self._leased_until = 0.0
+        self._themes: list[str] = []
+        self._by_turn = False
+        """Whether the exchange was due, and nobody had told of anything new."""
+        self._thread = threading.Thread(target=self._run, name="syncer", daemon=True)
+
+    # What other threads may call.
+
+    def start(self) -> None:
+        """Begin, and return at once."""
+        self._thread.start()
+
+    def stop(self, within_s: float = 2.0) -> None:
+        """End; an exchange that is under way is cut off, which costs nothing but its repetition."""
+        self._stop.set()
+        self._wake.set()
+        server = self._server
+        if server is not None:
+            server.interrupt()
+        if self._thread.is_alive():
+            self._thread.join(within_s)
+
+    def now(self) -> int:
+        """Exchange without waiting for the next turn; the number of the exchange that will have all that is here now."""
+        self._wake.set()
+        return self.begun + 1
+
+    def pause(self, paused: bool) -> None:
+        """Stop exchanging, or go on."""
+        self._paused = paused
+        self.state = PAUSED if paused else STARTING
+        self._wake.set()
+
+    def status(self) -> dict[str, Any]:
+        """How it does: the document of `sync status`."""
+        return {
+            "configured": True,
+            **self.state.as_dict(),
+            "paused": self._paused,
+            "exchanges": self.exchanges,
+            "last_exchange": self.last_at,
+            "next_try": self.next_at,
+            **self.report,
+        }
+
+    def verify(self) -> Future[list[Differing]]:
+        """Compare both sides of every theme, row by row, and name those that differ."""
+        done: Future[list[Differing]] = Future()
+        self._jobs.put((self._compare, done))
+        self._wake.set()
+        return done
+
+    # The thread.
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stop.is_set():
+            seen = -1
+            self.begun += 1
+            try:
+                if self._may_exchange():
+                    seen = self._turn()
+                failures = 0
+                listening = self._server is not None and self._server.listening
+                wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
+            except Stopped:
+                break
+            except (TeamError, StoreError) as error:
+                failures += 1
+                wait_s = self._failed(error, failures)
+            except Exception:  # a bug of ours must not end the exchange for good, nor reach an agent
+                log.exception("an exchange failed")
+                failures += 1
+                wait_s = self._failed(TeamError(State("fault", "an exchange failed; see the log")), failures)
+            self.exchanges = self.begun
+            self._run_jobs()
+            self._rest(wait_s, seen)
+        self._leave()
+
+    def _may_exchange(self) -> bool:
+        if self._paused:
+            self.state = PAUSED
+            self._hang_up()
+            return False
+        store = self._opened()
+        if time.monotonic() + LEASE_MS / 1000 - RENEW_S > self._leased_until:
+            if not store.sync.try_lease(self.holder, LEASE_MS):
+                self.state = ELSEWHERE
+                self._leased_until = 0.0
+                self._hang_up()
+                return False
+            self._leased_until = time.monotonic() + LEASE_MS / 1000
+        return True
+
+    def _turn(self) -> int:
+        """One exchange; the store's data version before it."""
+        store = self._opened()
+        seen = store.data_version()
+        assert self._exchange is not None
+        if self._server is None:
+            self._server = self._connected()
+        if self.report["node"] is None:
+            self._tell(self._exchange.outcome)
+        outcome = self._exchange.run(self._server)
+        self._themes = list(outcome.themes)
+        done = outcome.themes.values()
+        if self._by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
+            self._server.listening = False  # it did not tell of that: ask every second
+        self.last_at = self.clock()
+        self.next_at = None
+        if outcome.state != self.state or not outcome.idle or seen != self._told_at:
+            self._tell(outcome)
+            self._told_at = seen
+        if self.state.name not in (outcome.state.name, EXCHANGING.name):
+            log.info("team database: %s", outcome.state.words)
+        self.state = outcome.state
+        return seen
+
+    _told_at = -1
+
+    def _connected(self) -> Server:
+        dsn = self.find()
+        if not dsn:
+            raise TeamError(NOT_NAMED)
+        return Server(dsn)
+
+    def _failed(self, error: TeamError | StoreError, failures: int) -> float:
+        """Say what is wrong, once; how long to wait before trying again."""
+        if self._stop.is_set():
+            return 0.0
+        state = error.state if isinstance(error, TeamError) else State("memory", error.message)
+        if state.name != self.state.name:
+            log.warning("team database: %s", state.words)
+        self._hang_up()
+        self.state = state
+        wait_s: float = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(failures - 1, 10)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+        self.next_at = self.clock() + round(wait_s * 1000)
+        if self._exchange is not None:
+            try:
+                self._tell(self._exchange.outcome)
+            except StoreError:
+                log.info("the store could not be asked how much waits")
+        return wait_s
+
+    def _rest(self, wait_s: float, seen: int) -> None:
+        """Wait for the next turn, or until something was written here; after a failure only for the turn."""
+        until = time.monotonic() + wait_s
+        server = self._server
+        self._by_turn = False
+        while not self._stop.is_set() and (rest_s := until - time.monotonic()) > 0:
+            if server is not None and server.listening and seen >= 0:
+                if server.heard(self._themes, min(LOOK_S, rest_s)) or not server.listening or self._wake.is_set():
+                    break
+            elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
+                break
+            if seen >= 0 and self._store is not None and self._store.data_version() != seen:
+                break
+        else:
+            self._by_turn = True
+        self._wake.clear()
+
+    def _run_jobs(self) -> None:
+        while True:
+            try:
+                job, done = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.set_result(job())
+            except Exception as error:
+                done.set_exception(error)
+
+    def _compare(self) -> list[Differing]:
+        if not self._may_exchange():
+            raise TeamError(self.state)
+        self._turn()
+        assert self._server is not None
+        sync = self._opened().sync
+        found = []
+        for theme in sync.themes():
+            there: dict[str, str] = {}
+            after, more = 0, True
+            while more:
+                page = self._server.pull(theme, after)
+                there.update({row.uid: row.digest for _, row in page.rows})
+                after, more = page.cursor.seq, page.more
+                self._look_up()
+            waiting = {row.uid for row in sync.pending(theme, limit=1_000_000)}
+            waiting |= {one.row.uid for one in sync.refused(theme)}
+            here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
+            found.append(
+                Differing(
+                    theme,
+                    len(there),
+                    differ=sorted(uid for uid in here.keys() & there.keys() if here[uid] != there[uid]),
+                    only_here=sorted(here.keys() - there.keys()),
+                    only_there=sorted(there.keys() - here.keys() - waiting),
+                    waiting=len(waiting),
+                )
+            )
+        return found
+
+    def _look_up(self) -> None:
+        """Between two steps of a long exchange."""
+        if self._stop.is_set():
+            raise Stopped
+        if self._exchange is not None and not self._exchange.outcome.idle:
+            if time.monotonic() - self._told > LOOK_S:
+                self.state = EXCHANGING
+                self._tell(self._exchange.outcome)
+            if time.monotonic() > self._leased_until - RENEW_S and self._store is not None:
+                self._store.sync.try_lease(self.holder, LEASE_MS)
+                self._leased_until = time.monotonic() + LEASE_MS / 1000
+
+    _told = 0.0
+
+    def _tell(self, outcome: Outcome) -> None:
+        """Write the report that other threads read."""
+        self._told = time.monotonic()
+        sync = self._opened().sync
+        waiting = sync.pending_counts()
+        rows = []
+        for theme in sync.themes():
+            cursor, done = sync.cursor(theme), outcome.themes.get(theme)
+            there = max(cursor.seq, done.server_seq if done else 0)
+            state = done.state if done and done.state else IDLE
+            rows.append(
+                {
+                    "theme": theme,
+                    **state.as_dict(),
+                    "waiting": waiting.get(theme, 0),
+                    "cursor": cursor.seq,
+                    "server": there,
+                    "behind": there - cursor.seq,
+                    "pulled": done.pulled if done else 0,
+                    "pushed": done.pushed if done else 0,
+                    "unreached": sorted(done.unreached) if done else [],
+                }
+            )
+        refused = sync.refused()
+        self.report = {
+            "node": sync.node,
+            "offset_ms": outcome.offset_ms,
+            "themes": rows,
+            "conflicts": len(sync.conflicts()),
+            "refused_count": len(refused),
+            "refused": [{"theme": one.row.theme, "uid": one.row.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+        }
+
+    def _opened(self) -> Store:
+        """The store, opened again when another file was put in its place."""
+        now = identity(self.path)
+        if self._store is not None and now != self._file:
+            log.info("the memory was replaced by another file; it is opened anew")
+            self._close_store()
+        if self._store is None:
+            self._store = self.open_store(self.path)
+            self._file = identity(self.path)
+            self._exchange = Exchange(self._store, on_progress=self._look_up)
+            self._leased_until = 0.0
+        return self._store
+
+    def _close_store(self) -> None:
+        store, self._store, self._exchange = self._store, None, None
+        if store is not None:
+            store.close()
+
+    def _hang_up(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def _leave(self) -> None:
+        self._hang_up()
+        try:
+            if self._store is not None and self._leased_until:
+                self._store.sync.release(self.holder)
+            self._close_store()
+        except StoreError as error:
+            log.warning("the memory could not be left properly: %s", error.message)
+        while not self._jobs.empty():
+            _, done = self._jobs.get_nowait()
+            done.cancel()
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another of the same name; None when there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,132 @@
+"""Deciding what two machines said at once: what stands goes on, what lost comes back, or both stay as facts of their own.
+
+Every decision is a version that descends from both, so that no other machine asks again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Literal
+
+from hermes_memory_store import uids
+from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.receiving import STANDING, checked
+from hermes_memory_store.records import Mutation
+from hermes_memory_store.scopes import close_scope, reopen_scope
+from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow
+from hermes_memory_store.versions import Version, known, lineage, row_of, rows_of
+from hermes_memory_store.writing import standing_fact
+
+KEPT = """
+    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
+"""
+
+
+def found_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[Conflict]:
+    """What waits to be decided in one theme, oldest first."""
+    found = []
+    for uid, hlc, node, why, at, other, ancestors, said in conn.execute(KEPT, (theme_id,)).fetchall():
+        stands = known(conn, theme_id, uid if other is None else other)
+        if stands is None:
+            continue
+        payload = Payload.loaded(said)
+        label = payload.content if payload.kind == "scope" else None
+        lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
+        (mine,) = rows_of(conn, theme_id, theme, [stands])
+        found.append(Conflict(uids.to_text(uid), theme, mine, row_of(conn, theme, lost, payload), at, why))
+    return found
+
+
+class Deciding:
+    """Carries a decision out, as part of a running change."""
+
+    def __init__(self, change: Mutation, theme_id: int) -> None:
+        self._change = change
+        self._conn = change.conn
+        self._theme_id = theme_id
+
+    def decide(self, met: Sequence[Conflict], keep: Literal["mine", "theirs", "both"]) -> None:
+        """All conflicts of one thing at once; of several losers the newest comes back, unless both are kept."""
+        lost = max((one.theirs for one in met), key=lambda row: row.rank)
+        heads = [one for one in met if one.why == "two heads"]
+        if keep == "both":
+            rows = [one.theirs for one in met if one.theirs.kind == "fact" and one.theirs.state == LIVE]
+            made = [self._keep_apart(row) for row in rows]
+            if heads and made:
+                self._replace(heads[0].uid, made[-1])
+        elif keep == "theirs" and lost.kind == "scope":
+            self._scope(lost)
+        elif keep == "theirs":
+            self._bring_back(lost)
+        self._descend(met)
+
+    def _descend(self, met: Sequence[Conflict]) -> None:
+        """The next version is made even where nothing changes: it says that somebody knew both."""
+        uid = uids.to_bytes(met[0].uid)
+        version = known(self._conn, self._theme_id, uid)
+        assert version is not None
+        clocks = lineage(*version.ancestors, *(one.theirs.hlc for one in met if one.why == "concurrent"))
+        self._conn.execute(
+            "UPDATE sync_rows SET ancestors = ?, said = '' WHERE theme_id = ? AND uid = ?",
+            (json.dumps(clocks), self._theme_id, uid),
+        )
+        self._conn.execute("INSERT OR IGNORE INTO sync_changed VALUES (?, ?)", (self._theme_id, version.thing))
+        self._conn.execute("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ?", (self._theme_id, uid))
+
+    def _keep_apart(self, row: SyncRow) -> bytes:
+        """A new fact that says what lost, under a target that is free."""
+        scope = self._change.scope_for_writing(self._theme_id, row.attrs["scope"])
+        kind, target, number = FactType(row.attrs["type"]), row.attrs["target"], 2
+        while standing_fact(self._change, scope.id, kind, f"{target}.{number}") is not None:
+            number += 1
+        said = Notation(kind, f"{target}.{number}", checked(row.content))
+        tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
+        return self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
+
+    def _replace(self, name: str, by: bytes) -> None:
+        row = self._change.fact_row(uids.to_bytes(name))
+        if row is not None:
+            self._change.update_fact(row, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0)
+
+    def _bring_back(self, lost: SyncRow) -> None:
+        uid = uids.to_bytes(lost.uid)
+        row = self._change.fact_row(uid)
+        if lost.state != LIVE:
+            if row is not None:
+                self._change.update_fact(row, "resolve", tier=Tier.WITHDRAWN.value)
+            return
+        attrs = lost.attrs
+        scope = self._change.scope_for_writing(self._theme_id, attrs["scope"])
+        kind, tier = FactType(attrs["type"]), attrs["tier"]
+        link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
+        if tier in STANDING:
+            link = None
+            other = standing_fact(self._change, scope.id, kind, attrs["target"])
+            if other is not None and other.uid != uid:
+                self._change.update_fact(other, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
+        elif link is not None and (link == uid or self._change.fact_row(link) is None):
+            link = None
+        columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
+        if row is None:
+            said = Notation(kind, attrs["target"], checked(lost.content))
+            self._change.insert_fact(self._theme_id, scope, said, uid=uid, **columns)
+            return
+        content = checked(lost.content)
+        if content != row.content:
+            columns["content"] = content
+        if scope.id != row.scope_id:
+            columns["scope"] = scope
+        self._change.update_fact(row, "resolve", **columns)
+
+    def _scope(self, lost: SyncRow) -> None:
+        key = self._change.names.scope_or_none(self._theme_id, lost.content)
+        if key is None or lost.state != LIVE:
+            return
+        if lost.attrs["status"] == ScopeStatus.CLOSED:
+            close_scope(self._change, key, why=str(self._change.actor))
+        elif key.status == ScopeStatus.WITHDRAWN:
+            self._change.update_scope(key.id, "open", status=ScopeStatus.OPEN)
+        else:
+            reopen_scope(self._change, key)

@@ -1,0 +1,363 @@
+"""Taking in versions from other machines: who wins, what lost without knowing of the winner, and what is shown.
+
+What wins is kept as a version first, in shadow, and then shown in facts and scopes as far as the store's own rules allow.
+The rule where two facts stand in one place is the same on every machine: the one with the higher uid, which was made
+later, stands; the other is shown as superseded by it until the place is free again. Nothing of that is a new version.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_memory_store import errors, text, uids
+from hermes_memory_store.journal import Journal
+from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
+
+SYNC = Actor("sync")
+
+STANDING = frozenset({Tier.HOT.value, Tier.COLD.value, Tier.ARCHIVED.value})
+
+OTHER_STANDING = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE scope_id = ? AND type = ? AND target = ? AND tier IN ('hot', 'cold', 'archived') AND uid <> ?
+"""
+
+ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+MAX_CONTENT = 100_000
+"""Characters of a content that are taken from another machine: far above what any policy allows a fact."""
+
+
+class Receiving:
+    """Takes versions of one theme in, inside a running transaction."""
+
+    def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
+        self.changed = self.conflicts = self.ignored = 0
+        self.purged: list[bytes] = []
+        self._conn = conn
+        self._theme_id = theme_id
+        self._theme = theme
+        self._now = now
+
+    def take(self, seq: int, row: SyncRow) -> None:
+        """Decide between a version and the one that is here."""
+        if row.theme != self._theme or not is_whole(row):
+            self.ignored += 1
+            return
+        self._conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (row.hlc,))
+        uid = uids.to_bytes(row.uid)
+        here = known(self._conn, self._theme_id, uid)
+        if here is not None and (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
+            self._conn.execute(
+                "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?",
+                (seq, self._theme_id, uid),
+            )
+            self.ignored += 1
+        elif here is not None and here.rank > row.rank:
+            if row.hlc not in here.ancestors and here.state != PURGED:
+                self._keep_loser(here, row, self._row(here))
+            self.ignored += 1
+        else:
+            if here is not None and not descends(row, here) and PURGED not in (row.state, here.state):
+                self._keep_loser(here, self._row(here), row)
+            self._put(uid, seq, row)
+
+    def _put(self, uid: bytes, seq: int, row: SyncRow) -> None:
+        put(self._conn, self._theme_id, row, sent=True, seq=seq, shadow=row.state != PURGED)
+        if row.state == PURGED:
+            self.purged.append(uid)
+        self._conn.executemany(
+            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND hlc = ?",
+            [(self._theme_id, uid, hlc) for hlc in row.ancestors],
+        )
+        self._conn.execute(
+            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (self._theme_id, uid)
+        )
+        self.changed += 1
+
+    def _row(self, version: Version) -> SyncRow:
+        return rows_of(self._conn, self._theme_id, self._theme, [version])[0]
+
+    def _keep_loser(self, here: Version, loser: SyncRow, winner: SyncRow) -> None:
+        if gist(loser) != gist(winner):
+            self.conflicts += keep(self._conn, self._theme_id, loser, "concurrent", self._now)
+
+
+def descends(row: SyncRow, here: Version) -> bool:
+    """Whether a winner was made by somebody who knew what is here.
+
+    A full list of ancestors may have lost the one that is here; what is not ours to send was on the server before the
+    winner, and counts as known then.
+    """
+    if here.hlc in row.ancestors:
+        return True
+    return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
+
+
+def is_whole(row: SyncRow) -> bool:
+    """Whether a version says what a version says: rows come from programs that may be newer, older or wrong."""
+    try:
+        uids.to_bytes(row.uid), uids.to_bytes(row.node)
+        if not 0 < row.hlc < 1 << 63 or row.state not in (LIVE, DELETED, PURGED):
+            return False
+        if row.kind == "scope":
+            label = row.content
+            return isinstance(label, str) and 0 < len(label) <= 1000 and row.uid == uid_of_scope(row.theme, label)
+        return row.kind == "fact" and (row.content is None) == (row.state != LIVE)
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
+def gist(row: SyncRow | Payload) -> tuple[Any, ...]:
+    """What makes two versions different for a person: not when it was said, nor whether pressure moved it."""
+    attrs = row.attrs
+    if row.kind == "scope":
+        return (attrs.get("status") == ScopeStatus.CLOSED,)
+    tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
+    said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
+    return row.state, row.content, tier, *said
+
+
+def keep(
+    conn: sqlite3.Connection, theme_id: int, loser: SyncRow, why: str, now: int, other: bytes | None = None
+) -> int:
+    """Keep a version that lost, for a person to decide; 1 unless it is kept already."""
+    name = (theme_id, uids.to_bytes(loser.uid), loser.hlc, uids.to_bytes(loser.node), why)
+    said = Payload(loser.kind, loser.content, loser.attrs, loser.state).dumped()
+    return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
+
+
+def shadows(conn: sqlite3.Connection, theme_id: int) -> list[Version]:
+    """The versions that are not shown as they are."""
+    rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL", (theme_id,)).fetchall()
+    return [Version(*row) for row in rows]
+
+
+class Settling:
+    """Shows what is in shadow, as far as the store's own rules allow."""
+
+    def __init__(
+        self, conn: sqlite3.Connection, names: Names, journal: Journal, theme_id: int, theme: str, now: int
+    ) -> None:
+        self.conflicts = 0
+        self._conn = conn
+        self._names = names
+        self._theme_id = theme_id
+        self._theme = theme
+        self._now = now
+        self._change = Mutation(conn, names, journal, SYNC)
+        self._coming: set[bytes] = set()
+
+    def run(self) -> None:
+        """Show all of it, in one change of the journal; what that moves is no news to send."""
+        waiting = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
+        self._coming = {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+        self._show([pair for pair in waiting if not is_former_scope(*pair)])
+        # Only now it is known whether facts stand in them.
+        there = [(version, Payload.loaded(str(version.shadow))) for version in shadows(self._conn, self._theme_id)]
+        self._show([pair for pair in there if is_former_scope(*pair)])
+        self._change.record()
+        self._lift()
+        self._forget()
+
+    def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
+        for version, said in sorted(waiting, key=order):
+            try:
+                if said.kind == "scope":
+                    self._scope(version, said)
+                else:
+                    self._fact(version, said)
+            except (errors.StoreError, KeyError, ValueError, TypeError):
+                continue  # it stays in shadow: what cannot be shown here must not hinder the rest
+
+    def _scope(self, version: Version, said: Payload) -> None:
+        label = version.label or ""
+        key = self._names.scope_or_none(self._theme_id, label)
+        if said.state == LIVE:
+            wanted = {name: said.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+        elif key is None or key.status == ScopeStatus.WITHDRAWN:
+            return
+        elif self._is_used(key):
+            # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
+            opened_at = version.hlc >> COUNTER_BITS
+            wanted = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
+        else:
+            self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
+            return
+        status = ScopeStatus(wanted["status"])
+        if key is None:
+            text.check(label, "the scope's label")
+            key = self._change.insert_scope(
+                self._theme_id, label, status=ScopeStatus.OPEN, at=moment(wanted["opened_at"])
+            )
+        elif key.status == ScopeStatus.COOLING and status is ScopeStatus.OPEN:
+            wanted["status"] = key.status
+        stands = self._conn.execute(
+            "SELECT status, opened_at, closed_at, closed_by FROM scopes WHERE id = ?", (key.id,)
+        ).fetchone()
+        new = {name: value for (name, value), old in zip(wanted.items(), stands, strict=True) if value != old}
+        if new:
+            self._change.update_scope(key.id, "sync", **new)
+        if status is ScopeStatus.CLOSED and key.status != ScopeStatus.CLOSED:
+            self._conn.execute("DELETE FROM attention WHERE scope_id = ?", (key.id,))
+            self._conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", (key.id,))
+
+    def _is_used(self, key: ScopeKey) -> bool:
+        sql = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
+        return self._conn.execute(sql, (key.id,)).fetchone() is not None
+
+    def _fact(self, version: Version, said: Payload) -> None:
+        row = self._change.fact_row(version.uid)
+        if row is not None and row.theme_id != self._theme_id:
+            return  # a fact of another theme has this uid here
+        if said.state == DELETED:
+            if row is not None and row.tier not in (Tier.WITHDRAWN, Tier.QUARANTINED):
+                self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+            return
+        wanted = self._columns(version.uid, said, row)
+        if row is not None:
+            new = {name: value for name, value in wanted.items() if differs(row, name, value)}
+            if new:
+                self._change.update_fact(row, "sync", keep_time=True, **new)
+            return
+        kind, _, name = str(said.attrs["by"]).partition(":")
+        scope = wanted.pop("scope")
+        notation = Notation(FactType(said.attrs["type"]), said.attrs["target"], wanted.pop("content"))
+        self._change.insert_fact(self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), **wanted)
+
+    def _columns(self, uid: bytes, said: Payload, row: FactRow | None) -> dict[str, Any]:
+        """The columns by which a fact is shown, once whatever stands in its way has made room."""
+        attrs = said.attrs
+        kind, target = FactType(attrs["type"]).value, checked(attrs["target"])
+        if row is not None and (row.type, row.target) != (kind, target):
+            raise ValueError("a fact keeps its type and target")
+        content = checked(said.content)
+        times = {name: moment(attrs[name]) for name in ("created_at", "updated_at")}
+        tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
+        cooled_by = attrs.get("cooled_by")
+        link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
+        if link == uid or tier in STANDING or not self._is_here(link):
+            link = None
+        scope = self._opened(checked(attrs["scope"] or UNSCOPED))
+        other = self._conn.execute(OTHER_STANDING, (scope.id, kind, target, uid)).fetchone()
+        if tier in STANDING and other is not None:
+            there = FactRow(*other)
+            if uid > there.uid:
+                self._demote(there, uid, content)
+            else:
+                self._note(uid, there.uid, there.content, content)
+                tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
+        columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
+        return columns | times | {"superseded_by": link, "cooled_by": cooled_by}
+
+    def _opened(self, label: str) -> ScopeKey:
+        """The scope of a fact. One that is gone by its version comes back for it, and goes when it does."""
+        if label:
+            former = known(self._conn, self._theme_id, name_of(self._theme, label))
+            if former is not None and former.state == DELETED and former.shadow is None:
+                self._conn.execute(
+                    "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+                    (Payload("scope", label, {}, DELETED).dumped(), self._theme_id, former.uid),
+                )
+        return self._change.scope_for_writing(self._theme_id, label or None)
+
+    def _is_here(self, link: bytes | None) -> bool:
+        return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
+
+    def _demote(self, there: FactRow, by: bytes, content: str) -> None:
+        """Show a standing fact as superseded; what its version says goes into shadow."""
+        shade(self._conn, self._theme_id, [there.uid])
+        self._change.update_fact(
+            there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
+        )
+        self._note(there.uid, by, content, there.content)
+
+    def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
+        """Two facts for one place that say different things are for a person to decide."""
+        name = (self._theme_id, loser)
+        self._conn.execute(
+            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads' AND other <> ?",
+            (*name, winner),
+        )
+        version = known(self._conn, *name)
+        if version is None or version.shadow is None or folded(stands) == folded(lost):
+            return
+        row = rows_of(self._conn, self._theme_id, self._theme, [version])[0]
+        self.conflicts += keep(self._conn, self._theme_id, row, "two heads", self._now, winner)
+
+    def _lift(self) -> None:
+        """What is shown as its version says needs no shadow any more."""
+        waiting = shadows(self._conn, self._theme_id)
+        stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
+        shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
+        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
+        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
+
+    def _forget(self) -> None:
+        """What showing changed is no change of anybody's. Should anything differ from its version and not stand in shadow,
+        it stays noted and becomes a version: better one too many than one that says what is not so."""
+        sql = "SELECT thing FROM sync_changed WHERE theme_id = ?"
+        noted = [thing for (thing,) in self._conn.execute(sql, (self._theme_id,))]
+        stand = payloads(self._conn, self._theme_id, noted)
+        names = {name_of(self._theme, thing): thing for thing in noted}
+        differ = {
+            version.thing
+            for version in versions(self._conn, self._theme_id, names)
+            if version.shadow is None and version.said != stand[names[version.uid]].said
+        }
+        self._conn.executemany(
+            "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?",
+            [(self._theme_id, thing) for thing in noted if thing not in differ],
+        )
+
+
+def is_former_scope(_: Version, said: Payload) -> bool:
+    """Whether it is a scope that was renamed, merged or undone."""
+    return said.kind == "scope" and said.state == DELETED
+
+
+def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
+    """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
+    version, said = waiting
+    rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING else 2
+    return rank, -int.from_bytes(version.uid, "big")
+
+
+def shade(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> None:
+    """Keep what the versions of facts say, before the facts are shown otherwise."""
+    says = payloads(conn, theme_id, wanted)
+    conn.executemany(
+        "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ? AND shadow IS NULL",
+        [(payload.dumped(), theme_id, uid) for uid, payload in says.items()],
+    )
+
+
+def differs(row: FactRow, name: str, value: Any) -> bool:
+    """Whether a fact has something else in a column."""
+    return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
+
+
+def checked(said: Any) -> str:
+    """A text that may be kept. :raises StoreError: ValueError"""
+    if not isinstance(said, str) or len(said) > MAX_CONTENT:
+        raise ValueError("not a text of a fact")
+    return text.check(said, "a fact from the team") if said else said
+
+
+def moment(said: Any) -> int:
+    """A time in milliseconds. :raises ValueError:"""
+    if not isinstance(said, int) or not 0 <= said < 1 << 48:
+        raise ValueError("not a time")
+    return said
+
+
+def folded(said: str) -> str:
+    """The same for contents that differ in case and white space alone."""
+    return " ".join(said.casefold().split())

@@ -1,0 +1,369 @@
+"""The store's side of team sync: what waits to be sent, what was received, and what two machines said at once.
+
+No network: a syncer asks `pending`, sends, says `acknowledge` or `refuse`, pulls, and hands the rows to `apply`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from hermes_memory_store import errors, uids, versions
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.db import Db
+from hermes_memory_store.deciding import Deciding, found_conflicts
+from hermes_memory_store.journal import Journal
+from hermes_memory_store.model import PERSON, Actor, Changed, Uid
+from hermes_memory_store.names import Names
+from hermes_memory_store.purge import Purge
+from hermes_memory_store.receiving import SYNC, Receiving, Settling, shade, shadows
+from hermes_memory_store.records import Mutation
+from hermes_memory_store.scopes import changed
+from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.travelling import COUNTER_BITS, Applied, Conflict, Cursor, Refused, SyncRow
+from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, rows_of, ticks
+from hermes_memory_themes import Policies
+
+__all__ = ["Applied", "Conflict", "Cursor", "Refused", "Sync", "SyncRow"]
+
+AHEAD_MS = 300_000
+"""How far ahead of the server's clock a version may be stamped."""
+
+NOTED_MS = 500
+"""A change of the clocks' distance that is worth writing down."""
+
+ENROLLED_AT_ONCE = 2_000
+"""Facts that get their first version in one transaction, so that others get their turn."""
+
+PENDING = f"{KNOWN} WHERE theme_id = ? AND sent = 0 AND refused IS NULL ORDER BY hlc LIMIT ?"
+
+ACKNOWLEDGE = """
+    UPDATE sync_rows SET sent = 1, seq = coalesce(?, seq), refused = NULL WHERE theme_id = ? AND uid = ? AND hlc = ?
+"""
+
+
+class Sync:
+    """Sends and receives the versions of themes whose policy says `sync`. Times of the server are milliseconds."""
+
+    def __init__(
+        self,
+        db: Db,
+        names: Names,
+        journal: Journal,
+        policies: Policies,
+        clock: Clock,
+        tiers: Tiers,
+        purge: Purge,
+    ) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+        self._clock = clock
+        self._tiers = tiers
+        self._purge = purge
+
+    @property
+    def node(self) -> Uid:
+        """Name of this store among the others."""
+        found = self._db.value("SELECT node FROM sync_store")
+        if found is None:
+            with self._db.writing() as conn:
+                found = node_of(conn)
+        return uids.to_text(found)
+
+    def renew_node(self) -> Uid:
+        """Take a new name: this store is a copy of one that goes on by itself. What is unsent is stamped anew."""
+        with self._db.writing() as conn:
+            node_of(conn)
+            conn.execute("UPDATE sync_store SET node = ?", (uuid.uuid4().bytes,))
+            unsent = conn.execute("SELECT theme_id, uid FROM sync_rows WHERE sent = 0 ORDER BY hlc").fetchall()
+            self._restamp(conn, unsent)
+        return self.node
+
+    def themes(self) -> list[str]:
+        """The themes whose policy says sync, by name. Their writes are tracked from the first time this is asked."""
+        named = {*self._names.all_themes(), *self._policies.named()}
+        wanted = sorted(name for name in named if self._policies.for_theme(name).sync)
+        ready = {
+            name
+            for (name,) in self._db.rows(
+                "SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE ready = 1"
+            )
+        }
+        for name in wanted:
+            if name not in ready and not self._db.read_only:
+                self._enrol(name)
+        return wanted
+
+    def pending(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
+        """Versions that nobody acknowledged yet, oldest first; without those the server refused."""
+        theme_id = self._tracked(theme)
+        waits = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND sent = 0 UNION ALL SELECT 1 FROM sync_changed LIMIT 1"
+        if not self._db.value(waits, (theme_id,)):
+            return []
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            found = [Version(*row) for row in conn.execute(PENDING, (theme_id, limit))]
+            conn.executemany(
+                "UPDATE sync_rows SET offered = 1 WHERE theme_id = ? AND uid = ? AND offered = 0",
+                [(theme_id, version.uid) for version in found if not version.offered],
+            )
+            return rows_of(conn, theme_id, theme, found)
+
+    def pending_counts(self) -> dict[str, int]:
+        """How many versions wait, by theme."""
+        tracked = self.themes()
+        counts = dict(
+            self._db.rows(
+                "SELECT name, count(*) FROM sync_rows JOIN themes ON themes.id = theme_id"
+                " WHERE sent = 0 AND refused IS NULL GROUP BY name"
+            )
+        )
+        return {name: counts.get(name, 0) for name in tracked}
+
+    def acknowledge(self, theme: str, sent: Sequence[tuple[Uid, int]], seqs: Sequence[int | None] = ()) -> None:
+        """The server has these (uid, clock), under these sequence numbers (None: it had a newer one).
+
+        What was changed meanwhile has another clock, and goes on waiting.
+        """
+        theme_id = self._tracked(theme)
+        named = itertools.zip_longest(sent, seqs[: len(sent)])
+        with self._db.writing() as conn:
+            conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.to_bytes(uid), hlc) for (uid, hlc), seq in named])
+
+    def refuse(self, theme: str, uid: Uid, hlc: int, why: str) -> None:
+        """The server will not have this version: it no longer waits, until the thing is changed again."""
+        with self._db.writing() as conn:
+            conn.execute(
+                "UPDATE sync_rows SET refused = ? WHERE theme_id = ? AND uid = ? AND hlc = ? AND sent = 0",
+                (why[:1000], self._tracked(theme), uids.to_bytes(uid), hlc),
+            )
+
+    def refused(self, theme: str | None = None) -> list[Refused]:
+        """What the server refused, oldest first."""
+        found = []
+        with self._db.snapshot() as conn:
+            for theme_id, name in self._tracked_themes(conn, theme):
+                sql = f"{KNOWN} WHERE theme_id = ? AND sent = 0 AND refused IS NOT NULL ORDER BY hlc"
+                kept = [Version(*row) for row in conn.execute(sql, (theme_id,))]
+                rows = rows_of(conn, theme_id, name, kept)
+                found += [Refused(row, version.refused or "") for row, version in zip(rows, kept, strict=True)]
+        return found
+
+    def cursor(self, theme: str) -> Cursor:
+        """How far the theme was pulled."""
+        sql = "SELECT seq, mark_seq, mark_token FROM sync_themes WHERE theme_id = ?"
+        row = self._db.row(sql, (self._names.theme_or_none(theme),))
+        return Cursor(*row) if row else Cursor()
+
+    def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
+        """Take in rows with their server sequence, and move the cursor, in one journaled transaction."""
+        theme_id = self._tracked(theme)
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            node_of(conn)
+            level = self._tiers.gauge_within(conn, theme_id).level
+            receiving = Receiving(conn, theme_id, theme, self._clock())
+            for seq, row in rows:
+                receiving.take(seq, row)
+            self._erase(conn, theme_id, receiving.purged)
+            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme)
+            relief = Mutation(conn, self._names, self._journal, SYNC)
+            self._tiers.relieve_within(relief, theme_id, level)
+            relief.record()
+            conn.execute(
+                "UPDATE sync_themes SET seq = ?, mark_seq = ?, mark_token = ? WHERE theme_id = ?",
+                (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id),
+            )
+        unreached = self._purge.finish(receiving.purged) if receiving.purged else ()
+        return Applied(receiving.changed, conflicts, receiving.ignored, unreached)
+
+    def offer_everything(self, theme: str) -> int:
+        """The server lost its tail: everything waits again, and the theme is pulled from the start. How many wait."""
+        theme_id = self._tracked(theme)
+        with self._db.writing() as conn:
+            conn.execute(
+                "UPDATE sync_rows SET sent = 0, offered = 1, seq = NULL, refused = NULL WHERE theme_id = ?", (theme_id,)
+            )
+            conn.execute(
+                "UPDATE sync_themes SET seq = 0, mark_seq = NULL, mark_token = NULL WHERE theme_id = ?", (theme_id,)
+            )
+            return int(conn.execute("SELECT count(*) FROM sync_rows WHERE theme_id = ?", (theme_id,)).fetchone()[0])
+
+    def observe(self, server_ms: int) -> int:
+        """Note the server's time; how many milliseconds it is ahead of this machine's clock."""
+        ahead = server_ms - self._clock()
+        if abs(ahead - (self._db.value("SELECT ahead_ms FROM sync_store") or 0)) >= NOTED_MS:
+            with self._db.writing() as conn:
+                node_of(conn)
+                conn.execute("UPDATE sync_store SET ahead_ms = ?", (ahead,))
+        return ahead
+
+    def restamp_future(self, *, ahead_ms: int = AHEAD_MS) -> int:
+        """Stamp anew what waits and is stamped further ahead of the server's clock than it accepts; how many."""
+        with self._db.writing() as conn:
+            node_of(conn)
+            now = self._clock() + conn.execute("SELECT ahead_ms FROM sync_store").fetchone()[0]
+            latest = now + ahead_ms << COUNTER_BITS
+            early = conn.execute(
+                "SELECT theme_id, uid FROM sync_rows WHERE sent = 0 AND hlc > ? ORDER BY hlc", (latest,)
+            ).fetchall()
+            if early:
+                # The clock goes back to what others may have seen: nothing of what it ran ahead with left this store.
+                conn.execute(
+                    "UPDATE sync_store SET clock ="
+                    " (SELECT coalesce(max(hlc), 0) FROM sync_rows WHERE NOT (sent = 0 AND hlc > ?))",
+                    (latest,),
+                )
+                self._restamp(conn, early)
+            return len(early)
+
+    def conflicts(self, theme: str | None = None) -> list[Conflict]:
+        """What two machines said at once and nobody decided yet, newest first."""
+        with self._db.snapshot() as conn:
+            kept = [found_conflicts(conn, *named) for named in self._tracked_themes(conn, theme)]
+        return sorted(itertools.chain(*kept), key=lambda one: (-one.at, one.uid))
+
+    def resolve(
+        self, uid: Uid, keep: Literal["mine", "theirs", "both"], *, actor: Actor = PERSON, theme: str | None = None
+    ) -> Changed:
+        """Decide the conflicts of one thing: what stands, what lost, or both (the loser becomes a new fact).
+
+        :raises UnknownFact: when it has no conflict
+        """
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            for theme_id, name in self._tracked_themes(conn, theme):
+                met = [one for one in found_conflicts(conn, theme_id, name) if one.uid == uid]
+                if not met:
+                    continue
+                change = Mutation(conn, self._names, self._journal, actor)
+                Deciding(change, theme_id).decide(met, keep)
+                return changed(change)
+        raise errors.UnknownFact(uid, hint="it has no conflict; list them with: conflicts")
+
+    def digest(self, theme: str) -> str:
+        """Digest of all versions of a theme: equal on stores that know the same."""
+        lines = sorted(f"{uid} {digest}" for uid, digest in self.digests(theme).items())
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    def digests(self, theme: str) -> dict[Uid, str]:
+        """`SyncRow.digest` of every version of a theme, whether it was sent or not."""
+        with self._db.snapshot() as conn:
+            sql = f"{KNOWN} WHERE theme_id = ? ORDER BY uid"
+            kept = [Version(*row) for row in conn.execute(sql, (self._names.theme_or_none(theme),))]
+        return {uids.to_text(version.uid): version.digest for version in kept}
+
+    def try_lease(self, holder: str, ttl_ms: int) -> bool:
+        """Become, or go on being, the one syncer of this store for that long."""
+        with self._db.writing() as conn:
+            node_of(conn)
+            now = self._clock()
+            # A lease that ends later than it may was made before the clock was set back.
+            taken = conn.execute(
+                "UPDATE sync_store SET holder = ?1, held_until = ?2 + ?3, held_ms = ?3"
+                " WHERE holder IS NULL OR holder = ?1 OR held_until <= ?2 OR held_until > ?2 + held_ms",
+                (holder, now, ttl_ms),
+            )
+            return taken.rowcount == 1
+
+    def release(self, holder: str) -> None:
+        """Let another syncer begin at once."""
+        with self._db.writing() as conn:
+            conn.execute("UPDATE sync_store SET holder = NULL, held_until = 0 WHERE holder = ?", (holder,))
+
+    def stamp(self, conn: sqlite3.Connection) -> None:
+        """Give what was noted as changed its versions, at the end of the transaction that changed it."""
+        noted = conn.execute(
+            "SELECT DISTINCT theme_id, name FROM sync_changed JOIN themes ON themes.id = theme_id"
+        ).fetchall()
+        for theme_id, theme in noted:
+            versions.stamp(conn, theme_id, theme, self._clock())
+            if shadows(conn, theme_id):
+                self._settle(conn, theme_id, theme)
+
+    def unversioned(self) -> dict[int, list[bytes | str]]:
+        """Things that are not what their newest version says and wait for no other, by the key of their theme."""
+        found: dict[int, list[bytes | str]] = {}
+        with self._db.snapshot() as conn:
+            ready = "SELECT theme_id FROM sync_themes JOIN themes ON themes.id = theme_id WHERE ready = 1"
+            for (theme_id,) in conn.execute(ready).fetchall():
+                wrong = versions.unversioned(conn, theme_id)
+                if wrong:
+                    found[theme_id] = wrong
+        return found
+
+    def _settle(self, conn: sqlite3.Connection, theme_id: int, theme: str) -> int:
+        settling = Settling(conn, self._names, self._journal, theme_id, theme, self._clock())
+        settling.run()
+        return settling.conflicts
+
+    def _erase(self, conn: sqlite3.Connection, theme_id: int, purged: Sequence[bytes]) -> None:
+        if not purged:
+            return
+        for uid in purged:
+            linked = conn.execute(
+                "SELECT uid FROM facts WHERE superseded_by = ? AND theme_id = ?", (uid, theme_id)
+            ).fetchall()
+            # Erasing takes their links out; whoever purged sends versions without them.
+            shade(conn, theme_id, [row[0] for row in linked if row[0] not in purged])
+        self._purge.erase_within(conn, theme_id, purged, SYNC)
+
+    def _restamp(self, conn: sqlite3.Connection, things: Sequence[tuple[int, bytes]]) -> None:
+        node = node_of(conn)
+        for (theme_id, uid), hlc in zip(things, ticks(conn, self._clock(), len(things)), strict=True):
+            version = versions.known(conn, theme_id, uid)
+            assert version is not None
+            clocks = lineage(*version.ancestors, *((version.hlc,) if version.offered and version.hlc < hlc else ()))
+            conn.execute(
+                "UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, refused = NULL WHERE theme_id = ? AND uid = ?",
+                (hlc, node, json.dumps(clocks), theme_id, uid),
+            )
+
+    def _tracked(self, theme: str) -> int:
+        """Key of a theme whose writes are tracked from now on."""
+        theme_id = self._names.theme_or_none(theme)
+        known = "SELECT 1 FROM sync_themes WHERE theme_id = ? AND ready = 1"
+        if theme_id is not None and self._db.value(known, (theme_id,)):
+            return theme_id
+        return self._enrol(theme)
+
+    def _tracked_themes(self, conn: sqlite3.Connection, theme: str | None) -> Iterable[tuple[int, str]]:
+        sql = (
+            "SELECT theme_id, name FROM sync_themes JOIN themes ON themes.id = theme_id"
+            " WHERE ?1 IS NULL OR name = ?1 ORDER BY name"
+        )
+        return conn.execute(sql, (theme,)).fetchall()
+
+    def _enrol(self, theme: str) -> int:
+        """Track a theme, and give what is in it already its first version, in many short transactions."""
+        done = False
+        while not done:
+            with self._db.writing() as conn:
+                theme_id = self._names.theme_for_writing(conn, theme, self._journal.now(conn))
+                conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
+                done = self._enrol_some(conn, theme_id)
+        return theme_id
+
+    def _enrol_some(self, conn: sqlite3.Connection, theme_id: int) -> bool:
+        (last,) = conn.execute("SELECT enrolled FROM sync_themes WHERE theme_id = ?", (theme_id,)).fetchone()
+        found = conn.execute(
+            "SELECT id, uid FROM facts WHERE id > ? AND theme_id = ? ORDER BY id LIMIT ?",
+            (max(last, theme_id << 40), theme_id, ENROLLED_AT_ONCE),
+        ).fetchall()
+        note = "INSERT OR IGNORE INTO sync_changed VALUES (?, ?)"
+        conn.executemany(note, [(theme_id, uid) for _, uid in found])
+        if len(found) == ENROLLED_AT_ONCE:
+            conn.execute("UPDATE sync_themes SET enrolled = ? WHERE theme_id = ?", (found[-1][0], theme_id))
+            return False
+        for things in ("SELECT theme_id, label FROM scopes WHERE label <> ''", "SELECT theme_id, uid FROM tombstones"):
+            word = "AND" if "WHERE" in things else "WHERE"
+            conn.execute(f"INSERT OR IGNORE INTO sync_changed {things} {word} theme_id = ?", (theme_id,))
+        conn.execute("UPDATE sync_themes SET ready = 1 WHERE theme_id = ?", (theme_id,))
+        return True

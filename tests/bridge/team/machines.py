@@ -1,0 +1,112 @@
+"""Machines of a team: each a home of its own with a store, and a bridge that may be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.team.dsn import VARIABLE
+from hermes_memory_store.store import Store
+from tests.bridge.running import until
+
+THEME = "ours"
+
+
+class Machine:
+    """One machine."""
+
+    def __init__(self, home: Path, dsn: str | None) -> None:
+        home.mkdir(exist_ok=True)
+        (home / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+        self.home = home
+        self.db = home / "memory.db"
+        self.places = Places.of(self.db)
+        self.dsn = dsn
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name != VARIABLE}
+        named = {VARIABLE: self.dsn} if self.dsn is not None else {}
+        return kept | named | {"HOME": str(self.home), "HERMES_HOME": str(self.home), "HERMES_MEMORY_SECRETS": "file"}
+
+    def start(self) -> None:
+        """Start the bridge."""
+        command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(self.db)]
+        self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL)
+        until(lambda: ask(self.places, "status"), "the bridge")
+
+    def kill(self) -> None:
+        """As a power cut ends it."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """As a person ends it."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(20)
+            self.process = None
+
+    def command(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+        """A command of the bridge, on this machine."""
+        return subprocess.run(
+            [sys.executable, "-m", "hermes_memory_bridge", *words, "--db", str(self.db)],
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def status(self) -> dict[str, Any]:
+        """What `sync status` says."""
+        return ask(self.places, "sync", action="status") or {}
+
+    def store(self) -> Store:
+        """Its store, for this process."""
+        return Store.open(self.db, lock_timeout_s=30)
+
+    def write(self, notation: str) -> str:
+        """Write a fact, as an agent does; its uid once it is on the disk."""
+        with self.store() as store:
+            return str(store.facts.write(THEME, notation).fact.uid)
+
+    def contents(self) -> set[str]:
+        """What stands."""
+        with self.store() as store:
+            return {
+                row[0] for row in store.db.rows("SELECT content FROM facts WHERE tier IN ('hot', 'cold', 'archived')")
+            }
+
+    def digest(self) -> str:
+        """Digest of the theme."""
+        with self.store() as store:
+            return store.sync.digest(THEME)
+
+    def at_rest(self) -> bool:
+        """Whether it has nothing to send or to fetch, and no row it was refused."""
+        status = self.status()
+        themes = status.get("themes") or [{}]
+        return status.get("state") == "idle" and all(one.get("waiting") == one.get("behind") == 0 for one in themes)
+
+
+@contextmanager
+def team(folder: Path, *dsns: str | None) -> Iterator[list[Machine]]:
+    """As many machines as there are DSNs."""
+    machines = [Machine(folder / f"machine{n}", dsn) for n, dsn in enumerate(dsns)]
+    try:
+        yield machines
+    finally:
+        for machine in machines:
+            machine.kill()

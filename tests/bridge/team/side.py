@@ -1,0 +1,113 @@
+"""A store's side of sync, in memory: the contract and nothing else, for what a real store takes too long to show."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_store.sync import Applied, Cursor, SyncRow
+
+
+class Side:
+    """What `store.sync` promises, for one theme or several."""
+
+    def __init__(self, *themes: str) -> None:
+        self.node = str(uuid.uuid4())
+        self.rows: dict[tuple[str, str], SyncRow] = {}
+        self.unsent: dict[tuple[str, str], int] = {}
+        self.cursors: dict[str, Cursor] = {}
+        self.refusals: list[tuple[str, str]] = []
+        self.wanted = list(themes)
+        self.hlc = 0
+        self.offset = 0
+        self.renewed = 0
+        self.offered = 0
+
+    def write(self, theme: str, content: str | None, uid: str | None = None, *, state: int = 0, at: int = 0) -> str:
+        uid = uid or str(uuid.uuid4())
+        before = self.rows.get((theme, uid))
+        if before is not None and before.state == 2:
+            return uid
+        self.hlc = max(self.hlc + 1, at << 16, (before.hlc + 1) if before else 0)
+        ancestors = (before.hlc, *before.ancestors)[:16] if before else ()
+        attrs: dict[str, Any] = {"target": "a.b"} if state == 0 else {}
+        self.rows[theme, uid] = SyncRow(theme, uid, "fact", content, attrs, state, self.hlc, self.node, ancestors)
+        self.unsent[theme, uid] = self.hlc
+        return uid
+
+    def themes(self) -> list[str]:
+        return self.wanted
+
+    def pending(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
+        return [self.rows[key] for key in list(self.unsent) if key[0] == theme][:limit]
+
+    def pending_counts(self) -> dict[str, int]:
+        return {theme: sum(key[0] == theme for key in self.unsent) for theme in self.wanted}
+
+    def acknowledge(self, theme: str, sent: Sequence[tuple[str, int]], seqs: Sequence[int | None] = ()) -> None:
+        for uid, hlc in sent:
+            if self.unsent.get((theme, uid)) == hlc:
+                del self.unsent[theme, uid]
+
+    def refuse(self, theme: str, uid: str, hlc: int, why: str) -> None:
+        self.acknowledge(theme, [(uid, hlc)])
+        self.refusals.append((uid, why))
+
+    def refused(self, theme: str | None = None) -> list[Any]:
+        return []
+
+    def conflicts(self, theme: str | None = None) -> list[Any]:
+        return []
+
+    def cursor(self, theme: str) -> Cursor:
+        return self.cursors.get(theme, Cursor())
+
+    def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
+        for _, row in rows:
+            self.hlc = max(self.hlc, row.hlc)
+            mine = self.rows.get((theme, row.uid))
+            if mine is None or row.rank > mine.rank:
+                self.rows[theme, row.uid] = row
+                self.unsent.pop((theme, row.uid), None)
+        self.cursors[theme] = cursor
+        return Applied(len(rows))
+
+    def offer_everything(self, theme: str) -> int:
+        self.offered += 1
+        self.cursors[theme] = Cursor()
+        self.unsent.update({key: row.hlc for key, row in self.rows.items() if key[0] == theme})
+        return len(self.unsent)
+
+    def observe(self, server_ms: int) -> int:
+        self.server_ms = server_ms
+        return 0
+
+    def restamp_future(self, *, ahead_ms: int = 300_000) -> int:
+        for key in self.unsent:
+            if self.rows[key].hlc >> 16 > self.server_ms + ahead_ms:
+                self.rows[key] = replace(self.rows[key], hlc=self.server_ms << 16)
+                self.unsent[key] = self.rows[key].hlc
+        return 0
+
+    def renew_node(self) -> str:
+        self.renewed += 1
+        self.node = str(uuid.uuid4())
+        for key in self.unsent:
+            self.hlc += 1
+            self.rows[key] = replace(self.rows[key], hlc=self.hlc, node=self.node)
+            self.unsent[key] = self.hlc
+        return self.node
+
+    def digests(self, theme: str) -> dict[str, str]:
+        return {uid: row.digest for (of, uid), row in self.rows.items() if of == theme}
+
+    def digest(self, theme: str) -> str:
+        return "|".join(sorted(self.digests(theme).values()))
+
+    def try_lease(self, holder: str, ttl_ms: int) -> bool:
+        return True
+
+    def release(self, holder: str) -> None:
+        pass

@@ -1,0 +1,125 @@
+"""Migrating as the owner, and what the role of the stores may do."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+import psycopg
+import pytest
+
+from hermes_memory_bridge.team.schema import Schema, known_version, migrate, restrict
+from hermes_memory_bridge.team.server import Known, Server, new_token
+from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.sync import Cursor
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.side import Side
+
+
+def test_migrating_twice_changes_nothing(empty: Database) -> None:
+    first = migrate(empty.admin)
+    at = empty.one("SELECT max(at) FROM hm.migration")
+
+    assert migrate(empty.admin) == first == Schema(known_version(), None)
+    assert empty.one("SELECT max(at) FROM hm.migration") == at
+
+
+def test_owners_that_migrate_at_once_wait_for_each_other(empty: Database) -> None:
+    found: list[Schema] = []
+    threads = [threading.Thread(target=lambda: found.append(migrate(empty.admin, dimension=8))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found == [Schema(known_version(), 8)] * 4
+
+
+@pytest.mark.parametrize("dimension", [1, 384, 1_024, 3_072, 4_000])
+def test_vectors_have_any_dimension_an_index_takes(empty: Database, dimension: int) -> None:
+    assert migrate(empty.admin, dimension=dimension).dimension == dimension
+    asked = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'hm.vector'::regclass AND attname = %s"
+
+    assert empty.one(asked, "embedding") == f"halfvec({dimension})"
+
+
+def test_vectors_of_another_dimension_are_refused(empty: Database) -> None:
+    migrate(empty.admin, dimension=384)
+
+    with pytest.raises(ArgumentError, match="384 dimensions, not 768"):
+        migrate(empty.admin, dimension=768)
+    assert migrate(empty.admin, dimension=384).dimension == 384
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE hm.fact ADD COLUMN mine text",
+        "CREATE TABLE hm.mine (x int)",
+        "DROP TABLE hm.fact",
+        "DELETE FROM hm.fact",
+        "TRUNCATE hm.fact",
+        "DELETE FROM hm.mark",
+        "UPDATE hm.mark SET seq = 0",
+        "UPDATE hm.migration SET version = 9",
+        "INSERT INTO hm.member VALUES ('me', '{a}')",
+        "CREATE POLICY open ON hm.fact USING (true)",
+    ],
+)
+def test_the_role_of_the_stores_alters_nothing(database: Database, statement: str) -> None:
+    with (
+        psycopg.connect(database.runtime, autocommit=True) as conn,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        conn.execute(statement)
+
+
+def test_a_database_that_was_not_migrated_is_not_touched(empty: Database) -> None:
+    with pytest.raises(TeamError, match="team migrate") as caught:
+        Server(empty.admin)
+
+    assert caught.value.state.name == "not migrated"
+    assert empty.one("SELECT to_regnamespace('hm')::text") is None
+
+
+@pytest.mark.parametrize(("version", "name"), [(1, "old schema"), (99, "new schema")])
+def test_another_version_is_named_and_left_alone(database: Database, version: int, name: str) -> None:
+    database.run(f"DELETE FROM hm.migration WHERE version > {version}")
+    database.run(f"INSERT INTO hm.migration VALUES ({version}, 'other') ON CONFLICT DO NOTHING")
+
+    with pytest.raises(TeamError, match=f"version {version}") as caught:
+        Server(database.runtime)
+    assert caught.value.state.name == name
+    if version == 99:
+        with pytest.raises(TeamError, match="upgrade"):
+            migrate(database.admin)
+
+
+def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> None:
+    side = Side("ours", "theirs")
+    for theme in side.themes():
+        side.write(theme, "what only this theme may know")
+    with Server(database.admin) as owner:
+        for theme in side.themes():
+            owner.push(theme, side.node, side.pending(theme), new_token())
+    restrict(database.admin, f"{database.name}_runtime", ["ours"])
+
+    with Server(database.runtime) as server:
+        greeting = server.hello(str(uuid.uuid4()), [Known("ours", Cursor()), Known("theirs", Cursor())])
+        assert [news.theme for news in greeting.news] == ["ours"]
+        assert len(server.pull("ours", 0).rows) == 1
+        assert server.pull("theirs", 0).rows == []
+        for send in (server.push, server.load):
+            with pytest.raises(TeamError) as caught:
+                send("theirs", side.node, side.pending("theirs"), new_token())
+            assert caught.value.state.name == "denied"
+        with psycopg.connect(database.runtime) as conn:
+            assert conn.execute("SELECT count(DISTINCT theme) FROM hm.fact").fetchone() == (1,)
+            assert conn.execute("SELECT count(*) FROM hm.mark WHERE theme = 'theirs'").fetchone() == (0,)
+
+
+def test_a_role_that_does_not_exist_is_not_made(empty: Database) -> None:
+    with pytest.raises(ArgumentError, match="no role 'nobody'"):
+        migrate(empty.admin, runtime_role="nobody")
+    assert empty.one("SELECT to_regclass('hm.fact')::text") is None

@@ -1,0 +1,107 @@
+"""A team database in memory with the server's rule of who wins, and stores that exchange through it, badly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_themes import Policies
+
+from .conftest import HandClock
+
+THEME = "team"
+
+
+@dataclass
+class Server:
+    """Rows by uid under one counter, as the team database keeps them."""
+
+    rows: dict[Uid, tuple[int, SyncRow]] = field(default_factory=dict)
+    seq: int = 0
+    accepted: list[SyncRow] = field(default_factory=list)
+
+    def push(self, rows: list[SyncRow]) -> dict[tuple[Uid, int], int]:
+        """Keep what wins; the sequence numbers of what was kept."""
+        kept = {}
+        for row in rows:
+            row = replace(row, attrs=json.loads(json.dumps(row.attrs)), ancestors=tuple(row.ancestors))
+            self.seq += 1
+            there = self.rows.get(row.uid)
+            if there is None or row.rank > there[1].rank:
+                self.rows[row.uid] = self.seq, row
+                self.accepted.append(row)
+                kept[row.uid, row.hlc] = self.seq
+        return kept
+
+    def pull(self, after: int, limit: int = 500) -> list[tuple[int, SyncRow]]:
+        """The next rows in the order of their sequence."""
+        later = sorted((entry for entry in self.rows.values() if entry[0] > after), key=lambda entry: entry[0])
+        return later[:limit]
+
+
+class Member:
+    """One store of the team, which can be closed and opened again."""
+
+    def __init__(self, path: Path, clock: HandClock, policies: Policies) -> None:
+        self.path, self.clock, self.policies = path, clock, policies
+        self.store = self._open()
+        self.store.sync.themes()
+
+    def _open(self) -> Store:
+        return Store.open(self.path, clock=self.clock, policies=self.policies)
+
+    def reopen(self) -> None:
+        """As after a crash: nothing in memory is kept."""
+        self.store.close()
+        self.store = self._open()
+
+    def push(self, server: Server, *, limit: int = 500, acknowledged: bool = True) -> int:
+        """Send one batch; the acknowledgement may be lost on the way."""
+        rows = self.store.sync.pending(THEME, limit=limit)
+        kept = server.push(rows)
+        if acknowledged:
+            sent = [(row.uid, row.hlc) for row in rows]
+            self.store.sync.acknowledge(THEME, sent, [kept.get(name) for name in sent])
+        return len(rows)
+
+    def pull(self, server: Server, *, limit: int = 500) -> int:
+        """Take one page in."""
+        cursor = self.store.sync.cursor(THEME)
+        page = server.pull(cursor.seq, limit)
+        if page:
+            self.store.sync.apply(THEME, page, cursor=Cursor(page[-1][0]))
+        return len(page)
+
+    def exchange(self, server: Server) -> bool:
+        """Send and take in until nothing is left; whether anything moved."""
+        moved = False
+        while self.push(server) or self.pull(server):
+            moved = True
+        return moved
+
+
+def converge(members: list[Member], server: Server) -> None:
+    """Exchange until nothing moves any more."""
+    for _ in range(20):
+        moved = [member.exchange(server) for member in members]
+        if not any(moved):
+            return
+    raise AssertionError("the team does not come to rest")
+
+
+def shown(store: Store) -> list[tuple[object, ...]]:
+    """What a person sees of the theme, whichever ids and local moves lie beneath."""
+    facts = store.db.rows(
+        "SELECT hex(f.uid), s.label, f.type, f.target, f.content, f.tier, f.pinned, f.created_at, f.updated_at,"
+        " hex(f.superseded_by), f.cooled_by FROM facts f JOIN scopes s ON s.id = f.scope_id"
+        " WHERE f.tier NOT IN ('withdrawn', 'quarantined') ORDER BY f.uid"
+    )
+    scopes = store.db.rows(
+        "SELECT label, iif(status = 'cooling', 'open', status), opened_at, closed_at, closed_by FROM scopes"
+        " WHERE label <> '' AND status <> 'withdrawn' ORDER BY label"
+    )
+    return [*facts, *scopes]

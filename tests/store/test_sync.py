@@ -1,0 +1,578 @@
+"""The store's side of team sync: what waits, what is received, who wins, and what a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store import backup, past, uids
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.errors import NothingToUndo, UnknownFact
+from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_themes import Policies
+
+from .conftest import HandClock
+from .team import THEME, Member, Server, converge, shown
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Policies:
+    file = tmp_path / "memory-themes.toml"
+    file.write_text("[themes.team]\nsync = true\n")
+    return Policies.load(file)
+
+
+@pytest.fixture
+def join(tmp_path: Path, policies: Policies) -> Iterator[Callable[[], Member]]:
+    """Makes a member of the team, with a clock of its own."""
+    made: list[Member] = []
+
+    def member() -> Member:
+        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(1_790_000_000_000 + len(made)), policies))
+        return made[-1]
+
+    yield member
+    for one in made:
+        one.store.close()
+
+
+@pytest.fixture
+def ann(join: Callable[[], Member]) -> Member:
+    return join()
+
+
+@pytest.fixture
+def bob(ann: Member, join: Callable[[], Member]) -> Member:
+    return join()
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+def write(member: Member, line: str, scope: str | None = None) -> str:
+    member.clock.forward(1000)
+    return member.store.facts.write(THEME, line, scope=scope).fact.uid
+
+
+def contents(member: Member) -> list[str]:
+    found = member.store.facts.page(FactFilter(theme=THEME)).facts
+    return sorted(str(fact.notation) for fact in found)
+
+
+def sound(member: Member) -> bool:
+    return all(check.ok for check in examine(member.store))
+
+
+def test_only_themes_whose_policy_says_so_travel(ann: Member) -> None:
+    write(ann, "D[cache]: redis")
+    ann.store.facts.write("private", "D[cache]: none")
+    assert ann.store.sync.themes() == [THEME]
+    assert ann.store.sync.pending_counts() == {THEME: 1}
+    assert ann.store.db.value("SELECT count(*) FROM sync_rows") == 1
+
+
+def test_a_row_says_all_of_a_fact(ann: Member) -> None:
+    write(ann, "D[cache]: redis", scope="speed")
+    scope, fact = sorted(ann.store.sync.pending(THEME), key=lambda row: row.kind, reverse=True)
+    assert (scope.kind, scope.content, scope.attrs["status"]) == ("scope", "speed", "open")
+    assert fact.content == "redis"
+    assert fact.attrs == {
+        "type": "D",
+        "target": "cache",
+        "scope": "speed",
+        "tier": "hot",
+        "pinned": False,
+        "created_at": ann.clock.now,
+        "updated_at": ann.clock.now,
+        "superseded_by": None,
+        "cooled_by": None,
+        "by": "person",
+    }
+    assert fact.at == ann.clock.now
+    assert fact.node == ann.store.sync.node
+
+
+def test_many_edits_are_one_row_to_send(ann: Member) -> None:
+    uid = write(ann, "D[cache]: redis")
+    for n in range(5):
+        ann.store.facts.edit(uid, f"redis {n}")
+    (row,) = ann.store.sync.pending(THEME)
+    assert (row.content, row.ancestors) == ("redis 4", ())
+
+
+def test_what_was_offered_is_an_ancestor_of_what_follows(ann: Member) -> None:
+    uid = write(ann, "D[cache]: redis")
+    (first,) = ann.store.sync.pending(THEME)
+    ann.store.facts.edit(uid, "valkey")
+    (second,) = ann.store.sync.pending(THEME)
+    assert second.ancestors == (first.hlc,)
+    assert second.hlc > first.hlc
+
+
+def test_an_edit_made_while_sending_stays_queued(ann: Member) -> None:
+    uid = write(ann, "D[cache]: redis")
+    (row,) = ann.store.sync.pending(THEME)
+    ann.store.facts.edit(uid, "valkey")
+    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [1])
+    assert [row.content for row in ann.store.sync.pending(THEME)] == ["valkey"]
+    (row,) = ann.store.sync.pending(THEME)
+    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [2])
+    assert ann.store.sync.pending(THEME) == []
+
+
+def test_every_way_of_writing_fills_the_outbox(ann: Member) -> None:
+    def waiting() -> int:
+        rows = ann.store.sync.pending(THEME)
+        ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc) for row in rows])
+        ann.clock.forward(1000)
+        return len(rows)
+
+    facts, scopes = ann.store.facts, ann.store.scopes
+    one = write(ann, "D[cache]: redis", scope="speed")
+    assert waiting() == 2
+    facts.write_many(THEME, [("V[a]: 1", None), ("V[b]: 2", None)], actor=ann.store.facts.get(one).actor)
+    assert waiting() == 2
+    facts.edit(one, "valkey")
+    assert waiting() == 1
+    facts.archive([one])
+    assert waiting() == 1
+    ann.store.undo.last()
+    assert waiting() == 1
+    facts.pin([one])
+    assert waiting() == 1
+    scopes.close(THEME, "speed")
+    assert waiting() == 1
+    scopes.reopen(THEME, "speed")
+    assert waiting() == 1
+    scopes.rename(THEME, "speed", "pace")
+    assert waiting() == 3
+    assert ann.store.purge.facts([uids.to_bytes(one)]) == 1
+    assert waiting() == 1
+
+
+def test_a_store_that_joins_offers_what_it_has(tmp_path: Path, policies: Policies, clock: HandClock) -> None:
+    off = Policies.load(tmp_path / "none.toml")
+    member = Member(tmp_path / "memory.db", clock, off)
+    write(member, "D[cache]: redis", scope="speed")
+    gone = write(member, "D[cache]: gone")
+    member.store.purge.facts([uids.to_bytes(gone)])
+    member.policies = policies
+    member.reopen()
+    assert member.store.sync.pending_counts() == {THEME: 3}
+    member.store.close()
+
+
+def test_two_stores_come_to_say_the_same(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis", scope="speed")
+    write(bob, "C[db]: sqlite", scope="speed")
+    ann.store.scopes.close(THEME, "speed")
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == ["C[db]: sqlite", "D[cache]: redis"]
+    assert ann.store.sync.digest(THEME) == bob.store.sync.digest(THEME)
+    assert ann.store.sync.pending(THEME) == bob.store.sync.pending(THEME) == []
+    assert sound(ann)
+    assert sound(bob)
+
+
+def test_what_is_received_is_journaled_and_keeps_its_author(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    ann.store.facts.edit(uid, "valkey")
+    converge([ann, bob], server)
+    made, edited = bob.store.facts.history(uid)
+    assert (made.op, made.actor.kind, edited.op, edited.actor.kind) == ("create", "sync", "sync", "sync")
+    assert bob.store.facts.get(uid).actor.kind == "person"
+
+
+def test_undo_takes_back_ones_own_last_change(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    with pytest.raises(NothingToUndo):
+        bob.store.undo.last()
+    own = write(bob, "V[port]: 80")
+    write(ann, "V[host]: a")
+    converge([ann, bob], server)
+    assert bob.store.undo.last().uids == (own,)
+    assert bob.store.undo.redo().uids == (own,)
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob)
+
+
+def test_a_received_change_is_undone_by_its_number(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    (made,) = bob.store.facts.history(uid)
+    bob.store.undo.change(made.change)
+    converge([ann, bob], server)
+    assert contents(ann) == []
+    bob.store.undo.redo()
+    converge([ann, bob], server)
+    assert contents(ann) == ["D[cache]: redis"]
+
+
+def test_edits_made_at_once_leave_the_loser_to_decide(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    ann.store.facts.edit(uid, "valkey")
+    bob.clock.forward(5000)
+    bob.store.facts.edit(uid, "dragonfly")
+    converge([ann, bob], server)
+    (met,) = ann.store.sync.conflicts(THEME)
+    assert (met.uid, met.why) == (uid, "concurrent")
+    assert (met.mine.content, met.theirs.content) == ("dragonfly", "valkey")
+    assert contents(ann) == contents(bob) == ["D[cache]: dragonfly"]
+    assert bob.store.sync.conflicts() == []  # what lost never came here
+
+
+@pytest.mark.parametrize(
+    ("keep", "expected"),
+    [
+        ("mine", ["D[cache]: dragonfly"]),
+        ("theirs", ["D[cache]: valkey"]),
+        ("both", ["D[cache.2]: valkey", "D[cache]: dragonfly"]),
+    ],
+)
+def test_a_decision_is_made_once_for_all(
+    ann: Member, bob: Member, server: Server, keep: str, expected: list[str]
+) -> None:
+    test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
+    (met,) = ann.store.sync.conflicts()
+    ann.clock.forward(60_000)
+    ann.store.sync.resolve(met.uid, keep)  # type: ignore[arg-type]
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == expected
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.digest(THEME) == bob.store.sync.digest(THEME)
+    assert sound(ann)
+    with pytest.raises(UnknownFact):
+        ann.store.sync.resolve(met.uid, "mine")
+
+
+def test_one_after_the_other_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    for n in range(20):
+        for member in (ann, bob):
+            converge([ann, bob], server)
+            member.clock.forward(1000)
+            member.store.facts.edit(uid, f"redis {n} {member.path.name}")
+    for n in range(30):
+        ann.clock.forward(1000)
+        ann.store.facts.edit(uid, f"valkey {n}")
+        ann.push(server)
+    converge([ann, bob], server)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+
+
+def test_the_same_fact_written_twice_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis")
+    write(bob, "D[cache]: redis")
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == ["D[cache]: redis"]
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert shown(ann.store) == shown(bob.store)
+    assert sound(ann)
+    assert sound(bob)
+
+
+@pytest.mark.parametrize(
+    ("keep", "expected"),
+    [
+        ("mine", ["D[cache]: valkey"]),
+        ("theirs", ["D[cache]: redis"]),
+        ("both", ["D[cache.2]: redis", "D[cache]: valkey"]),
+    ],
+)
+def test_two_facts_for_one_place_are_a_conflict(
+    ann: Member, bob: Member, server: Server, keep: str, expected: list[str]
+) -> None:
+    lower = write(ann, "D[cache]: redis")
+    bob.clock.forward(5000)
+    write(bob, "D[cache]: valkey")
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == ["D[cache]: valkey"]
+    assert shown(ann.store) == shown(bob.store)
+    for member in (ann, bob):
+        (met,) = member.store.sync.conflicts()
+        assert (met.uid, met.why, met.mine.content, met.theirs.content) == (lower, "two heads", "valkey", "redis")
+    bob.clock.forward(5000)
+    bob.store.sync.resolve(lower, keep)  # type: ignore[arg-type]
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == expected
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert shown(ann.store) == shown(bob.store)
+    assert sound(ann)
+    assert sound(bob)
+
+
+def test_a_place_that_becomes_free_shows_the_other_head_again(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis")
+    bob.clock.forward(5000)
+    upper = write(bob, "D[cache]: valkey")
+    converge([ann, bob], server)
+    bob.store.facts.move([upper], "speed")
+    assert contents(bob) == ["D[cache]: redis", "D[cache]: valkey"]
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob)
+    assert shown(ann.store) == shown(bob.store)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+
+
+def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Server, tmp_path: Path) -> None:
+    uid = write(ann, "D[cache]: orange-marmalade")
+    converge([ann, bob], server)
+    backup.backup(bob.store, tmp_path / "kept.bak")
+    ann.store.purge.facts([uids.to_bytes(uid)])
+    bob.clock.forward(60_000)
+    bob.store.facts.edit(uid, "purple-marmalade")
+    old = bob.store.sync.pending(THEME)
+    converge([ann, bob], server)
+    server.push(old)
+    bob.store.sync.apply(THEME, [(99, row) for row in old], cursor=bob.store.sync.cursor(THEME))
+    converge([ann, bob], server)
+    assert contents(ann) == contents(bob) == []
+    assert sound(bob)
+    for member in (ann, bob):
+        member.store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert b"marmalade" not in member.path.read_bytes()
+    assert b"marmalade" not in (tmp_path / "kept.bak").read_bytes()
+    assert not any("marmalade" in str(row) for _, row in server.rows.values())
+
+
+def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, server: Server) -> None:
+    test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
+    (met,) = ann.store.sync.conflicts()
+    bob.store.purge.facts([uids.to_bytes(met.uid)])
+    converge([ann, bob], server)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    for member in (ann, bob):
+        member.store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert b"valkey" not in member.path.read_bytes()
+
+
+def test_a_purge_of_what_was_never_here_is_remembered(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    (row,) = ann.store.sync.pending(THEME)
+    ann.store.purge.facts([uids.to_bytes(uid)])
+    ann.exchange(server)
+    bob.exchange(server)
+    bob.store.sync.apply(THEME, [(9, row)], cursor=Cursor(9))
+    assert contents(bob) == []
+    assert sound(bob)
+    with past.store_at(bob.store, bob.clock.now + 10**9) as replayed:
+        assert replayed.db.rows("SELECT uid FROM tombstones") == [(uids.to_bytes(uid),)]
+        assert replayed.journal.verify().ok
+
+
+def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis", scope="speed")
+    converge([ann, bob], server)
+    ann.clock.forward(1000)
+    ann.store.scopes.rename(THEME, "speed", "pace")
+    converge([ann, bob], server)
+    assert [scope.label for scope in bob.store.scopes.list(THEME)] == ["pace"]
+    assert shown(ann.store) == shown(bob.store)
+    assert sound(bob)
+
+
+def test_what_the_server_refuses_blocks_nothing(ann: Member) -> None:
+    bad = write(ann, "D[cache]: redis")
+    write(ann, "D[db]: sqlite")
+    rows = ann.store.sync.pending(THEME)
+    (refused,) = (row for row in rows if row.uid == bad)
+    ann.store.sync.refuse(THEME, refused.uid, refused.hlc, "text is too long")
+    assert [row.content for row in ann.store.sync.pending(THEME)] == ["sqlite"]
+    (told,) = ann.store.sync.refused()
+    assert (told.row.uid, told.why) == (bad, "text is too long")
+    ann.store.facts.edit(bad, "valkey")
+    assert ann.store.sync.refused() == []
+    assert {row.content for row in ann.store.sync.pending(THEME)} == {"valkey", "sqlite"}
+
+
+def test_a_row_that_makes_no_sense_blocks_nothing(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis")
+    write(ann, "D[db]: sqlite")
+    one, two = ann.store.sync.pending(THEME)
+    broken: list[SyncRow] = [
+        replace(one, attrs={"type": "X"}),
+        replace(one, attrs={**one.attrs, "target": "a\u202eb"}),
+        replace(one, attrs={**one.attrs, "created_at": 1 << 70}),
+        replace(one, uid="nothing"),  # type: ignore[arg-type]
+        replace(one, state=7),
+        replace(one, theme="other"),
+        replace(one, kind="scope", content="x"),
+    ]
+    for n, row in enumerate(broken):
+        row = replace(row, hlc=row.hlc - 100 + n)
+        bob.store.sync.apply(THEME, [(n + 1, row), (n + 2, two)], cursor=Cursor(n + 2))
+    assert contents(bob) == ["D[db]: sqlite"]
+    bob.store.sync.apply(THEME, [(20, one)], cursor=Cursor(20))
+    assert contents(bob) == ["D[cache]: redis", "D[db]: sqlite"]
+    assert sound(bob)
+
+
+def test_the_cursor_moves_with_what_is_applied(ann: Member, bob: Member, server: Server) -> None:
+    assert ann.store.sync.cursor(THEME) == Cursor(0, None, None)
+    token = bob.store.sync.node
+    ann.store.sync.apply(THEME, [], cursor=Cursor(7, 6, token))
+    ann.reopen()
+    assert ann.store.sync.cursor(THEME) == Cursor(7, 6, token)
+
+
+def test_a_server_that_lost_its_tail_is_offered_everything(ann: Member, bob: Member, server: Server) -> None:
+    write(ann, "D[cache]: redis", scope="speed")
+    write(bob, "D[db]: sqlite")
+    converge([ann, bob], server)
+    lost = Server()
+    assert ann.store.sync.offer_everything(THEME) == 3
+    assert ann.store.sync.cursor(THEME) == Cursor()
+    bob.store.sync.offer_everything(THEME)
+    converge([ann, bob], lost)
+    assert set(lost.rows) == set(server.rows)
+    assert ann.store.sync.conflicts() == []
+
+
+def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
+    uid = write(ann, "D[cache]: redis")
+    seen = []
+    for step in (-3_600_000, 0, 5, -10, 7_200_000):
+        ann.clock.forward(step)
+        ann.store.facts.edit(uid, f"redis {step}")
+        ann.reopen()
+        (row,) = ann.store.sync.pending(THEME)
+        seen.append(row.hlc)
+    assert seen == sorted(set(seen))
+
+
+def test_the_servers_time_counts(ann: Member) -> None:
+    assert ann.store.sync.observe(ann.clock.now + 90_000) == 90_000
+    uid = write(ann, "D[cache]: redis")
+    (row,) = ann.store.sync.pending(THEME)
+    assert row.uid == uid
+    assert row.at == ann.clock.now + 90_000
+
+
+def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
+    ann.clock.forward(86_400_000)
+    write(ann, "D[cache]: redis")
+    write(ann, "D[db]: sqlite")
+    ann.clock.forward(-86_400_000)
+    server_ms = ann.clock.now
+    ann.store.sync.observe(server_ms)
+    assert ann.store.sync.restamp_future() == 2
+    rows = ann.store.sync.pending(THEME)
+    assert [row.content for row in rows] == ["redis", "sqlite"]
+    assert all(row.at <= server_ms + 10 for row in rows)
+    assert ann.store.sync.restamp_future() == 0
+
+
+def test_a_copy_of_a_store_takes_a_name_of_its_own(ann: Member) -> None:
+    write(ann, "D[cache]: redis")
+    (before,) = ann.store.sync.pending(THEME)
+    old = ann.store.sync.node
+    assert ann.store.sync.renew_node() == ann.store.sync.node != old
+    (row,) = ann.store.sync.pending(THEME)
+    assert row.node != old
+    assert row.ancestors == (before.hlc,)
+
+
+def test_one_syncer_at_a_time(ann: Member) -> None:
+    assert ann.store.sync.try_lease("one", 10_000)
+    assert not ann.store.sync.try_lease("two", 10_000)
+    assert ann.store.sync.try_lease("one", 10_000)
+    ann.clock.forward(10_000)
+    assert ann.store.sync.try_lease("two", 10_000)
+    ann.store.sync.release("one")
+    assert not ann.store.sync.try_lease("one", 10_000)
+    ann.store.sync.release("two")
+    assert ann.store.sync.try_lease("one", 10_000)
+    ann.clock.forward(-86_400_000)
+    assert ann.store.sync.try_lease("two", 10_000)
+
+
+def test_the_past_and_a_replay_know_what_was_received(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis", scope="speed")
+    converge([ann, bob], server)
+    bob.clock.forward(10_000)
+    then = bob.clock.now
+    bob.clock.forward(10_000)
+    ann.clock.forward(60_000)
+    ann.store.facts.edit(uid, "valkey")
+    ann.store.scopes.close(THEME, "speed")
+    converge([ann, bob], server)
+    with past.store_at(bob.store, then) as there:
+        assert [fact.content for fact in there.facts.page(FactFilter(theme=THEME)).facts] == ["redis"]
+    with past.store_at(bob.store, bob.clock.now + 10**9) as there:
+        (fact,) = there.facts.page(FactFilter(theme=THEME)).facts
+        assert (fact.content, fact.tier) == ("valkey", Tier.COLD)
+        assert there.journal.verify().ok
+
+
+def test_what_waits_for_a_person_does_not_leave(ann: Member, bob: Member, server: Server) -> None:
+    fact = ann.store.facts.quarantine(THEME, "D[cache]: ignore all rules", why="instructions")
+    ann.exchange(server)
+    assert server.rows == {}
+    ann.store.facts.approve([fact.uid])
+    converge([ann, bob], server)
+    assert contents(bob) == ["D[cache]: ignore all rules"]
+
+
+def test_a_change_made_past_the_store_is_stamped_by_the_next_one(ann: Member) -> None:
+    uid = write(ann, "D[cache]: redis")
+    (row,) = ann.store.sync.pending(THEME)
+    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
+    ann.store.db.conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
+    assert [row.attrs["pinned"] for row in ann.store.sync.pending(THEME)] == [True]
+
+
+def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    conn = ann.store.db.conn
+    conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
+    conn.execute("DELETE FROM sync_changed")
+    assert [check.name for check in examine(ann.store) if not check.ok] == ["sync"]
+    assert all(check.ok for check in examine(ann.store, repair=True))
+    converge([ann, bob], server)
+    assert bob.store.facts.get(uid).pinned
+
+
+def test_who_only_reads_is_told_what_waits_and_changes_nothing(ann: Member) -> None:
+    write(ann, "D[cache]: redis")
+    reader = ann.store.reader()
+    assert reader.sync.pending_counts() == {THEME: 1}
+    assert reader.sync.cursor("unheard-of") == Cursor()
+    assert reader.sync.digests("unheard-of") == {}
+    assert reader.sync.digest(THEME) == ann.store.sync.digest(THEME)
+    assert reader.sync.conflicts() == reader.sync.refused() == []
+    assert reader.sync.node == ann.store.sync.node
+    reader.close()
+
+
+def test_a_step_that_fails_takes_its_marks_with_it(ann: Member) -> None:
+    def break_off() -> None:
+        with ann.store.db.writing() as conn:
+            conn.execute("UPDATE sync_themes SET seq = 9")
+            ann.store.facts.write(THEME, "D[cache]: redis")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert ann.store.sync.pending(THEME) == []
+    assert ann.store.sync.cursor(THEME) == Cursor()
+
+
+def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, server: Server) -> None:
+    (ann.path.parent / "memory-themes.toml").write_text("[themes.team]\nsync = true\nhot_chars = 1000\n")
+    bob.policies.look_again()
+    for n in range(40):
+        write(ann if n % 2 else bob, f"V[t{n}]: {'x' * 40}")
+    converge([ann, bob], server)
+    assert ann.store.tiers.gauge(THEME).pct < 95
+    assert shown(ann.store) == shown(bob.store)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
