@@ -1,6 +1,6 @@
 """What is near a vector, exactly, inside one theme: every vector of it is compared.
 
-Vectors are kept as whole numbers of a byte: a quarter of the space, and no answer that changes (see docs/benchmarks.md). With
+Vectors are kept as whole numbers of a byte: a quarter of the space. With
 numpy 100,000 of them are compared in some 50 ms; without it a bounded number of the newest.
 """
 

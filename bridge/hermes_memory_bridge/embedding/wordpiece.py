@@ -1,7 +1,7 @@
 """WordPiece as BERT's uncased models were trained on: text as the numbers of a vocabulary.
 
 Written here because it is sixty lines, and the library that has it brings a client of a model hub with it. A measurement
-holds it to that library's output (see `docs/benchmarks.md`).
+holds it to that library's output.
 """
 
 from __future__ import annotations
