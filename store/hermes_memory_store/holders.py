@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -71,7 +72,8 @@ def program(pid: int) -> str:
     name = Path(words[0]).name
     if not name.startswith("python"):
         return name
-    if words[1:2] == ["-c"]:
+    options = list(itertools.takewhile(lambda word: word.startswith("-"), words[1:]))
+    if "-c" in options:
         return f"{name} -c"
     rest = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
     if rest[:1] == ["-m"] and len(rest) > 1:

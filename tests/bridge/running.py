@@ -32,9 +32,9 @@ def environment(home: Path) -> dict[str, str]:
     return os.environ | {"HOME": str(home), "HERMES_HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"}
 
 
-def until(true: Callable[[], Any], what: str) -> Any:
+def until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
     """Look until something has come true."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         found = true()
         if found:

@@ -18,6 +18,7 @@ from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
+from hermes_memory_store.sessions import LEASE_MS
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, until
 
@@ -117,8 +118,11 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_stored_twice(tmp_path: Path
         assert agent.failure is None, agent.failure
     assert min(killed.values()) > 0
 
+    # A bridge that was killed leaves sessions whose leases the next one waits out before it leaves by itself.
     until(
-        lambda: not [one for one in psutil.process_iter(["cmdline"]) if str(db) in str(one.info["cmdline"])], "the end"
+        lambda: not [one for one in psutil.process_iter(["cmdline"]) if str(db) in str(one.info["cmdline"])],
+        "the end",
+        patience_s=4 * LEASE_MS / 1000,
     )
     assert {file.name for file in Path(Places.of(db).folder).iterdir()} <= {"bridge.log", "lock", "bridge.log.1"}
     acknowledged = [word for agent in agents for word in agent.acknowledged]

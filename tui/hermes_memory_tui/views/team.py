@@ -181,8 +181,8 @@ class TeamView(View[State]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "keep" and not (self.data and self.data.conflicts):
-            return False
+        if action == "keep" and not self.memory.read_only and not (self.data and self.data.conflicts):
+            return None
         return not (action in ("sync_now", "pause", "keep", "undo", "redo") and self.memory.read_only)
 
 

@@ -26,7 +26,7 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_tui.actions import bindings
 from tests.tui.inspector.driving import doctor_says, inspecting, send
 
-STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "200"))
+STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "120"))
 SEED = int(os.environ.get("HERMES_MEMORY_SEED", "1"))
 
 SIZES = [(20, 5), (40, 12), (80, 24), (100, 30), (150, 38), (200, 60)]
