@@ -16,7 +16,7 @@ from typing import Any
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.places import Places
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.store import Store
 
-from .faces import SHOWS_WITHIN_S, Person, agent, inspector, remember, told
+from .faces import Person, agent, inspector, remember, told
 
 
-async def test_what_an_agent_writes_shows_within_half_a_second(tmp_path: Path) -> None:
+async def test_what_an_agent_writes_shows_by_itself(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
-    waits = []
     async with agent(db) as client, inspector(db).run_test(size=(140, 40)) as pilot:
         person = Person(pilot)
         for number in range(12):
             await remember(client, f"V[port.{number}]: {5400 + number}", scope="network")
             shown = partial(person.sees, f"port.{number} ", f"{5400 + number}")
-            waits.append(await person.until(shown, f"port.{number}"))
-
-    assert max(waits) < SHOWS_WITHIN_S
+            await person.until(shown, f"port.{number}")
 
 
 async def test_a_burst_of_several_agents_shows_completely(tmp_path: Path) -> None:
@@ -32,11 +28,9 @@ async def test_a_burst_of_several_agents_shows_completely(tmp_path: Path) -> Non
         for number in range(40):
             await remember(one, f"V[one.{number}]: {number}")
             await remember(two, f"V[two.{number}]: {number}")
-        began = time.perf_counter()
 
         await person.until(lambda: person.main.overview.seq >= 80 and len(person.main.table.keys) == 80, "80 facts")
 
-        assert time.perf_counter() - began < SHOWS_WITHIN_S
         assert [theme.name for theme in person.main.overview.themes] == ["default", "marketing"]
 
 

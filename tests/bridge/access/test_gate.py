@@ -231,7 +231,7 @@ def test_three_hundred_connections_that_say_nothing_keep_nobody_waiting(
     half.sendall(b"POST /mcp HTTP/1.1\r\nhost: loc")
     begun = time.monotonic()
     assert made.ask(body=call("memory_status"), **bearer(tokens["both"]))[0] == 200
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     for connection in [*silent, half]:
         connection.close()
 

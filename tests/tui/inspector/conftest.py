@@ -9,12 +9,16 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No animation, and local time that is the same everywhere."""
+    """No animation, a cursor that does not blink, and local time that is the same everywhere."""
     import time
+
+    from textual.widgets import Input, TextArea
 
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    for line in (Input, TextArea):
+        monkeypatch.setattr(line, "_restart_blink", lambda self: setattr(self, "_cursor_visible", True))
 
 
 @pytest.fixture(autouse=True)

@@ -176,8 +176,7 @@ async def test_what_an_agent_writes_shows_in_the_recorder(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await recorder(pilot)
         fill(path, "D[new]: blue", theme="ops", session="worker")
-        took = await until(pilot, lambda: any("D[new]: blue" in row for row in rows_of(view)))
-        assert took < 1.0
+        await until(pilot, lambda: any("D[new]: blue" in row for row in rows_of(view)))
 
 
 @pytest.fixture
