@@ -21,7 +21,7 @@ from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, S
 from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
-from hermes_memory_store.ranking import Candidate, lend, rank_exact, rank_question, rank_some, rarity_of
+from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of, spread
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import THEME_SHIFT
 
@@ -255,7 +255,7 @@ class Search:
             if not postings[at].keys and open_up(word, self._beginnings_among(look)):
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._phrased(look, within)]
-        scores = lend(dict.fromkeys(whole, 0.0) | summed(postings))
+        scores = spread(dict.fromkeys(whole, 0.0) | summed(postings))
         best = sorted(scores, key=lambda key: (-scores[key], -key))
         taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
