@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from hermes_memory_store import errors, pages
@@ -184,8 +185,11 @@ class Search:
             ranked, whole = self._opened(look, within, postings, exact, limit)
         else:
             ranked, whole = rank_exact(exact, look), whole and not look.words
-        facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
-        return Found(facts, len(ranked), not whole)
+        best = ranked[:limit]
+        facts = pages.fetched(self._db, self._names, [one.id for one in best])
+        # Facts with every word and those with some are measured differently; what comes later never fits better.
+        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
+        return Found(facts, len(ranked), not whole, [scores[fact.id] for fact in facts])
 
     def _with_all(
         self, look: Asked, within: Within, postings: list[Postings], limit: int

@@ -223,7 +223,8 @@ class Turns:
         share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
         return [
-            TurnHit(turn_of(found[one.id][0]), round(max(0.0, share * one.score / best), 4)) for one in ranked[:limit]
+            TurnHit(turn_of(found[one.id][0]), round(max(0.0, share * one.score / best), 4), one.id)
+            for one in ranked[:limit]
         ]
 
     def _best(

@@ -22,7 +22,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -180,10 +180,12 @@ def filled(kind: str, store: Store, vectors: Vectors, model: local.LocalModel) -
         (row,) = model._embed([query])
         assert row is not None
 
-        def nearest(store: Store, kind: str, theme: str, limit: int) -> list[tuple[int, float]]:
+        def nearest(
+            store: Store, kind: str, theme: str, limit: int, besides: Collection[int] = ()
+        ) -> list[tuple[int, float]]:
             span = store.sayings.span(theme)
             assert span is not None
-            return near.nearest(kind, "m", span, row, limit, Embedding().floor)
+            return near.nearest(kind, "m", span, row, limit, Embedding().floor, besides)
 
         return Asked(model.name, nearest)
 

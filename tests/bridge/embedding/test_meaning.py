@@ -61,6 +61,18 @@ async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> 
     assert answer.data["ranked_by"] == "words and counting"
 
 
+async def test_of_what_fits_the_words_alike_the_nearer_in_meaning_comes_first(ask: Desk, meaning: Meaning) -> None:
+    bike = "V[family.bike]: the bike stands in the garage"
+    await remember(ask, CAR, bike)
+    await ask("memory_turn", role="user", content="the car stands in the garage")
+    await ask("memory_turn", role="user", content="the bike stands in the garage")
+    await filled(meaning, 4)
+    for tool, first in (("recall_memory", CAR), ("recall_conversation", "the car stands in the garage")):
+        answer = await ask(tool, query="What of the automobile in the garage?")
+        assert (contents(answer)[0], len(contents(answer))) == (first, 2)
+        assert answer.data["results"][0]["score"] > answer.data["results"][1]["score"]
+
+
 async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
     await remember(ask, CAR)
     await ask("memory_turn", role="user", content="I parked the car")
