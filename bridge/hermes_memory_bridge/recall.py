@@ -18,8 +18,11 @@ from hermes_memory_store.model import Fact, Found, Session, Turn
 FEW = 20
 """Facts of each theme that are looked at where words alone rank them: as many as can be asked for."""
 
-TAKEN = 60
-"""Facts or turns of each ranking that are fused."""
+FITTING = 80
+"""Facts or turns that are fused at most for their words: as many as a search ranks."""
+
+NEAREST = 60
+"""Those that are fused for their meaning, however few words they share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def facts(
     :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
-    taken = FEW if connection.asked is None else TAKEN
+    taken = FEW if connection.asked is None else FITTING
     known: dict[int, Fact] = {}
     rankings: list[list[int]] = []
     by_words: dict[int, float] = {}
@@ -69,7 +72,7 @@ def facts(
         rankings.append([fact.id for fact, _ in kept])
         by_words.update((fact.id, one) for fact, one in kept)
         if connection.asked is not None:
-            hits = dict(connection.asked.nearest(connection.store, "fact", theme, TAKEN, rankings[-1]))
+            hits = dict(connection.asked.nearest(connection.store, "fact", theme, NEAREST, rankings[-1]))
             others = [key for key in hits if key not in by_words]
             passing = connection.store.search.passing(theme, query, others)
             allowed = told(Found(list(passing.values()), len(passing))).facts
@@ -86,7 +89,7 @@ def turns(
     connection: Connection, themes: Sequence[str], query: str, limit: int, *, within: str | None = None
 ) -> list[RecalledTurn]:
     """The turns of these themes that answer, best first. :param within: only those of the session of that name"""
-    taken = FEW if connection.asked is None else TAKEN
+    taken = FEW if connection.asked is None else FITTING
     known: dict[int, Turn] = {}
     by_words: dict[int, float] = {}
     near: dict[int, float] = {}
@@ -95,7 +98,7 @@ def turns(
         known.update((hit.id, hit.turn) for hit in hits)
         by_words.update((hit.id, hit.score) for hit in hits)
         if connection.asked is not None:
-            close = dict(connection.asked.nearest(connection.store, "turn", theme, TAKEN, [hit.id for hit in hits]))
+            close = dict(connection.asked.nearest(connection.store, "turn", theme, NEAREST, [hit.id for hit in hits]))
             others = [key for key in close if key not in by_words]
             known.update(connection.store.turns.fetched(theme, others, session=within))
             near.update((key, one) for key, one in close.items() if key in known)

@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from hermes_memory_store.asked import EXACT, STOP_TERMS, Asked, Word
 from hermes_memory_store.model import Tier
-from hermes_memory_store.months import Month, dated
+from hermes_memory_store.months import dated, months_named
+from hermes_memory_store.times import asks_when, tells_when
 from hermes_memory_store.words import fold, indexed
 
 TARGET = 2.0
@@ -57,6 +58,9 @@ FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
 
 DATED = 1.0
 """What a fact of the month or year that a question names has above others."""
+
+TIMED = 0.5
+"""How much more it is worth that a text tells of a time, when the question asks for one."""
 
 IN_QUESTION = 0.1
 """How much of a tier's weight is left where relevance decides."""
@@ -135,12 +139,12 @@ def met_by_target(one: Candidate, fits: Fits) -> dict[int, float]:
 
 
 def rank_question(
-    candidates: Sequence[Candidate], asked: Asked, rarity: Sequence[float], months: frozenset[Month]
+    candidates: Sequence[Candidate], asked: Asked, rarity: Sequence[float], question: str
 ) -> list[Candidate]:
     """Order facts that share words with a question, best first.
 
     :param rarity: how much each asked word tells (inverse document frequency)
-    :param months: what the question says about when
+    :param question: as it was asked, for what it says about when
     """
     if not candidates:
         return []
@@ -149,7 +153,7 @@ def rank_question(
     average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
     fits = Fits(asked.words)
     scores = {one.id: relevance(one, fits, rarity, average) for one in candidates}
-    if months:
+    if months := months_named(question):
         for one in candidates:
             scores[one.id] += DATED * dated(one, months)
     fed = feedback(scores, candidates, fits, average)
@@ -158,6 +162,8 @@ def rank_question(
         if one.speaker and fits.of(terms_of(one.speaker)):
             scores[one.id] *= 1.0 + SPOKEN
     total = lend(scores, candidates)
+    for one in candidates if asks_when(question) else ():
+        total[one.id] *= 1.0 + TIMED * tells_when(one.content)
     newest = max(one.updated_at for one in candidates)
     for one in candidates:
         one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))

@@ -19,7 +19,6 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, Sort, Tier
-from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
 from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of, spread
@@ -263,8 +262,7 @@ class Search:
         best = sorted(scores, key=lambda key: (-scores[key], -key))
         taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
-        months = months_named(" ".join(taken.words))
-        ranked = rank_question(candidates, look, [one.rarity for one in postings], months)
+        ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
         return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
 
     def _newest(self, look: Asked, within: Within, wanted: int) -> tuple[list[Candidate], bool]:

@@ -20,7 +20,6 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit
-from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread
@@ -219,7 +218,7 @@ class Turns:
             )
             for key, (row, session_id) in found.items()
         ]
-        ranked = rank_question(candidates, look, rarities, months_named(" ".join(taken.words)))
+        ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
         share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
         return [

@@ -75,6 +75,23 @@ def test_what_the_one_who_is_named_said_comes_before_what_was_said_to_them(store
     assert said(store, "What did Ann say of the lake by the mill?")[0].startswith("Ann:")
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("When did we swim in the lake?", "We swam in the lake in June, and it was cold"),
+        ("What day was it that we swam in the lake?", "Last Sunday we swam in the lake, so cold"),
+        ("Quand avons-nous vu le lac ?", "Nous avons vu le lac dimanche dernier"),
+        ("Wann waren wir an dem See?", "Gestern waren wir am See, kalt"),
+        ("¿Cuándo nadamos en el lago?", "Nadamos en el lago el año pasado"),
+    ],
+)
+def test_what_tells_of_a_time_answers_when(store: Store, question: str, told: str) -> None:
+    store.turns.add("default", "user", told)
+    for word in ("We swam in the lake", "Nous avons vu le lac", "Wir waren am See", "Nadamos en el lago"):
+        store.turns.add("default", "user", f"{word}.")
+    assert said(store, question)[0] == told
+
+
 def test_line_breaks_and_languages_are_kept(store: Store) -> None:
     text = "Première ligne :\n\tdéploiement\n数据库迁移"
     store.turns.add("default", "user", text)
