@@ -44,8 +44,11 @@ def refusal(error: StoreError, text: str | None = None) -> Answer:
 
 def told(found: Found) -> Found:
     """What an agent may be told of a search: what waits for a person is told to nobody, whatever tier is asked for."""
-    facts = [fact for fact in found.facts if fact.tier is not Tier.QUARANTINED]
-    return found if len(facts) == len(found.facts) else Found(facts, len(facts), found.more)
+    kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]
+    if len(kept) == len(found.facts):
+        return found
+    scores = [found.scores[at] for at in kept] if found.scores else []
+    return Found([found.facts[at] for at in kept], len(kept), found.more, scores)
 
 
 def fact_data(fact: Fact) -> dict[str, Any]:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from hermes_memory_bridge.answers import told
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.embedding.asked import WORDS_ONLY
-from hermes_memory_bridge.embedding.fusing import fused, in_turn
+from hermes_memory_bridge.embedding.fusing import by_place, fused, in_turn
 from hermes_memory_store.model import Fact, Found, Session, Turn
-
-Key = TypeVar("Key")
 
 FEW = 20
 """Facts of each theme that are looked at where words alone rank them: as many as can be asked for."""
 
-TAKEN = 60
-"""Facts or turns of each ranking that are fused."""
+FITTING = 80
+"""Facts or turns that are fused at most for their words: as many as a search ranks."""
+
+NEAREST = 60
+"""Those that are fused for their meaning, however few words they share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,52 +57,55 @@ def facts(
     :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
-    taken = FEW if connection.asked is None else TAKEN
+    taken = FEW if connection.asked is None else FITTING
     known: dict[int, Fact] = {}
-    by_words: list[list[int]] = []
-    near: list[tuple[int, float]] = []
+    rankings: list[list[int]] = []
+    by_words: dict[int, float] = {}
+    near: dict[int, float] = {}
     for theme in themes:
-        found = told(connection.store.search.find(theme, query, limit=max(taken, limit), record=False)).facts
-        kept = [fact for fact in found if is_wanted(fact, kinds)]
-        known.update((fact.id, fact) for fact in kept)
-        by_words.append([fact.id for fact in kept])
+        found = told(connection.store.search.find(theme, query, limit=max(taken, limit), record=False))
+        fitting = found.scores or [0.0] * len(found.facts)
+        # Weights of words depend on the theme they stand in, so each theme is measured by its best.
+        best = max(fitting, default=0.0) or 1.0
+        kept = [(fact, one / best) for fact, one in zip(found.facts, fitting, strict=True) if is_wanted(fact, kinds)]
+        known.update((fact.id, fact) for fact, _ in kept)
+        rankings.append([fact.id for fact, _ in kept])
+        by_words.update((fact.id, one) for fact, one in kept)
         if connection.asked is not None:
-            hits = connection.asked.nearest(connection.store, "fact", theme, TAKEN)
-            passing = connection.store.search.passing(theme, query, [key for key, _ in hits])
-            passing = {fact.id: fact for fact in told(Found(list(passing.values()), len(passing))).facts}
-            hits = [(key, one) for key, one in hits if key in passing and is_wanted(passing[key], kinds)]
-            known.update((key, passing[key]) for key, _ in hits)
-            near += hits
-    best = fused(in_turn(by_words), nearest_first(near))[:limit]
+            hits = dict(connection.asked.nearest(connection.store, "fact", theme, NEAREST, rankings[-1]))
+            others = [key for key in hits if key not in by_words]
+            passing = connection.store.search.passing(theme, query, others)
+            allowed = told(Found(list(passing.values()), len(passing))).facts
+            known.update((fact.id, fact) for fact in allowed if is_wanted(fact, kinds))
+            near.update((key, one) for key, one in hits.items() if key in known)
+    ranked = (fused(by_words, near) if near else by_place(in_turn(rankings)))[:limit]
     for theme in themes if record else ():
-        handed = [known[key] for key, _ in best if known[key].theme == theme]
+        handed = [known[key] for key, _ in ranked if known[key].theme == theme]
         connection.store.search.note("recall", theme, handed, session=session, why=query)
-    return [RecalledFact(known[key], score) for key, score in best]
+    return [RecalledFact(known[key], score) for key, score in ranked]
 
 
 def turns(
     connection: Connection, themes: Sequence[str], query: str, limit: int, *, within: str | None = None
 ) -> list[RecalledTurn]:
     """The turns of these themes that answer, best first. :param within: only those of the session of that name"""
-    taken = FEW if connection.asked is None else TAKEN
-    known: dict[str, Turn] = {}
-    by_words: list[tuple[str, float]] = []
-    near: list[tuple[str, float]] = []
+    taken = FEW if connection.asked is None else FITTING
+    known: dict[int, Turn] = {}
+    by_words: dict[int, float] = {}
+    near: dict[int, float] = {}
     for theme in themes:
         hits = connection.store.turns.search(theme, query, limit=max(taken, limit), session=within)
-        known.update((hit.turn.uid, hit.turn) for hit in hits)
-        by_words += [(hit.turn.uid, hit.score) for hit in hits]
+        known.update((hit.id, hit.turn) for hit in hits)
+        by_words.update((hit.id, hit.score) for hit in hits)
         if connection.asked is not None:
-            close = connection.asked.nearest(connection.store, "turn", theme, TAKEN)
-            passing = connection.store.turns.fetched(theme, [key for key, _ in close], session=within)
-            known.update((turn.uid, turn) for turn in passing.values())
-            near += [(passing[key].uid, one) for key, one in close if key in passing]
+            close = dict(connection.asked.nearest(connection.store, "turn", theme, NEAREST, [hit.id for hit in hits]))
+            others = [key for key in close if key not in by_words]
+            known.update(connection.store.turns.fetched(theme, others, session=within))
+            near.update((key, one) for key, one in close.items() if key in known)
     if not near:  # then a score says how many of the words are there
-        by_words.sort(key=lambda one: (-one[1], -known[one[0]].at))
-        return [RecalledTurn(known[uid], score) for uid, score in by_words[:limit]]
-    return [
-        RecalledTurn(known[uid], score) for uid, score in fused(nearest_first(by_words), nearest_first(near))[:limit]
-    ]
+        best = sorted(by_words.items(), key=lambda one: (-one[1], -known[one[0]].at))
+        return [RecalledTurn(known[key], score) for key, score in best[:limit]]
+    return [RecalledTurn(known[key], score) for key, score in fused(by_words, near)[:limit]]
 
 
 def ranked_by(connection: Connection) -> str:
@@ -118,8 +121,3 @@ def is_about_user(fact: Fact) -> bool:
 def is_wanted(fact: Fact, kinds: str) -> bool:
     """Whether a fact is of the kinds asked for."""
     return kinds == "both" or is_about_user(fact) == (kinds == "user")
-
-
-def nearest_first(found: list[tuple[Key, float]]) -> list[Key]:
-    """The keys of several rankings of one measure as one."""
-    return [key for key, _ in sorted(found, key=lambda one: -one[1])]

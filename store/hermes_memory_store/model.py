@@ -384,6 +384,8 @@ class TurnHit:
 
     turn: Turn
     score: float
+    id: int = 0
+    """Of the turn in this store."""
 
 
 class Sort(StrEnum):
@@ -454,6 +456,9 @@ class Found:
     total: int
     """How many facts match; a lower bound when `more` is true."""
     more: bool = False
+    scores: list[float] = field(default_factory=list)
+    """How well each fact fits the words, never rising; in no unit, so only to be compared within this answer. Empty where
+    filters alone found them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from hermes_memory_store.asked import EXACT, STOP_TERMS, Asked, Word
 from hermes_memory_store.model import Tier
-from hermes_memory_store.months import Month, dated
+from hermes_memory_store.months import dated, months_named
+from hermes_memory_store.times import asks_when, tells_when
 from hermes_memory_store.words import fold, indexed
 
 TARGET = 2.0
@@ -43,11 +44,23 @@ NEAR = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
 
+ANSWERED = 0.4
+"""How much more of its score what asks lends to what was said next: the words of a question are in it, its answer follows."""
+
+ASKING = 0.2
+"""How much less what asks is worth itself."""
+
+SPOKEN = 0.5
+"""How much more it is worth that a turn was said by someone whom the question names."""
+
 FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
 """Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
 
 DATED = 1.0
 """What a fact of the month or year that a question names has above others."""
+
+TIMED = 0.5
+"""How much more it is worth that a text tells of a time, when the question asks for one."""
 
 IN_QUESTION = 0.1
 """How much of a tier's weight is left where relevance decides."""
@@ -66,6 +79,10 @@ class Candidate:
     created_at: int
     in_target: Sequence[str] = ()
     in_content: Sequence[str] = ()
+    speaker: str = ""
+    """Who said it, where it says so."""
+    asks: bool = False
+    """Whether it ends in a question."""
     fit: float = EXACT
     """How well its content fits the words: `BEGINNING` when only longer words are known to."""
     score: float = 0.0
@@ -122,12 +139,12 @@ def met_by_target(one: Candidate, fits: Fits) -> dict[int, float]:
 
 
 def rank_question(
-    candidates: Sequence[Candidate], asked: Asked, rarity: Sequence[float], months: frozenset[Month]
+    candidates: Sequence[Candidate], asked: Asked, rarity: Sequence[float], question: str
 ) -> list[Candidate]:
     """Order facts that share words with a question, best first.
 
     :param rarity: how much each asked word tells (inverse document frequency)
-    :param months: what the question says about when
+    :param question: as it was asked, for what it says about when
     """
     if not candidates:
         return []
@@ -136,12 +153,17 @@ def rank_question(
     average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
     fits = Fits(asked.words)
     scores = {one.id: relevance(one, fits, rarity, average) for one in candidates}
-    if months:
+    if months := months_named(question):
         for one in candidates:
             scores[one.id] += DATED * dated(one, months)
     fed = feedback(scores, candidates, fits, average)
-    scopes = {one.id: one.scope_id for one in candidates}
-    total = lend({key: score + fed.get(key, 0.0) for key, score in scores.items()}, scopes)
+    for one in candidates:
+        scores[one.id] += fed.get(one.id, 0.0)
+        if one.speaker and fits.of(terms_of(one.speaker)):
+            scores[one.id] *= 1.0 + SPOKEN
+    total = lend(scores, candidates)
+    for one in candidates if asks_when(question) else ():
+        total[one.id] *= 1.0 + TIMED * tells_when(one.content)
     newest = max(one.updated_at for one in candidates)
     for one in candidates:
         one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))
@@ -178,13 +200,27 @@ def relevance(one: Candidate, fits: Fits, rarity: Sequence[float], average: floa
     return total * (1 + COVERAGE * (len(often) - 1))
 
 
-def lend(scores: Mapping[int, float], scopes: Mapping[int, int] | None = None) -> dict[int, float]:
-    """Scores with what the facts written just before and after lend, in the same scope where scopes are known."""
+def lend(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
+    """Scores with what was written just before and after in the same scope lends, more where it asked."""
+    by_id = {one.id: one for one in among}
+    total = {key: score * (1.0 - ASKING * by_id[key].asks) for key, score in scores.items()}
+    for distance, share in NEAR.items():
+        for key, score in scores.items():
+            later = by_id.get(key + distance)
+            if later is not None and later.scope_id == by_id[key].scope_id:
+                answered = ANSWERED if distance == 1 and by_id[key].asks else 0.0
+                total[later.id] += (share + answered) * score
+                total[key] += share * scores[later.id]
+    return total
+
+
+def spread(scores: Mapping[int, float]) -> dict[int, float]:
+    """Scores with what neighbours by number lend, before it is known what they say."""
     total = dict(scores)
     for distance, share in NEAR.items():
         for key, score in scores.items():
             other = key + distance
-            if other in total and (scopes is None or scopes[other] == scopes[key]):
+            if other in total:
                 total[other] += share * score
                 total[key] += share * scores[other]
     return total

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from hermes_memory_store import errors, pages
@@ -18,10 +19,9 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.model import Fact, FactFilter, Found, Query, Session, Sort, Tier
-from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
-from hermes_memory_store.ranking import Candidate, lend, rank_exact, rank_question, rank_some, rarity_of
+from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of, spread
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import THEME_SHIFT
 
@@ -184,8 +184,11 @@ class Search:
             ranked, whole = self._opened(look, within, postings, exact, limit)
         else:
             ranked, whole = rank_exact(exact, look), whole and not look.words
-        facts = pages.fetched(self._db, self._names, [one.id for one in ranked[:limit]])
-        return Found(facts, len(ranked), not whole)
+        best = ranked[:limit]
+        facts = pages.fetched(self._db, self._names, [one.id for one in best])
+        # Facts with every word and those with some are measured differently; what comes later never fits better.
+        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
+        return Found(facts, len(ranked), not whole, [scores[fact.id] for fact in facts])
 
     def _with_all(
         self, look: Asked, within: Within, postings: list[Postings], limit: int
@@ -255,12 +258,11 @@ class Search:
             if not postings[at].keys and open_up(word, self._beginnings_among(look)):
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._phrased(look, within)]
-        scores = lend(dict.fromkeys(whole, 0.0) | summed(postings))
+        scores = spread(dict.fromkeys(whole, 0.0) | summed(postings))
         best = sorted(scores, key=lambda key: (-scores[key], -key))
         taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
-        months = months_named(" ".join(taken.words))
-        ranked = rank_question(candidates, look, [one.rarity for one in postings], months)
+        ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
         return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
 
     def _newest(self, look: Asked, within: Within, wanted: int) -> tuple[list[Candidate], bool]:

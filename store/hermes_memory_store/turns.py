@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -19,10 +20,9 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit
-from hermes_memory_store.months import months_named
 from hermes_memory_store.names import Names
 from hermes_memory_store.query import parse_query
-from hermes_memory_store.ranking import Candidate, lend, rank_question, rarity_of
+from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.words import indexed_text
 
@@ -39,6 +39,12 @@ RANKED = 80
 
 READ = 4_000
 """Characters of a turn that ranking takes apart."""
+
+SPEAKER = re.compile(r"([^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)?): ")
+"""Who speaks, as hosts write it before what several people say: one or two words and a colon."""
+
+ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
+"""A question at the very end; one in the middle was often answered by who asked it."""
 
 MAX_LIMIT = 1_000
 
@@ -190,18 +196,34 @@ class Turns:
             rarities.append(rarity_of(often, total))
             for (key,) in rows:
                 scores[key] = scores.get(key, 0.0) + rarities[-1]
-        found = self._best(lend(scores), max(RANKED, limit), session, roles)
+        most = max(RANKED, limit)
+        if look.question and not look.phrases and not look.excluded:
+            order = with_neighbours(scores, most, low, high)
+        else:
+            order = spread(scores)  # a look-up finds what has its words, and nothing else
+        found = self._best(order, most, session, roles)
         if not found:
             return []
         candidates = [
-            Candidate(key, session_id or 0, "", row[5][:READ], Tier.HOT.value, row[6], row[6])
+            Candidate(
+                key,
+                session_id or 0,
+                "",
+                row[5][:READ],
+                Tier.HOT.value,
+                row[6],
+                row[6],
+                speaker=speaker_of(row[5]),
+                asks=ENDS_ASKING.search(row[5]) is not None,
+            )
             for key, (row, session_id) in found.items()
         ]
-        ranked = rank_question(candidates, look, rarities, months_named(" ".join(taken.words)))
-        most = max(scores[one.id] for one in ranked) / (sum(rarities) or 1.0)
+        ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
+        share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
         return [
-            TurnHit(turn_of(found[one.id][0]), round(max(0.0, most * one.score / best), 4)) for one in ranked[:limit]
+            TurnHit(turn_of(found[one.id][0]), round(max(0.0, share * one.score / best), 4), one.id)
+            for one in ranked[:limit]
         ]
 
     def _best(
@@ -230,6 +252,20 @@ class Turns:
             "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, low | ((1 << THEME_SHIFT) - 1))
         )
         return low, int(high or low)
+
+
+def with_neighbours(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
+    """The best of these and what stands beside them, which need not share a word: an answer follows its question."""
+    spreading = spread(scores)
+    best = sorted(spreading, key=lambda key: (-spreading[key], -key))[:most]
+    beside = {key + step for key in best for step in (*NEAR, *(-distance for distance in NEAR))}
+    return spread({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
+
+
+def speaker_of(content: str) -> str:
+    """Who says a line that begins with a name and a colon; empty for any other."""
+    found = SPEAKER.match(content)
+    return found[1] if found else ""
 
 
 def plain(query: str) -> str:

@@ -8,6 +8,9 @@ dialogue lines, captured as `Speaker: line`, and asked for as `recall_conversati
 their cost, `len(text) / 4 + 2` tokens each, would pass 180, `@180tok` is the share of the question's evidence; `R@5` the share
 among the first five. Questions are those of categories 1 to 4.
 
+`in any` is the share that stands in any of the texts at all: no ranking finds more. What only one conversation gains by is luck,
+so `--by-conversation` shows each.
+
 Ways: `plain FTS5` (porter, stop words, bm25; the floor), `words` (recall without a model), `vectors` (the local model alone),
 `fused` (recall with it). The last two need the extra `local` and the weights. The milliseconds of `fused` include the
 question's own vector.
@@ -22,7 +25,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -78,6 +81,7 @@ class Conversation:
 class Outcome:
     """What one way found for one question."""
 
+    talk: str
     question: Question
     within: float
     first: float
@@ -91,6 +95,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("file", type=Path, help="a LoCoMo file")
     options.add_argument("--by-category", action="store_true")
+    options.add_argument("--by-conversation", action="store_true")
     options.add_argument("--model", help="folder of a local model, `none` to measure words alone")
     given = options.parse_args()
     samples = json.loads(given.file.read_text(encoding="utf-8"))
@@ -100,33 +105,44 @@ def main() -> None:
     print(f"{'':6} {'way':24} {'@180tok':>8} {'R@5':>8} {'p50 ms':>8} {'p95 ms':>8}")
     for kind, read in (("fact", observations), ("turn", turns)):
         found: dict[str, list[Outcome]] = {}
+        there: list[float] = []
         for sample in samples:
             talk = Conversation(sample["sample_id"], read(sample), list(questions(sample)), dates(sample))
+            all_of_them = frozenset[str]().union(*(text.evidence for text in talk.texts))
+            there += [len(question.evidence & all_of_them) / len(question.evidence) for question in talk.questions]
             with asked_of(kind, talk, model) as ways:
                 for way, ask in ways.items():
-                    found.setdefault(way, []).extend(outcome(ask, question) for question in talk.questions)
+                    found.setdefault(way, []).extend(outcome(ask, talk, question) for question in talk.questions)
+        print(f"{kind + 's':6} {'in any':24} {statistics.mean(there):8.4f}")
         for way, some in found.items():
-            said(kind, way, some, by_category=given.by_category)
+            said(kind, way, some)
+            for category in sorted({one.question.category for one in some}) if given.by_category else ():
+                part_said(f"category {category}", [one for one in some if one.question.category == category])
+            for name in dict.fromkeys(one.talk for one in some) if given.by_conversation else ():
+                part_said(name, [one for one in some if one.talk == name])
 
 
-def said(kind: str, way: str, some: list[Outcome], *, by_category: bool) -> None:
+def said(kind: str, way: str, some: list[Outcome]) -> None:
     """One line of the table."""
     means = statistics.mean(one.within for one in some), statistics.mean(one.first for one in some)
     times = [one.millis for one in some]
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
     print(f"{kind + 's':6} {way:24} {means[0]:8.4f} {means[1]:8.4f} {p50:8.2f} {p95:8.2f}", flush=True)
-    for category in sorted({one.question.category for one in some}) if by_category else ():
-        share = statistics.mean(one.within for one in some if one.question.category == category)
-        print(f"{'':6}   category {category}: {share:.3f}")
 
 
-def outcome(ask: Ask, question: Question) -> Outcome:
+def part_said(name: str, some: list[Outcome]) -> None:
+    """One line below it."""
+    means = statistics.mean(one.within for one in some), statistics.mean(one.first for one in some)
+    print(f"{'':6}   {name:22} {means[0]:8.4f} {means[1]:8.4f}", flush=True)
+
+
+def outcome(ask: Ask, talk: Conversation, question: Question) -> Outcome:
     """Ask one question in one way."""
     start = time.perf_counter()
     results = ask(question)
     millis = (time.perf_counter() - start) * 1000
     first = frozenset[str]().union(*(text.evidence for text in results[:FIRST])) & question.evidence
-    return Outcome(question, covered(question, results), len(first) / len(question.evidence), millis)
+    return Outcome(talk.name, question, covered(question, results), len(first) / len(question.evidence), millis)
 
 
 @contextmanager
@@ -180,10 +196,12 @@ def filled(kind: str, store: Store, vectors: Vectors, model: local.LocalModel) -
         (row,) = model._embed([query])
         assert row is not None
 
-        def nearest(store: Store, kind: str, theme: str, limit: int) -> list[tuple[int, float]]:
+        def nearest(
+            store: Store, kind: str, theme: str, limit: int, besides: Collection[int] = ()
+        ) -> list[tuple[int, float]]:
             span = store.sayings.span(theme)
             assert span is not None
-            return near.nearest(kind, "m", span, row, limit, Embedding().floor)
+            return near.nearest(kind, "m", span, row, limit, Embedding().floor, besides)
 
         return Asked(model.name, nearest)
 

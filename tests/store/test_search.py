@@ -289,3 +289,16 @@ def test_no_text_raises_anything_but_our_own_errors(shared: Store, line: str, li
     with suppress(StoreError):
         found = shared.search.find("default", line, limit=limit)
         assert len(found.facts) <= limit
+
+
+@pytest.mark.parametrize(
+    "line", ["oauth", "database keys revenue", "When do the deployments happen?", '"refresh not" jwt']
+)
+def test_what_comes_later_never_fits_better(memory: Store, line: str) -> None:
+    found = memory.search.find("default", line)
+    assert len(found.scores) == len(found.facts) > 0
+    assert found.scores == sorted(found.scores, reverse=True)
+
+
+def test_filters_alone_measure_nothing(memory: Store) -> None:
+    assert memory.search.find("default", "type:V").scores == []

@@ -40,6 +40,58 @@ def test_a_turn_with_more_of_the_words_comes_first(store: Store) -> None:
     assert first.score == 1.0 > second.score
 
 
+def test_an_answer_is_found_by_its_question_though_it_shares_no_word_with_what_is_asked(store: Store) -> None:
+    store.turns.add("default", "user", "Lunch is at noon.")
+    store.turns.add("default", "user", "What day will the studio open?")
+    store.turns.add("default", "assistant", "Tomorrow night.")
+    store.turns.add("default", "user", "The studio has a new floor.")
+    assert said(store, "When will the studio be open?")[:2] == ["Tomorrow night.", "What day will the studio open?"]
+
+
+def test_what_stands_beside_a_hit_is_no_hit_of_a_look_up_a_phrase_or_an_exclusion(store: Store) -> None:
+    store.turns.add("default", "user", "Shall we open the studio?")
+    store.turns.add("default", "assistant", "Tomorrow night.")
+    for query in ("studio", "open studio", '"the studio" when is it open', "when will the studio open -tomorrow"):
+        assert said(store, query) == ["Shall we open the studio?"], query
+
+
+def test_neighbours_come_from_the_same_session_theme_and_role_only(store: Store) -> None:
+    session = store.sessions.open("default", "one")
+    store.turns.add("default", "user", "When will the studio open?", session=session)
+    store.turns.add("default", "assistant", "Tomorrow night.")
+    store.turns.add("hr", "assistant", "Salaries rise.")
+    question = "When will the studio open?"
+    assert said(store, question, session="one") == said(store, question, roles=("user",)) == [question]
+    assert [hit.turn.content for hit in store.turns.search(None, question)][:1] == [question]
+    assert "Salaries rise." not in said(store, question)
+
+
+def test_what_the_one_who_is_named_said_comes_before_what_was_said_to_them(store: Store) -> None:
+    store.turns.add("default", "user", "Bob: Ann, is the lake by the old mill nice")
+    store.turns.add("default", "user", "Eve: lunch is at noon, as ever.")
+    store.turns.add("default", "user", "Eve: and supper at eight.")
+    store.turns.add("default", "user", "Ann: we swam in the lake by the old mill")
+    assert said(store, "Where is the lake that Ann swam in?")[0].startswith("Ann:")
+    assert said(store, "What did Ann say of the lake by the mill?")[0].startswith("Ann:")
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("When did we swim in the lake?", "We swam in the lake in June, and it was cold"),
+        ("What day was it that we swam in the lake?", "Last Sunday we swam in the lake, so cold"),
+        ("Quand avons-nous vu le lac ?", "Nous avons vu le lac dimanche dernier"),
+        ("Wann waren wir an dem See?", "Gestern waren wir am See, kalt"),
+        ("¿Cuándo nadamos en el lago?", "Nadamos en el lago el año pasado"),
+    ],
+)
+def test_what_tells_of_a_time_answers_when(store: Store, question: str, told: str) -> None:
+    store.turns.add("default", "user", told)
+    for word in ("We swam in the lake", "Nous avons vu le lac", "Wir waren am See", "Nadamos en el lago"):
+        store.turns.add("default", "user", f"{word}.")
+    assert said(store, question)[0] == told
+
+
 def test_line_breaks_and_languages_are_kept(store: Store) -> None:
     text = "Première ligne :\n\tdéploiement\n数据库迁移"
     store.turns.add("default", "user", text)

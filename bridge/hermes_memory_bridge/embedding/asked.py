@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hermes_memory_store.errors import StoreError
@@ -13,8 +13,9 @@ from hermes_memory_store.store import Store
 WORDS_ONLY = "words only"
 """What an answer says that no model had a part in."""
 
-Finder = Callable[[Store, str, str, int], list[tuple[int, float]]]
-"""(store, `fact` or `turn`, theme, limit) → (id, cosine similarity) of the nearest, best first, none below the floor."""
+Finder = Callable[[Store, str, str, int, Collection[int]], list[tuple[int, float]]]
+"""(store, `fact` or `turn`, theme, limit, ids) → (id, cosine similarity) of the nearest, best first, none below the floor; and
+of these ids, however far they are."""
 
 
 @dataclass(frozen=True, slots=True)

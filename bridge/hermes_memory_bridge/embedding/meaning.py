@@ -14,7 +14,7 @@ import random
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked, meant
@@ -158,12 +158,14 @@ class Meaning:
             return None
         model, floor = f"{embedder.name}:{len(vector)}", settings.floor
 
-        def nearest(store: Store, kind: str, theme: str, limit: int) -> list[tuple[int, float]]:
+        def nearest(
+            store: Store, kind: str, theme: str, limit: int, besides: Collection[int]
+        ) -> list[tuple[int, float]]:
             span = store.sayings.span(theme)
             if span is None:
                 return []
             try:
-                return near.nearest(kind, model, span, vector, limit, floor)
+                return near.nearest(kind, model, span, vector, limit, floor, besides)
             except sqlite3.Error as error:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
                 return []

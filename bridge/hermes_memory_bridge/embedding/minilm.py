@@ -1,7 +1,8 @@
 """A sentence encoder of the MiniLM family on this machine, by numpy alone: no endpoint, no torch, nothing loaded from a hub.
 
-It reads a folder as sentence-transformers saves it (`model.safetensors`, `vocab.txt`, `config.json`). The weights are mapped,
-not read: what no text needs is never loaded. Read `local.py` for where the folder comes from.
+It reads a folder as sentence-transformers saves it (`model.safetensors`, `vocab.txt`, `config.json`, `1_Pooling/config.json`
+where there is one). The weights are mapped, not read: what no text needs is never loaded. Read `local.py` for where the
+folder comes from.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class MiniLm:
         self.dimensions = int(config["hidden_size"])
         self._heads = int(config["num_attention_heads"])
         self._small = float(config["layer_norm_eps"])
+        self._by_first = is_by_first(folder)
         self._pieces = WordPiece(folder / "vocab.txt")
         weights = mapped(folder / "model.safetensors")
         self._words = weights["embeddings.word_embeddings.weight"]
@@ -74,8 +76,8 @@ class MiniLm:
         unseen = None if real.all() else ((1 - real) * -1e9)[:, None, None, :]
         for layer in self._layers:
             state = layer.passed(state, unseen)
-        mean = (state * real[:, :, None]).sum(1) / real.sum(1, keepdims=True)
-        unit: Matrix = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+        whole = state[:, 0] if self._by_first else (state * real[:, :, None]).sum(1) / real.sum(1, keepdims=True)
+        unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
         return unit
 
 
@@ -116,6 +118,23 @@ class Layer:
         wide = gelu(flat @ self._wide + self._wide_bias)
         flat = normed(flat + wide @ self._narrow + self._narrow_bias, self._norm, self._small)
         return flat.reshape(rows, length, size)
+
+
+def is_by_first(folder: Path) -> bool:
+    """Whether the first piece stands for the whole text, as in models of the BGE family, and not the mean of all.
+
+    :raises ValueError: the folder asks for neither
+    """
+    try:
+        asked = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return False
+    ways = {
+        name.removeprefix("pooling_mode_") for name, on in asked.items() if name.startswith("pooling_") and on is True
+    }
+    if ways not in ({"cls_token"}, {"mean_tokens"}):
+        raise ValueError(f"{folder} makes one vector of a text by {', '.join(sorted(ways)) or 'nothing'}")
+    return ways == {"cls_token"}
 
 
 def normed(state: Matrix, norm: tuple[Matrix, Matrix], small: float) -> Matrix:

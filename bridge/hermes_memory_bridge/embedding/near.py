@@ -11,7 +11,7 @@ import math
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
@@ -56,20 +56,28 @@ class Near:
         self._numpy = importlib.util.find_spec("numpy") is not None
 
     def nearest(
-        self, kind: str, model: str, span: tuple[int, int], vector: Sequence[float], limit: int, floor: float
+        self,
+        kind: str,
+        model: str,
+        span: tuple[int, int],
+        vector: Sequence[float],
+        limit: int,
+        floor: float,
+        besides: Collection[int] = (),
     ) -> list[tuple[int, float]]:
         """Ids and cosine similarities of the nearest, best first, none below the floor.
 
         :param span: lowest and highest id of the theme
         :param vector: of length one
+        :param besides: ids whose similarity is told too, however far they are
         """
         with self._lock:
             block = self._block(kind, model, span)
             if not block.ids or len(block.rows) != len(block.ids) * len(vector):
                 return []
             if self._numpy:
-                return by_numpy(block, vector, limit, floor)
-            return by_hand(block, vector, limit, floor)
+                return by_numpy(block, vector, limit, floor, besides)
+            return by_hand(block, vector, limit, floor, besides)
 
     def forget(self) -> None:
         """Keep nothing in memory."""
@@ -107,7 +115,9 @@ class Near:
         block.arrays = None
 
 
-def by_numpy(block: Block, vector: Sequence[float], limit: int, floor: float) -> list[tuple[int, float]]:
+def by_numpy(
+    block: Block, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
+) -> list[tuple[int, float]]:
     """Every row at once, some thousand at a time."""
     import numpy as np
 
@@ -121,11 +131,16 @@ def by_numpy(block: Block, vector: Sequence[float], limit: int, floor: float) ->
         near[start : start + AT_ONCE] = matrix[start : start + AT_ONCE].astype(np.float32) @ asked
     near *= scales
     best = np.argpartition(-near, limit)[:limit] if limit < len(ids) else np.arange(len(ids))
-    found = [(int(ids[at]), float(near[at])) for at in best if near[at] >= floor]
-    return sorted(found, key=lambda one: (-one[1], -one[0]))
+    found = {int(ids[at]): float(near[at]) for at in best if near[at] >= floor}
+    if besides:
+        known = np.flatnonzero(np.isin(ids, np.fromiter(besides, np.int64, len(besides))))
+        found.update((int(ids[at]), float(near[at])) for at in known)
+    return sorted(found.items(), key=lambda one: (-one[1], -one[0]))
 
 
-def by_hand(block: Block, vector: Sequence[float], limit: int, floor: float) -> list[tuple[int, float]]:
+def by_hand(
+    block: Block, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
+) -> list[tuple[int, float]]:
     """Row by row."""
     length = len(vector)
     rows = memoryview(block.rows).cast("b")
@@ -136,8 +151,8 @@ def by_hand(block: Block, vector: Sequence[float], limit: int, floor: float) -> 
         ]
     finally:
         rows.release()
-    found = [(key, one) for key, one in zip(block.ids, near, strict=True) if one >= floor]
-    return sorted(found, key=lambda one: (-one[1], -one[0]))[:limit]
+    every = sorted(zip(block.ids, near, strict=True), key=lambda one: (-one[1], -one[0]))
+    return [one for place, one in enumerate(every) if (place < limit and one[1] >= floor) or one[0] in besides]
 
 
 def unit(vector: Sequence[float]) -> list[float]:

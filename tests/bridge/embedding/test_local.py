@@ -109,6 +109,27 @@ async def test_a_text_has_the_same_vector_alone_and_among_others(tmp_path: Path)
 
 
 @numpy_there
+@numpy_there
+async def test_the_folder_says_what_stands_for_the_whole_text(tmp_path: Path) -> None:
+    pooling = tiny(tmp_path) / "1_Pooling" / "config.json"
+    pooling.parent.mkdir()
+
+    async def vector(**ways: bool) -> Sequence[float] | None:
+        pooling.write_text(json.dumps({"word_embedding_dimension": 8} | ways))
+        (found,) = await local.LocalModel.load(str(tmp_path)).embed(["play a"], 10)
+        return found
+
+    mean = await vector(pooling_mode_cls_token=False, pooling_mode_mean_tokens=True)
+    first = await vector(pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
+    pooling.unlink()
+    assert (await local.LocalModel.load(str(tmp_path)).embed(["play a"], 10)) == [mean]
+    assert first is not None
+    assert first != mean
+    assert math.isclose(sum(one * one for one in first), 1.0, rel_tol=1e-5)
+    with pytest.raises(Unavailable, match="max_tokens"):
+        await vector(pooling_mode_max_tokens=True)
+
+
 @pytest.mark.parametrize("spoil", ["model.safetensors", "vocab.txt", "config.json"])
 def test_a_folder_without_a_model_is_said_in_words(tmp_path: Path, spoil: str) -> None:
     (tiny(tmp_path) / spoil).write_bytes(b"")

@@ -61,6 +61,18 @@ async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> 
     assert answer.data["ranked_by"] == "words and counting"
 
 
+async def test_of_what_fits_the_words_alike_the_nearer_in_meaning_comes_first(ask: Desk, meaning: Meaning) -> None:
+    bike = "V[family.bike]: the bike stands in the garage"
+    await remember(ask, CAR, bike)
+    await ask("memory_turn", role="user", content="the car stands in the garage")
+    await ask("memory_turn", role="user", content="the bike stands in the garage")
+    await filled(meaning, 4)
+    for tool, first in (("recall_memory", CAR), ("recall_conversation", "the car stands in the garage")):
+        answer = await ask(tool, query="What of the automobile in the garage?")
+        assert (contents(answer)[0], len(contents(answer))) == (first, 2)
+        assert answer.data["results"][0]["score"] > answer.data["results"][1]["score"]
+
+
 async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
     await remember(ask, CAR)
     await ask("memory_turn", role="user", content="I parked the car")
@@ -312,9 +324,10 @@ async def test_what_is_purged_while_its_vector_is_made_stays_away(
     await until(lambda: len(stand_in.asked) > asked, "the request")
     await hub.write(lambda store: store.purge.run("default", scope="s", tiers=frozenset(Tier)), alone=True)
     stand_in.slow.set()
-    await filled(meaning, 1)
+    await remember(ask, RAIN)  # one is made after the other: when this one is there, the former is through
+    await filled(meaning, 2)
     with Vectors(hub.path) as vectors:
-        assert len(vectors.page("fact", 0, 10)) == 1
+        assert len(vectors.page("fact", 0, 10)) == 2
 
 
 async def test_a_file_that_was_taken_away_is_made_anew(ask: Desk, meaning: Meaning, hub: Hub) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.embedding import near as module
-from hermes_memory_bridge.embedding.fusing import fused, in_turn
+from hermes_memory_bridge.embedding.fusing import by_place, fused, in_turn
 from hermes_memory_bridge.embedding.near import Near, packed, unit
 from hermes_memory_store.vectors import Vector, Vectors
 
@@ -114,12 +114,41 @@ def test_memory_is_bounded_over_all_themes(tmp_path: Path, monkeypatch: pytest.M
         assert len(near._blocks) == 1
 
 
+@pytest.mark.parametrize("numpy", WAYS)
+def test_what_was_found_by_words_is_compared_however_far_it_is(tmp_path: Path, numpy: bool) -> None:
+    rows = some(20)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        keep(vectors, rows)
+        found = finder(vectors, numpy).nearest("fact", "m", SPAN, rows[3], 1, 0.95, [4, 9, 77])
+    assert [key for key, _ in found] == [4, 9], "once each, and nothing for what has no vector"
+    assert found[1][1] == pytest.approx(dot(rows[8], rows[3]), abs=0.01)
+
+
 def test_what_is_found_both_ways_comes_first() -> None:
-    assert [key for key, _ in fused(["a", "b", "c"], ["c", "d"])] == ["c", "a", "b", "d"]
-    assert fused(["a"], ["a"]) == [("a", 1.0)]
-    assert fused(["a", "b"], [])[0] == ("a", 1.0)
-    assert fused([], []) == []
-    assert all(0 < score <= 1 for _, score in fused(list("abcdef"), list("fedcba")))
+    words, meaning = {"a": 3.0, "b": 2.0, "c": 1.9}, {"c": 0.8, "d": 0.7, "a": 0.3, "b": 0.2}
+    assert next(key for key, _ in fused(words, meaning)) == "c"
+    assert fused({"a": 3.0, "b": 1.0}, {"a": 0.9, "b": 0.1}) == [("a", 1.0), ("b", 0.0)]
+    assert fused({"a": 2.0}, {"a": 0.3}) == [("a", 1.0)]
+    assert fused({}, {}) == []
+    assert all(0 <= score <= 1 for _, score in fused(words, meaning))
+
+
+def test_neither_unit_matters_and_what_tells_nothing_apart_decides_nothing() -> None:
+    words, meaning = {"a": 3.0, "b": 2.0, "c": 0.5}, {"b": 0.8, "c": 0.7, "d": 0.3}
+    order = [key for key, _ in fused(words, meaning)]
+    alike = {key: 0.7 + one / 10 for key, one in meaning.items()}
+    assert [key for key, _ in fused({key: one * 40 for key, one in words.items()}, alike)] == order
+    assert [key for key, _ in fused(words, dict.fromkeys(words, 0.5))] == ["a", "b", "c"]
+
+
+def test_what_has_no_vector_yet_is_taken_to_be_like_most() -> None:
+    words = {"old": 2.0, "new": 2.0, "far": 2.0}
+    assert [key for key, _ in fused(words, {"old": 0.8, "far": 0.2})] == ["old", "new", "far"]
+
+
+def test_a_place_tells_how_well_where_nothing_else_is_known() -> None:
+    assert [key for key, _ in by_place(["b", "a"])] == ["b", "a"]
+    assert 1.0 == by_place(["a", "b"])[0][1] > by_place(["a", "b"])[1][1] > 0
 
 
 def test_several_themes_take_turns() -> None:
