@@ -5,7 +5,6 @@ A view reads in a thread (`load`) and draws what was read (`draw`). What it does
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 
+from hermes_memory_store import filesystem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
@@ -246,7 +246,7 @@ class View(Acting, Screen[None], Generic[T]):
     def _export(self, name: str) -> None:
         path = Path(name).expanduser()
         try:
-            with open(path, "x", encoding="utf-8", opener=private) as file:
+            with open(path, "x", encoding="utf-8", opener=filesystem.private) as file:
                 file.write(self.grid.table())
         except OSError as error:
             said = f"{path} could not be written: {error.strerror or error}"
@@ -289,11 +289,6 @@ class View(Acting, Screen[None], Generic[T]):
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
         self.app.push_screen(dialog, partial(answered, then))
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file that its owner alone may read: it holds facts."""
-    return os.open(path, flags, 0o600)
 
 
 def taken(name: str) -> str | None:
