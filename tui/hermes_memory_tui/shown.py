@@ -132,25 +132,3 @@ def sparkline(values: Iterable[float], top: float, width: int) -> str:
     found = list(values)[-width:]
     most = len(TICKS) - 1
     return "".join(TICKS[max(0, min(most, round(value / top * most)))] if top else TICKS[0] for value in found)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of at most `width` cells, broken between words where it can be."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        while cell_len(word) > width:
-            room = width - cell_len(line) - bool(line)
-            if room < 8 and line:
-                lines.append(line)
-                line = ""
-                continue
-            head = set_cell_size(word, room).rstrip()
-            lines.append(f"{line} {head}" if line else head)
-            word, line = word[len(head) :], ""
-        joined = f"{line} {word}" if line else word
-        if cell_len(joined) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = joined
-    return [*lines, line] if line else lines

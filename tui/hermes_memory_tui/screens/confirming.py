@@ -15,7 +15,7 @@ from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.acts import Preview
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.widgets.gauge import EIGHTHS, bar
+from hermes_memory_tui.widgets.gauge import styled_bar
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 BAR = 24
@@ -166,15 +166,9 @@ def besides(change: Change, preview: Preview) -> Content:
 
 def gauge_line(word: str, gauge: Gauge) -> Content:
     """A gauge in one line."""
-    filled, _ = bar(gauge.pct, BAR)
-    full = filled.rstrip("".join(EIGHTHS))
-    part = filled[len(full) :]
-    level = gauge.level.value
     return Content.assemble(
         (f"{word:<6}", "$dim"),
-        (" " * len(full), f"on ${level}"),
-        (part, f"${level} on $track"),
-        (" " * (BAR - len(filled)), "on $track"),
+        *styled_bar(gauge.pct, BAR, gauge.level.value),
         f" {gauge.pct:.0f}%",
         (f"  {shown.plural(gauge.facts, 'hot fact')}, {shown.plural(gauge.tokens, 'token')}", "$dim"),
         (f"  {printable(gauge.theme)}", "$dim"),

@@ -23,7 +23,7 @@ from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.views.view import View
-from hermes_memory_tui.widgets.gauge import EIGHTHS, bar, marks
+from hermes_memory_tui.widgets.gauge import marks, pieces, styled_bar
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair, titled
 
@@ -66,6 +66,7 @@ class PressureView(View[Loads]):
     NAME = "pressure"
     TITLE_OF_LIST = "pressure"
     BINDING_GROUP_TITLE = "Pressure"
+    WRITES = View.WRITES | {"relieve"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("memory"),
@@ -89,7 +90,7 @@ class PressureView(View[Loads]):
         self._plans, self._reports = {}, None
         themes = store.themes()
         since = store.clock() - DAY_MS
-        histories = {one.name: store.pressure.history(one.name, since=since, points=POINTS) for one in themes}
+        histories = store.pressure.histories(since=since, points=POINTS)
         home, files, lost, trouble = memory_files.hermes_home(), [], [], ""
         try:
             files = [one for one in memory_files.pressure(home) if one.file.path.exists()]
@@ -145,15 +146,9 @@ class PressureView(View[Loads]):
         assert self.data is not None
         gauge = theme.gauge
         width = max(20, min(60, self.pages.size.width - 10))
-        filled, rest = bar(gauge.pct, width)
         history = self.data.histories[theme.name]
         lines: list[Line] = [
-            Content.assemble(
-                (" " * len(filled.rstrip("".join(EIGHTHS))), f"on ${gauge.level.value}"),
-                (filled[len(filled.rstrip("".join(EIGHTHS))) :], f"${gauge.level.value} on $track"),
-                (rest, "on $track"),
-                (f" {gauge.pct:.0f}%", "bold"),
-            ),
+            Content.assemble(*styled_bar(gauge.pct, width, gauge.level.value), (f" {gauge.pct:.0f}%", "bold")),
             Content.styled(marks(width), "$dim"),
             pair("hot", f"{shown.count(gauge.used)} of {shown.count(gauge.budget)} characters"),
             pair("holds", f"{shown.plural(gauge.facts, 'fact')}, {shown.plural(gauge.tokens, 'token')}"),
@@ -314,15 +309,11 @@ class PressureView(View[Loads]):
         theme, home = self._files_theme(), memory_files.hermes_home()
         self.write(lambda: self.memory.do(lambda store: optimize(store, theme, home=home), files_said, back=""))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("relieve", "undo", "redo") and self.memory.read_only)
-
 
 def bar_cell(pct: float, ink: str) -> Cell:
     """A bar in a cell."""
-    filled, rest = bar(pct, BAR)
-    full = filled.rstrip("".join(EIGHTHS))
-    return Cell("", parts=((" " * len(full), "", ink), (filled[len(full) :], ink, "track"), (rest, "", "track")))
+    full, part, rest = pieces(pct, BAR)
+    return Cell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track")))
 
 
 def file_row(file: FilePressure) -> Row:

@@ -45,6 +45,7 @@ class ReviewView(View[Queue]):
     NAME = "review"
     TITLE_OF_LIST = "waits for you"
     BINDING_GROUP_TITLE = "Review"
+    WRITES = View.WRITES | {"approve", "refuse", "edit", "always", "never"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("ago", 4, right=True),
         Column("", 1),
@@ -230,10 +231,6 @@ class ReviewView(View[Queue]):
                 lambda: self.memory.do(lambda store: store.sources.set(theme, source, rule), said, back="")
             ),
         )
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        writes = ("approve", "refuse", "edit", "always", "never", "undo", "redo")
-        return not (action in writes and self.memory.read_only)
 
 
 def vault(store: Path) -> Vault:

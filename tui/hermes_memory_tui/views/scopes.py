@@ -52,6 +52,7 @@ class ScopesView(View[Scopes]):
     NAME = "scopes"
     TITLE_OF_LIST = "scopes"
     BINDING_GROUP_TITLE = "Scopes"
+    WRITES = View.WRITES | {"close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("", 2),
@@ -249,10 +250,6 @@ class ScopesView(View[Scopes]):
                 lambda store: store.purge.run(scope.theme, scope=scope.label, tiers=tiers), purged, back=""
             )
         )
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        writes = action in ("close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope", "undo", "redo")
-        return not (writes and self.memory.read_only)
 
 
 def line(scope: Scope, hue: int, now: int) -> Row:

@@ -36,6 +36,7 @@ class StartView(View[Found]):
     NAME = "start"
     TITLE_OF_LIST = "on this machine"
     BINDING_GROUP_TITLE = "Start"
+    WRITES = View.WRITES | {"new_fact"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("what", 22),
@@ -151,9 +152,6 @@ class StartView(View[Found]):
 
     def action_look_again(self) -> None:
         self.reload()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("new_fact", "undo", "redo") and self.memory.read_only)
 
 
 def line(one: Finding) -> Row:

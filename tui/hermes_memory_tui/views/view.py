@@ -58,6 +58,8 @@ class View(Acting, Screen[None], Generic[T]):
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
         Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
     ]
+    WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
+    """Actions that are not there where nothing may be written."""
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[Column]]
@@ -284,7 +286,7 @@ class View(Acting, Screen[None], Generic[T]):
         self.title_bar.trouble = trouble
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("undo", "redo") and self.memory.read_only)
+        return not (action in self.WRITES and self.memory.read_only)
 
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
