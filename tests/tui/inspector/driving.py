@@ -24,7 +24,8 @@ from hermes_memory_tui.views import BY_NAME, CATALOG
 from hermes_memory_tui.views.view import View
 
 NOW = Millis(1_773_756_000_000)
-PATIENCE_S = 8.0
+PATIENCE_S = 30.0
+"""Ample: it is waited out only where something is broken, and the machine may have other things to do."""
 
 VIEWS = [
     entry.name
@@ -64,6 +65,7 @@ async def inspecting(
 
     app = Inspector(Memory(open_store), theme)
     async with app.run_test(size=size, notifications=True) as pilot:
+        await until(pilot, lambda: screen_text(pilot).strip())
         yield pilot
 
 

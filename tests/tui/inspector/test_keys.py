@@ -10,7 +10,7 @@ from textual.command import CommandPalette
 
 from hermes_memory_tui import actions
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens import main
 from hermes_memory_tui.screens.help import HelpScreen
 from hermes_memory_tui.views.view import View
@@ -76,10 +76,10 @@ async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
         await until(pilot, lambda: pilot.app.screen is view)
 
 
-@pytest.mark.parametrize("dialog", [Ask, Pick])
-def test_a_dialog_says_all_its_keys(dialog: type) -> None:
+@pytest.mark.parametrize(("dialog", "enter"), [(Ask, "accept"), (Picker, "choose")])
+def test_a_dialog_says_all_its_keys(dialog: type, enter: str) -> None:
     assert {one.id for owner, one in actions.bindings() if owner is dialog} >= {
-        f"{dialog.__name__.lower()}.{name}" for name in ("accept", "leave", "down", "up")
+        f"{dialog.__name__.lower()}.{name}" for name in (enter, "leave", "down", "up")
     }
 
 

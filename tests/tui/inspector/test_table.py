@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens.confirming import Confirming
+from hermes_memory_tui.dialogs.confirming import Confirming
 from hermes_memory_tui.widgets import fact_table
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, until
 

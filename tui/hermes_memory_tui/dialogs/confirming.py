@@ -28,10 +28,10 @@ MOST_OTHERS = 6
 class Confirming(Modal[bool]):
     """Enter does it, escape leaves. Dismissed with whether it is to be done."""
 
-    CSS_PATH = "confirming.tcss"
+    CSS_PATH = "../screens/confirming.tcss"
     BINDING_GROUP_TITLE = "Before it is done"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown"),
+        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown", priority=True),
         Binding("escape", "leave", "Leave", id="confirm.leave", tooltip="Change nothing"),
         Binding("down", "scroll(1)", "Down", id="confirm.down", tooltip="Scroll down", show=False),
         Binding("up", "scroll(-1)", "Up", id="confirm.up", tooltip="Scroll up", show=False),
@@ -53,7 +53,7 @@ class Confirming(Modal[bool]):
         return self.preview.scope or str(self.preview.facts)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="confirm"):
+        with Vertical(id="confirm", classes="alarm" if self.preview.act.final else ""):
             yield self._body
             yield self._said
             yield self.line
@@ -72,10 +72,6 @@ class Confirming(Modal[bool]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._say()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_do()
 
     @property
     def armed(self) -> bool:
@@ -135,6 +131,12 @@ def told(preview: Preview) -> Content:
     more = preview.facts - len(preview.samples)
     if more > 0:
         lines.append(Content.styled(f"  and {shown.count(more)} more", "$dim"))
+    if preview.act.final:
+        lines += [
+            Content(""),
+            Content("Erased from the store, its journal, its index and the backups this program made."),
+            Content.styled("To put facts away instead, archive them.", "$dim"),
+        ]
     if preview.same:
         lines += [Content(""), Content.styled(f"{shown.count(preview.same)} of them would stay as they are", "$dim")]
     if preview.others:
