@@ -110,6 +110,10 @@ def name(fact: Fact) -> str:
     return printable(f"{fact.type.value}[{fact.target}]")
 
 
+SHORTEST_NAME = 5
+"""Cells from which on a name shows its beginning and its end."""
+
+
 def fit(text: str, width: int) -> str:
     """Exactly `width` cells of a text: padded, or cut with `…`; a wide character is never halved."""
     if width <= 0:
@@ -117,6 +121,16 @@ def fit(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…"
+
+
+def fit_name(text: str, width: int) -> str:
+    """Like `fit`, but cut in the middle: names of one kind mostly differ at their ends."""
+    if width < SHORTEST_NAME or cell_len(text) <= width:
+        return fit(text, width)
+    end = text[-(width // 2) :]
+    while cell_len(end) > (width - 1) // 2:
+        end = end[1:]
+    return set_cell_size(text, width - 1 - cell_len(end)) + "…" + end
 
 
 def waiting(themes: Iterable[Theme]) -> int:

@@ -14,7 +14,7 @@ from hermes_memory_store import evicted, memory_files
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.evicted import Evicted
 from hermes_memory_store.memory_files import FilePressure
-from hermes_memory_store.model import PressureLevel, Theme
+from hermes_memory_store.model import PressureLevel, Theme, Tier
 from hermes_memory_store.pressure import Move
 from hermes_memory_store.relief import FileReport, OptimizeReport, optimize
 from hermes_memory_store.store import Store
@@ -38,6 +38,9 @@ BAR = 20
 SHOWN_MOVES = 12
 """Facts of one step that are listed."""
 
+SAID_MOVES = 4
+"""Facts of one step that are named once they moved."""
+
 STEPS = {
     PressureLevel.MERGE: (70, "merge duplicates"),
     PressureLevel.ARCHIVE: (85, "cool and archive closed scopes"),
@@ -46,6 +49,9 @@ STEPS = {
 """At what percent relief does what."""
 
 PAST = {"merge": "superseded", "cool": "cooled", "archive": "archived"}
+
+BECAME = {Tier.COLD: "cooled"}
+"""What happened to a fact that is now of a tier, where that is not what the tier is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +280,7 @@ class PressureView(View[Loads]):
     def _relieve(self, theme: str, level: PressureLevel) -> None:
         self.write(
             lambda: self.memory.do(
-                lambda store: store.pressure.relieve(theme, level),
-                lambda changed: f"{printable(theme)} relieved: {shown.plural(len(changed.uids), 'fact')} moved",
+                lambda store: relieved(theme, level, store), lambda moved: f"{printable(theme)} relieved: {moved}"
             )
         )
 
@@ -346,6 +351,25 @@ def move_line(move: Move) -> Content:
         (f"{move.fact.type.value}[{printable(move.fact.target)}]", "bold"),
         f" {printable(shown.fit(move.fact.content, 60).rstrip())}",
     )
+
+
+def relieved(theme: str, level: PressureLevel, store: Store) -> str:
+    """Make room now; what became of which facts, the first of each by name."""
+    changed = store.pressure.relieve(theme, level)
+    found = store.facts.named(changed.uids)
+    moved: dict[Tier, list[str]] = {}
+    for uid in changed.uids:
+        if uid in found:
+            moved.setdefault(found[uid].tier, []).append(shown.name(found[uid]))
+    return (
+        "; ".join(f"{BECAME.get(tier, tier.value)} {listed(names)}" for tier, names in moved.items()) or "nothing moved"
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of many, and how many more."""
+    more = len(names) - SAID_MOVES
+    return ", ".join(names[:SAID_MOVES]) + (f" and {more} more" if more > 0 else "")
 
 
 def diff_line(line: str) -> Content:
