@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 from textual.command import CommandPalette
+from textual.widgets import Input
 
 from hermes_memory_tui import actions
 from hermes_memory_tui.dialogs.ask import Ask
@@ -92,6 +93,24 @@ async def test_the_palette_runs_an_action(tmp_path: Path) -> None:
         await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
         await pilot.press("enter", "enter")
         await until(pilot, lambda: shown_facts(pilot) == [])
+
+
+async def test_the_palette_runs_an_action_once_however_often_enter_is_pressed(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1", "V[b]: 2", "V[c]: 3")
+    async with inspecting(tmp_path / "m.db") as pilot:
+        await until(pilot, lambda: len(shown_facts(pilot)) == 3)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
+        await type_text(pilot, "archive")
+        await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
+        line = pilot.app.screen.query_one(Input)
+        for _ in range(4):
+            line.post_message(Input.Submitted(line, line.value))
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        await until(pilot, lambda: len(shown_facts(pilot)) == 2)
+        await pilot.pause()
+        assert pilot.app.screen is main_screen(pilot)
+        assert len(shown_facts(pilot)) == 2
 
 
 async def test_a_click_moves_the_cursor_and_a_click_on_a_key_does_what_it_says(tmp_path: Path) -> None:

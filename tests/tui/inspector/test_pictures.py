@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, until
 
@@ -62,10 +63,12 @@ async def test_the_screen_looks_as_it_did(name: str, path: Path) -> None:
 
 
 async def at_rest(pilot: Pilot[int]) -> None:
-    """Wait until three looks at the screen are alike, workers and pauses included."""
+    """Wait until three looks at the screen are alike, workers and pauses included. No cursor blinks meanwhile."""
     looks = ["", " ", drawn(pilot)]
     while len(set(looks[-3:])) > 1:
         await pilot.app.workers.wait_for_complete()
+        for line in (*pilot.app.screen.query(Input), *pilot.app.screen.query(TextArea)):
+            line.cursor_blink = False
         await pilot.pause(0.2)
         looks.append(drawn(pilot))
 

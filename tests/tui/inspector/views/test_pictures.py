@@ -11,7 +11,6 @@ import os
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
 
 from hermes_memory_store.holders import Holder
 from hermes_memory_store.model import Millis
@@ -83,8 +82,6 @@ async def compare(
         if row:
             await to_row(pilot, row)
         await pilot.press(*keys)
-        for line in pilot.app.screen.query(Input):
-            line.cursor_blink = False
         await at_rest(pilot)
         svg = drawn(pilot)
     kept = PICTURES / f"{name}.svg"
