@@ -6,10 +6,9 @@ import builtins
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, notation, pages, text, uids
-from hermes_memory_store.bulk import Bulk, BulkResult, Line
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import (
@@ -43,6 +42,9 @@ from hermes_memory_store.waiting import WHY, waiting
 from hermes_memory_store.writing import write_fact
 from hermes_memory_themes import Policies
 
+if TYPE_CHECKING:
+    from hermes_memory_store.bulk import BulkResult, Line
+
 MIN_PREFIX = 6
 """Characters of a uid that must be given, as in git."""
 
@@ -64,7 +66,6 @@ class Facts:
         self._policies = policies
         self._tiers = tiers
         self._sessions = sessions
-        self._bulk = Bulk(db, names, journal, policies, tiers)
 
     def write(
         self,
@@ -196,7 +197,10 @@ class Facts:
         :param lines: pairs of notation and scope label
         :param progress: called with the number of lines done so far after every batch
         """
-        return self._bulk.write(theme, lines, actor=actor, progress=progress)
+        from hermes_memory_store.bulk import Bulk
+
+        bulk = Bulk(self._db, self._names, self._journal, self._policies, self._tiers)
+        return bulk.write(theme, lines, actor=actor, progress=progress)
 
     def get(self, uid: str, *, theme: str | None = None) -> Fact:
         """The fact a uid, or a unique prefix of at least six characters, names. With `theme`, only within it.
