@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_memory_bridge.calllog import CallLog
 from hermes_memory_bridge.metrics import Metrics
-from hermes_memory_store import backup
+from hermes_memory_store import backup, filesystem
 from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
 from hermes_memory_store.store import Store
 
@@ -70,7 +70,7 @@ class Hub:
         self.path = Path(path)
         self.store = opened(self.path)
         self.store.reads.on_enough = self._note_reads
-        self._file = identity(self.path)
+        self._file = filesystem.identity(self.path)
         self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = Metrics()
@@ -233,7 +233,7 @@ class Hub:
 
     def _check_file(self) -> None:
         """Nobody may be told that something is kept when it went into a file that has no name any more."""
-        now = identity(self.path)
+        now = filesystem.identity(self.path)
         if now is not None and now == self._file:
             return
         if threading.current_thread() is not self._writer:
@@ -254,7 +254,7 @@ class Hub:
         self.store.db.close()
         self.store = opened(self.path)
         self.store.reads.on_enough = self._note_reads
-        self._file = identity(self.path)
+        self._file = filesystem.identity(self.path)
         raise StoreUnreadable(
             f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
             f"({self._rescued})",
@@ -283,15 +283,6 @@ def opened(path: Path) -> Store:
 
         upgrade(path)
         return Store.open(path)
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """What tells one file from another of the same name; None when there is none."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def note_failure(_: Any, error: BaseException | None) -> None:

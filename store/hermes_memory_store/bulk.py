@@ -17,7 +17,7 @@ from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import Names, ScopeKey
-from hermes_memory_store.records import Mutation, notation_chars
+from hermes_memory_store.records import STANDS, Mutation, notation_chars
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.writing import write_fact
@@ -32,12 +32,12 @@ ROOM_PCT = 85.0
 Line = tuple[str | Notation, str | None]
 """A notation, and the label of its scope."""
 
-MET = """
+MET = f"""
     SELECT j.key FROM (
       SELECT key, value ->> 0 AS scope_id, value ->> 1 AS type, value ->> 2 AS target FROM json_each(?)
     ) j
     CROSS JOIN facts f ON f.scope_id = j.scope_id AND f.type IN (j.type, '?', '~') AND f.target = j.target
-      AND f.tier IN ('hot', 'cold', 'archived')
+      AND f.{STANDS}
 """
 """Which of these lines meet a fact that stands in their place, asks about their target or calls it obsolete."""
 

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hermes_memory_store import uids
-from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.receiving import STANDING, checked
-from hermes_memory_store.records import Mutation
+from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.receiving import checked
+from hermes_memory_store.records import Mutation, standing_fact
 from hermes_memory_store.scopes import close_scope, reopen_scope
 from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow
 from hermes_memory_store.versions import Version, known, lineage, row_of, rows_of
-from hermes_memory_store.writing import standing_fact
 
 KEPT = """
     SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
@@ -79,7 +78,7 @@ class Deciding:
         """A new fact that says what lost, under a target that is free."""
         scope = self._change.scope_for_writing(self._theme_id, row.attrs["scope"])
         kind, target, number = FactType(row.attrs["type"]), row.attrs["target"], 2
-        while standing_fact(self._change, scope.id, kind, f"{target}.{number}") is not None:
+        while standing_fact(self._change.conn, scope.id, kind, f"{target}.{number}") is not None:
             number += 1
         said = Notation(kind, f"{target}.{number}", checked(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
@@ -101,10 +100,10 @@ class Deciding:
         scope = self._change.scope_for_writing(self._theme_id, attrs["scope"])
         kind, tier = FactType(attrs["type"]), attrs["tier"]
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
-        if tier in STANDING:
+        if tier in STANDING_TIERS:
             link = None
-            other = standing_fact(self._change, scope.id, kind, attrs["target"])
-            if other is not None and other.uid != uid:
+            other = standing_fact(self._change.conn, scope.id, kind, attrs["target"], besides=uid)
+            if other is not None:
                 self._change.update_fact(other, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
         elif link is not None and (link == uid or self._change.fact_row(link) is None):
             link = None

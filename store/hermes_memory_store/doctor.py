@@ -15,7 +15,7 @@ from contextlib import closing
 
 from hermes_memory_store import backup, errors, fulltext, recount, turns
 from hermes_memory_store.model import Actor, Check
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.schema import FIRST_SCHEMA, FOURTH_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA
 from hermes_memory_store.store import Store
 from hermes_memory_store.words import indexed, indexed_text
@@ -32,9 +32,9 @@ FOUND = """
     SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?
 """
 
-STANDING_TWICE = """
+STANDING_TWICE = f"""
     SELECT count(*), min(target) FROM (
-      SELECT target FROM facts WHERE tier IN ('hot', 'cold', 'archived')
+      SELECT target FROM facts WHERE {STANDS}
       GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
 """
 
@@ -62,8 +62,8 @@ LOST_LINKS = f"""
       AND (superseded_by = uid OR superseded_by NOT IN (SELECT uid FROM facts))
 """
 
-LINKED_WHILE_STANDING = """
-    SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND tier IN ('hot', 'cold', 'archived')
+LINKED_WHILE_STANDING = f"""
+    SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND {STANDS}
 """
 
 

@@ -21,6 +21,7 @@ from hermes_memory_store import copies, errors, notation, portable, restoring, r
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED
+from hermes_memory_store.records import STANDS
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.store import Store
 
@@ -38,9 +39,9 @@ OLDER_FIRST = (FactType.OBSOLETE, FactType.CONSTRAINT, FactType.DECISION, FactTy
 """An order in which no line settles another one that still stands: `~[t]` before what came after it, answers before
 questions that were asked again."""
 
-STANDS = """
+STANDS_HERE = f"""
     SELECT 1 FROM facts
-    WHERE scope_id = ? AND type = ? AND target = ? AND content = ? AND tier IN ('hot', 'cold', 'archived')
+    WHERE scope_id = ? AND type = ? AND target = ? AND content = ? AND {STANDS}
 """
 
 CHUNK = """
@@ -202,7 +203,7 @@ def write(store: Store, theme: str, batch: list[tuple[Notation, str | None]], re
     fresh = []
     for said, label in batch:
         key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
-        stands = key and store.db.row(STANDS, (key.id, said.type.value, said.target, said.content))
+        stands = key and store.db.row(STANDS_HERE, (key.id, said.type.value, said.target, said.content))
         if not stands:
             fresh.append((said, label))
     done = store.facts.write_many(theme, fresh, actor=IMPORT)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import builtins
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, notation, pages, text, uids
-from hermes_memory_store.bulk import Bulk, BulkResult, Line
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import (
+    LIVE_TIERS,
     PERSON,
+    STANDING_TIERS,
     Actor,
     Change,
     Changed,
     Cursor,
     Fact,
     FactFilter,
-    FactType,
     Gauge,
     Notation,
     Page,
@@ -33,14 +33,17 @@ from hermes_memory_store.model import (
     WriteResult,
 )
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
+from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of, standing_fact
 from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.sources import source_of
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.waiting import WHY, waiting
-from hermes_memory_store.writing import standing_fact, write_fact
+from hermes_memory_store.writing import write_fact
 from hermes_memory_themes import Policies
+
+if TYPE_CHECKING:
+    from hermes_memory_store.bulk import BulkResult, Line
 
 MIN_PREFIX = 6
 """Characters of a uid that must be given, as in git."""
@@ -63,7 +66,6 @@ class Facts:
         self._policies = policies
         self._tiers = tiers
         self._sessions = sessions
-        self._bulk = Bulk(db, names, journal, policies, tiers)
 
     def write(
         self,
@@ -195,7 +197,10 @@ class Facts:
         :param lines: pairs of notation and scope label
         :param progress: called with the number of lines done so far after every batch
         """
-        return self._bulk.write(theme, lines, actor=actor, progress=progress)
+        from hermes_memory_store.bulk import Bulk
+
+        bulk = Bulk(self._db, self._names, self._journal, self._policies, self._tiers)
+        return bulk.write(theme, lines, actor=actor, progress=progress)
 
     def get(self, uid: str, *, theme: str | None = None) -> Fact:
         """The fact a uid, or a unique prefix of at least six characters, names. With `theme`, only within it.
@@ -293,19 +298,17 @@ class Facts:
             return {"pinned": 1, "tier": Tier.HOT.value, "cooled_by": None} if pinned else {"pinned": 0}
 
         op = "pin" if pinned else "unpin"
-        return self._each(self._found(names, theme), op, actor, columns, allowed=(Tier.HOT, Tier.COLD, Tier.ARCHIVED))
+        return self._each(self._found(names, theme), op, actor, columns, allowed=STANDING_TIERS)
 
     def archive(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
         """Put facts away: kept, and not found unless asked for."""
         moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
-        return self._each(
-            self._found(names, theme), "archive", actor, moving(moved), allowed=(Tier.HOT, Tier.COLD, Tier.ARCHIVED)
-        )
+        return self._each(self._found(names, theme), "archive", actor, moving(moved), allowed=STANDING_TIERS)
 
     def cool(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
         """Move facts out of the hot tier by hand: found by search, no longer injected."""
         moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
-        return self._each(self._found(names, theme), "cool", actor, moving(moved), allowed=(Tier.HOT, Tier.COLD))
+        return self._each(self._found(names, theme), "cool", actor, moving(moved), allowed=LIVE_TIERS)
 
     def warm(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> Changed:
         """Move facts to the hot tier by hand."""
@@ -331,8 +334,8 @@ class Facts:
             there = change.scope_for_writing(row.theme_id, label)
             if there.id == row.scope_id:
                 return None
-            standing = standing_fact(change, there.id, FactType(row.type), row.target)
-            if standing is not None and row.tier in (Tier.HOT, Tier.COLD, Tier.ARCHIVED):
+            standing = standing_fact(change.conn, there.id, row.type, row.target)
+            if standing is not None and row.tier in STANDING_TIERS:
                 raise errors.FactConflict(
                     f"scope {there.label or '(none)'!r} already has {row.type}[{row.target}] "
                     f"({uids.to_text(standing.uid)}); archive or edit one of them first",
@@ -361,7 +364,7 @@ class Facts:
         actor: Actor,
         columns: Columns,
         *,
-        allowed: Sequence[Tier] = (),
+        allowed: Collection[Tier] = (),
     ) -> Changed:
         """Set, for each fact, the columns that the rule names; one change for all of them, none when one is refused."""
         with self._db.writing() as conn:
@@ -415,8 +418,8 @@ def restoring(change: Mutation, row: FactRow) -> dict[str, Any] | None:
     """The rule that makes a fact hot, and supersedes what stands in its place."""
     if row.tier == Tier.HOT:
         return None
-    standing = standing_fact(change, row.scope_id, FactType(row.type), row.target)
-    if standing is not None and standing.uid != row.uid:
+    standing = standing_fact(change.conn, row.scope_id, row.type, row.target, besides=row.uid)
+    if standing is not None:
         change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
     return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
 

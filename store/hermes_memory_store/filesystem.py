@@ -72,6 +72,20 @@ def create_private(path: Path) -> None:
         raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
 
 
+def private(path: str, flags: int) -> int:
+    """An opener for `open()`: what it creates only its owner may read."""
+    return os.open(path, flags, 0o600)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another of the same name, its device and number; None when there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
     """Hold the lock file beside `path` while a store is created, migrated or replaced.

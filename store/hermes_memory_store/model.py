@@ -47,6 +47,9 @@ class Tier(StrEnum):
 LIVE_TIERS = frozenset({Tier.HOT, Tier.COLD})
 """What search and listings show unless a `tier:` filter asks for more."""
 
+STANDING_TIERS = LIVE_TIERS | {Tier.ARCHIVED}
+"""What holds its place: of one scope, type and target, one fact at most is in any of these."""
+
 
 class ScopeStatus(StrEnum):
     """The lifecycle of a unit of work."""

@@ -6,6 +6,7 @@ The plan is made by the very steps that relief takes, on a change that is only r
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,8 +26,8 @@ LOOKED_BACK = 50_000
 """Rows of the journal that are looked through for the history of a gauge, the newest ones."""
 
 HISTORY = """
-    SELECT j.at, j.before, j.after, j.uid, f.chars FROM journal j LEFT JOIN facts f ON f.uid = j.uid
-    WHERE j.seq > ? AND j.theme_id = ? AND j.entity = 'fact' AND j.at >= ? ORDER BY j.seq DESC
+    SELECT j.theme_id, j.at, j.before, j.after, j.uid, f.chars FROM journal j LEFT JOIN facts f ON f.uid = j.uid
+    WHERE j.seq > ? AND j.entity = 'fact' AND j.at >= ? ORDER BY j.seq DESC
 """
 
 
@@ -54,6 +55,23 @@ class Rehearsal:
         """Note a step; the first for a fact is the one that would have been taken."""
         self.moves.setdefault(row.uid, (row, op, columns))
         return row
+
+
+class Past:
+    """One gauge, followed backwards from the present."""
+
+    def __init__(self, used: int, points: int) -> None:
+        self.found = [used] * points
+        """Characters at each moment, as far as they are known; before that, as they were at the earliest known change."""
+        self._used = used
+        self._sizes: dict[bytes, int] = {}
+
+    def go_before(self, point: float, before: str | None, after: str | None, uid: bytes, chars: int | None) -> None:
+        """Go back before a row of the journal. :param point: where it lies among the moments, counted from 0"""
+        gained, self._sizes[uid] = effect(before, after, self._sizes.get(uid, chars or 0))
+        self._used = max(0, self._used - gained)
+        earlier = min(len(self.found), math.ceil(point))
+        self.found[:earlier] = [self._used] * earlier
 
 
 class Pressure:
@@ -90,29 +108,23 @@ class Pressure:
             return changed(change)
 
     def history(self, theme: str, *, since: int, points: int) -> list[int]:
-        """Characters on the gauge at `points` moments from `since` (UTC milliseconds) to now, the last being now.
+        """Characters on the gauge of one theme, as `histories` has them; a theme that there is not was always empty."""
+        return self.histories(since=since, points=points).get(theme, [0] * points)
+
+    def histories(self, *, since: int, points: int) -> dict[str, list[int]]:
+        """Characters on the gauge of every theme at `points` moments from `since` (UTC milliseconds) to now, the last being now.
 
         Reckoned backwards from the present by the newest rows of the journal; what is older than those counts as unchanged.
         """
-        now, gauge = self._journal.present(), self._tiers.gauge(theme)
-        theme_id = self._names.theme_or_none(theme)
-        used = gauge.used
-        found = [used] * points
-        if theme_id is None or points < 2 or now <= since:
-            return found
-        rows = self._db.rows(HISTORY, (self._journal.last_seq() - LOOKED_BACK, theme_id, since))
+        now, names = self._journal.present(), self._names.all_themes()
+        pasts = {self._names.theme(name): Past(self._tiers.gauge(name).used, points) for name in names}
+        if points < 2 or now <= since:
+            return {name: past.found for name, past in zip(names, pasts.values(), strict=True)}
         step = (now - since) / (points - 1)
-        point = points - 1
-        sizes: dict[bytes, int] = {}
-        for at, before, after, uid, chars in rows:
-            while point >= 0 and since + point * step >= at:
-                found[point] = used
-                point -= 1
-            gained, sizes[uid] = effect(before, after, sizes.get(uid, chars or 0))
-            used = max(0, used - gained)
-        for rest in range(point + 1):
-            found[rest] = used
-        return found
+        for theme_id, at, *row in self._db.rows(HISTORY, (self._journal.last_seq() - LOOKED_BACK, since)):
+            if theme_id in pasts:
+                pasts[theme_id].go_before((at - since) / step, *row)
+        return {name: past.found for name, past in zip(names, pasts.values(), strict=True)}
 
     def _rehearsed(self, conn: sqlite3.Connection, theme_id: int) -> dict[PressureLevel, Rehearsal]:
         now = self._journal.now(conn)

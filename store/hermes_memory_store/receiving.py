@@ -14,21 +14,14 @@ from typing import Any
 
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.records import FACT_COLUMNS, FactRow
+from hermes_memory_store.records import FactRow, standing_fact
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
 from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
 
 SYNC = Actor("sync")
-
-STANDING = frozenset({Tier.HOT.value, Tier.COLD.value, Tier.ARCHIVED.value})
-
-OTHER_STANDING = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE scope_id = ? AND type = ? AND target = ? AND tier IN ('hot', 'cold', 'archived') AND uid <> ?
-"""
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -281,15 +274,14 @@ class Settling:
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
-        if link == uid or tier in STANDING or not self._is_here(link):
+        if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
         label = checked(attrs["scope"] or UNSCOPED)
         scope = self._scopes.get(label) or self._opened(label)
         if self._change.waits(place(scope.id, kind, target)):
             self._change.flush()
-        other = self._conn.execute(OTHER_STANDING, (scope.id, kind, target, uid)).fetchone()
-        if tier in STANDING and other is not None:
-            there = FactRow(*other)
+        there = standing_fact(self._conn, scope.id, kind, target, besides=uid)
+        if tier in STANDING_TIERS and there is not None:
             if uid > there.uid:
                 self._demote(there, uid, content)
             else:
@@ -369,7 +361,7 @@ def is_former_scope(_: Version, said: Payload) -> bool:
 def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
     """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
     version, said = waiting
-    rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING else 2
+    rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING_TIERS else 2
     return rank, -int.from_bytes(version.uid, "big")
 
 

@@ -22,6 +22,11 @@ FACT_COLUMNS = (
     " f.actor_id, f.created_at, f.updated_at, f.superseded_by, f.cooled_by"
 )
 
+STANDS = "tier IN ('hot', 'cold', 'archived')"
+"""`STANDING_TIERS` in the words of the index `facts_standing`: in other words SQLite would not use it."""
+
+STANDING_FACT = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type = ? AND target = ? AND {STANDS}"
+
 READ_COLUMNS = "s.label, r.times, r.last_at"
 
 FACTS_WITH_READS = (
@@ -87,6 +92,15 @@ def fact_of(row: tuple[Any, ...], names: Names) -> Fact:
         reads=times or 0,
         read_at=None if last_at is None else Millis(last_at),
     )
+
+
+def standing_fact(
+    conn: sqlite3.Connection, scope_id: int, kind: str, target: str, *, besides: bytes | None = None
+) -> FactRow | None:
+    """The one fact that stands for this scope, type and target, if any. :param besides: a uid that does not count"""
+    row = conn.execute(STANDING_FACT, (scope_id, str(kind), target)).fetchone()
+    stands = None if row is None else FactRow(*row)
+    return None if stands is None or stands.uid == besides else stands
 
 
 def notation_chars(target: str, content: str) -> int:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from hermes_memory_store import errors, memory_files, notation
 from hermes_memory_store.memory_files import MemoryFile
 from hermes_memory_store.model import IMPORT, FactType, Notation
-from hermes_memory_store.records import FactRow
+from hermes_memory_store.records import FactRow, standing_fact
 from hermes_memory_store.shortening import abbreviate
-from hermes_memory_store.writing import ANSWERS, STANDING
+from hermes_memory_store.writing import ANSWERS
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -219,8 +219,10 @@ class Steps:
         """The fact without a scope that a write of this type and target would replace."""
         theme_id = self._store.names.theme_or_none(self._theme)
         scope = None if theme_id is None else self._store.names.scope_or_none(theme_id, None)
-        row = None if scope is None else self._store.db.row(STANDING, (scope.id, kind.value, target))
-        return None if row is None else FactRow(*row)
+        if scope is None:
+            return None
+        with self._store.db.snapshot() as conn:
+            return standing_fact(conn, scope.id, kind, target)
 
     def _holds(self, said: Notation) -> bytes | None:
         """Uid of the fact that says exactly this, None when the store cannot find one."""

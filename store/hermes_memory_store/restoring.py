@@ -12,27 +12,23 @@ from enum import Enum, auto
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import IMPORT, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, STANDING_TIERS, ScopeStatus, Tier
 from hermes_memory_store.names import ScopeKey
 from hermes_memory_store.portable import Said, SaidFact, SaidScope
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, notation_chars
+from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, notation_chars, standing_fact
 from hermes_memory_store.store import Store
 from hermes_memory_store.tiers import COOLED_BY_PRESSURE
 from hermes_memory_store.unindexed import Gathering, place
-from hermes_memory_store.writing import standing_fact
 
 FULL_PCT = 95
 """How full an import may make the hot tier, in percent: from there on the next write would cool facts again."""
 
-STANDING = frozenset({Tier.HOT, Tier.COLD, Tier.ARCHIVED})
-
 SAME = f"""
     SELECT {FACT_COLUMNS} FROM facts f
     WHERE theme_id = ? AND tier IN ('hot', 'cold', 'archived', 'superseded', 'quarantined') AND type = ? AND target = ?
-      AND scope_id = ? AND content = ? AND (tier IN ('hot', 'cold', 'archived')) = ?
+      AND scope_id = ? AND content = ? AND ({STANDS}) = ?
     ORDER BY updated_at DESC
 """
-
 
 FACT_TIER = FactRow._fields.index("tier")
 
@@ -148,13 +144,13 @@ class Restorer:
     ) -> FactRow | None:
         """The fact that says the same here under another uid: the standing one, or an earlier copy from another theme."""
         said = fact.said
-        args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING)
+        args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING_TIERS)
         for row in map(FactRow._make, change.conn.execute(SAME, args)):
-            if fact.tier in STANDING or (copied and row.created_at == fact.created_at):
+            if fact.tier in STANDING_TIERS or (copied and row.created_at == fact.created_at):
                 return row
-        if fact.tier not in STANDING:
+        if fact.tier not in STANDING_TIERS:
             return None
-        standing = standing_fact(change, scope.id, said.type, said.target)
+        standing = standing_fact(change.conn, scope.id, said.type, said.target)
         if standing is None or standing.updated_at < fact.updated_at:
             return None
         # It said the same as one that was replaced since: it would only come in replaced as well.
@@ -172,8 +168,8 @@ class Restorer:
         withdrawn: FactRow | None = None,
     ) -> None:
         tier, link, pinned = fact.tier, None, fact.pinned
-        if tier in STANDING:
-            standing = standing_fact(change, scope.id, fact.said.type, fact.said.target)
+        if tier in STANDING_TIERS:
+            standing = standing_fact(change.conn, scope.id, fact.said.type, fact.said.target)
             self.superseded += standing is not None
             if standing is not None and standing.updated_at > fact.updated_at:
                 tier, link, pinned = Tier.SUPERSEDED, standing.uid, False

@@ -10,22 +10,15 @@ from typing import Any
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.model import PERSON, Actor, Changed, Millis, Scope, ScopeStatus, Tier
+from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, Changed, Millis, Scope, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation, standing_fact
 
 MAX_LABEL = 128
 """Characters of a scope's label."""
 
 COOLED_BY_CLOSING = "scope"
 """Mark on facts that went cold because their scope closed: what reopening warms."""
-
-STANDING_TIERS = (Tier.HOT, Tier.COLD, Tier.ARCHIVED)
-
-STANDING_IN = (
-    f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type = ? AND target = ?"
-    " AND tier IN ('hot', 'cold', 'archived')"
-)
 
 LISTED = """
     SELECT s.id, s.uid, t.name, s.label, s.status, s.opened_at, s.closed_at, s.closed_by,
@@ -125,9 +118,8 @@ def move_merging(change: Mutation, row: FactRow, target: ScopeKey) -> None:
     In two steps, so that taking them back one by one never meets two facts in one place.
     """
     if row.tier in STANDING_TIERS:
-        other = change.conn.execute(STANDING_IN, (target.id, row.type, row.target)).fetchone()
-        if other is not None:
-            there = FactRow(*other)
+        there = standing_fact(change.conn, target.id, row.type, row.target)
+        if there is not None:
             newer, older = (row, there) if row.updated_at > there.updated_at else (there, row)
             change.update_fact(
                 older, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=newer.uid, pinned=0

@@ -13,9 +13,9 @@ from typing import Any
 from hermes_memory_store import errors, uids
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import COLUMNS, Journal
-from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, ScopeStatus, Tier, Undone
+from hermes_memory_store.model import PERSON, RELIEF, STANDING_TIERS, Actor, Change, ScopeStatus, Tier, Undone
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import Mutation, portable
+from hermes_memory_store.records import Mutation, portable, standing_fact
 
 CHANGE = COLUMNS.split(", ").index("change")
 """Place of that column in a row."""
@@ -182,16 +182,12 @@ class Undo:
     def _refuse_second(self, mutation: Mutation, stored: Any, patch: dict[str, Any], row: Change) -> None:
         """A fact may only come back to a place that no other fact has taken."""
         tier = patch.get("tier", stored.tier)
-        if tier not in (Tier.HOT, Tier.COLD, Tier.ARCHIVED):
+        if tier not in STANDING_TIERS:
             return
-        standing = mutation.conn.execute(
-            "SELECT uid FROM facts WHERE scope_id = ? AND type = ? AND target = ? AND uid <> ?"
-            " AND tier IN ('hot', 'cold', 'archived')",
-            (stored.scope_id, stored.type, stored.target, stored.uid),
-        ).fetchone()
+        standing = standing_fact(mutation.conn, stored.scope_id, stored.type, stored.target, besides=stored.uid)
         if standing is not None:
             raise errors.UndoConflict(
-                f"change {row.seq} cannot be undone: fact {uids.to_text(standing[0])} stands in its place by now",
+                f"change {row.seq} cannot be undone: fact {uids.to_text(standing.uid)} stands in its place by now",
                 row.seq,
             )
 

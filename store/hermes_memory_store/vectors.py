@@ -91,11 +91,11 @@ class Vectors:
             log.warning("%s could not be read (%s); the vectors are made anew", self.path, error)
             remove(self.path)
             self._conn = opened(self.path)
-        self._identity = identity(self.path)
+        self._identity = filesystem.identity(self.path)
 
     def is_there(self) -> bool:
         """Whether the file still stands where it was opened; a purge or a person may have taken it away."""
-        return identity(self.path) == self._identity
+        return filesystem.identity(self.path) == self._identity
 
     def close(self) -> None:
         """Close the file."""
@@ -208,15 +208,6 @@ def erase(db: Path, uids: Collection[bytes]) -> bool:
         log.error("%s still holds vectors of what was purged: %s", file, error)
         return False
     return True
-
-
-def identity(file: Path) -> tuple[int, int] | None:
-    """What tells one file from another of the same name; None when there is none."""
-    try:
-        found = os.stat(file)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def erased(conn: sqlite3.Connection, before: int) -> int:

@@ -10,8 +10,6 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from hermes_memory_store.stems import stem
-
 MAX_WORD = 48
 """Characters of a word that count; longer ones (hashes, base64) are told apart by their beginning."""
 
@@ -67,6 +65,8 @@ def indexed(text: str) -> list[str]:
     A run of characters without spaces gives its overlapping pairs and its last character, so that every character begins
     a term and one character can be found like any beginning of a word.
     """
+    from hermes_memory_store.stems import stem  # here: its patterns take 2 ms, and what only reads needs none
+
     folded = fold(text)
     if folded.isascii():
         return [stem(word[:MAX_WORD]) for word in _PLAIN.findall(folded)]

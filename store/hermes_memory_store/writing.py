@@ -14,7 +14,7 @@ from typing import Any
 
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, ScopeKey
-from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.records import FactRow, Mutation, standing_fact
 from hermes_memory_store.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 
 ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
@@ -22,11 +22,6 @@ ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
 
 OPEN_TYPES = ("C", "D", "V", "?")
 """Types that `~` makes obsolete."""
-
-STANDING = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE scope_id = ? AND type = ? AND target = ? AND tier IN ('hot', 'cold', 'archived')
-"""
 
 
 @dataclass(slots=True)
@@ -43,7 +38,7 @@ def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation,
     """Apply the rules for one notation inside a running change. `tier` is where a new fact starts."""
     if said.type is not FactType.DONE:
         reopen_scope(change, scope)
-    standing = standing_fact(change, scope.id, said.type, said.target)
+    standing = standing_fact(change.conn, scope.id, said.type, said.target)
     outdated = answered(change, scope, said)
     # A closed scope stays closed when it is said to be done again, and nothing of it is told.
     cooled = {"tier": Tier.COLD.value, "cooled_by": COOLED_BY_CLOSING} if is_closed_to(scope, said) else None
@@ -66,13 +61,13 @@ def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation,
 def answered(change: Mutation, scope: ScopeKey, said: Notation) -> list[tuple[FactRow, str]]:
     """What this notation settles about its target besides its own type, with the name of the operation."""
     if said.type in ANSWERS:
-        question = standing_fact(change, scope.id, FactType.UNKNOWN, said.target)
+        question = standing_fact(change.conn, scope.id, FactType.UNKNOWN, said.target)
         # What was obsolete has something to say again: both beside each other would contradict.
-        obsolete = standing_fact(change, scope.id, FactType.OBSOLETE, said.target)
+        obsolete = standing_fact(change.conn, scope.id, FactType.OBSOLETE, said.target)
         met = ((question, "resolve"), (obsolete, "supersede"))
         return [(row, op) for row, op in met if row is not None]
     if said.type is FactType.OBSOLETE:
-        open_facts = (standing_fact(change, scope.id, FactType(kind), said.target) for kind in OPEN_TYPES)
+        open_facts = (standing_fact(change.conn, scope.id, kind, said.target) for kind in OPEN_TYPES)
         return [(row, "obsolete") for row in open_facts if row is not None]
     return []
 
@@ -81,12 +76,6 @@ def supersede(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) 
     """Hide what is replaced, in the same transaction in which its replacement comes to stand."""
     for row, op in outdated:
         change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=by)
-
-
-def standing_fact(change: Mutation, scope_id: int, kind: FactType, target: str) -> FactRow | None:
-    """The one fact that stands for this scope, type and target, if any."""
-    row = change.conn.execute(STANDING, (scope_id, kind.value, target)).fetchone()
-    return FactRow(*row) if row else None
 
 
 def is_closed_to(scope: ScopeKey, said: Notation) -> bool:

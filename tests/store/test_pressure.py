@@ -77,3 +77,8 @@ def test_the_history_of_the_gauge_is_reckoned_from_the_journal(tmp_path: Path) -
             seen.append(store.tiers.gauge("t").used)
         assert store.pressure.history("t", since=1_001_000, points=6) == seen
         assert store.pressure.history("nobody", since=0, points=3) == [0, 0, 0]
+        store.facts.write("other", "V[beside]: it", scope="s")
+        assert store.pressure.histories(since=1_001_000, points=6) == {
+            "t": seen,
+            "other": [0] * 5 + [store.tiers.gauge("other").used],
+        }

@@ -133,7 +133,7 @@ def called(store: Store, changes: Sequence[Change]) -> dict[str, str]:
     """What facts and scopes are called, by uid."""
     labels = {scope.uid: f"scope {scope.label}" for scope in store.scopes.list()} if changes else {}
     facts = {change.uid for change in changes if change.entity == "fact"}
-    return {str(uid): shown.name(store.facts.get(uid)) for uid in facts} | {
+    return {uid: shown.name(fact) for uid, fact in store.facts.named(facts).items()} | {
         str(change.uid): labels[change.uid] for change in changes if change.uid in labels
     }
 

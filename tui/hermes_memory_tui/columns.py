@@ -32,6 +32,10 @@ class Column:
     """What stands in it, given the fact and the present."""
     right: bool = False
 
+    def fitted(self, text: str, cells: int) -> str:
+        """A text of this column in that many cells."""
+        return f"{text:>{cells}}" if self.right else shown.fit_name(text, cells)
+
 
 COLUMNS = (
     Column("tier", "", "where it lives: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""),

@@ -205,6 +205,12 @@ class Inspector(App[int]):
         """The screen of the facts."""
         return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
 
+    def action_command_palette(self) -> None:
+        from hermes_memory_tui.dialogs.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_help(self) -> None:
         from hermes_memory_tui.screens.help import HelpScreen
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+FILE_NAME = "inspector-state.json"
 
 MOST_LINES = 200
 """Searched lines that are remembered, the newest."""
@@ -27,11 +29,6 @@ LONGEST = 4_000
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a state file that is still read."""
-
-
-def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where it is kept: `$HERMES_HOME/inspector-state.json`, else in `~/.hermes`."""
-    return Path(environ.get("HERMES_HOME") or Path.home() / ".hermes").expanduser() / "inspector-state.json"
 
 
 class Kept:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.model import Millis
 from hermes_memory_store.query import parse_query
-from hermes_memory_store.stems import stem
 from hermes_memory_store.words import MAX_WORD, fold, is_unspaced, runs, unspaced
 
 LONGEST = 2_000
@@ -85,6 +84,8 @@ class Marks:
 
 def pieces_of(text: str) -> Iterator[Piece]:
     """The words of a text with where they stand; runs without spaces between words are cut from the others."""
+    from hermes_memory_store.stems import stem  # not before something is searched for
+
     for word in _WORD.finditer(text):
         start = word.start()
         for said in _cut(word[0]):

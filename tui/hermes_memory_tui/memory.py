@@ -6,7 +6,6 @@ reads long listings for worker threads, one writes and may wait for a lock. Ever
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from array import array
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, filesystem
 from hermes_memory_store.model import (
     Change,
     Changed,
@@ -173,7 +172,7 @@ class Memory:
         self.path = store.path
         self.read_only = store.db.read_only
         self.kept = store.kept
-        self._identity = identity(self.path)
+        self._identity = filesystem.identity(self.path)
         self._version = screen.data_version()
         self.epoch += 1
 
@@ -319,7 +318,7 @@ class Memory:
 
         :raises StoreUnreadable: when the file is gone; a file that came back is opened again
         """
-        found = identity(self.path)
+        found = filesystem.identity(self.path)
         if found is None:
             raise errors.StoreUnreadable(f"{self.path} is gone; what you see is what was read last", self.path)
         if found != self._identity:
@@ -537,12 +536,3 @@ def lets_through(wanted: FactFilter, fact: Fact) -> bool:
 def first_fact(change: Change) -> str | None:
     """The fact a change began with, if it was one."""
     return change.uid if change.entity == "fact" else None
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """Which file stands at a path; None when there is none."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino

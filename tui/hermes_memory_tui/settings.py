@@ -39,14 +39,15 @@ class Settings:
     path: Path | None = None
 
 
-def folder(environ: Mapping[str, str]) -> Path:
+def folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where the inspector's own files lie: `$HERMES_HOME`, else `~/.hermes`."""
-    return Path(environ.get("HERMES_HOME") or Path(environ.get("HOME") or Path.home()) / ".hermes")
+    said = os.environ if environ is None else environ
+    return Path(said.get("HERMES_HOME") or Path(said.get("HOME") or Path.home()) / ".hermes").expanduser()
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this person. :raises ArgumentError: names the file and what is wrong in it"""
-    path = folder(os.environ if environ is None else environ) / FILE_NAME
+    path = folder(environ) / FILE_NAME
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):

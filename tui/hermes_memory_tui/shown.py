@@ -110,6 +110,10 @@ def name(fact: Fact) -> str:
     return printable(f"{fact.type.value}[{fact.target}]")
 
 
+SHORTEST_NAME = 5
+"""Cells from which on a name shows its beginning and its end."""
+
+
 def fit(text: str, width: int) -> str:
     """Exactly `width` cells of a text: padded, or cut with `…`; a wide character is never halved."""
     if width <= 0:
@@ -117,6 +121,16 @@ def fit(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…"
+
+
+def fit_name(text: str, width: int) -> str:
+    """Like `fit`, but cut in the middle: names of one kind mostly differ at their ends."""
+    if width < SHORTEST_NAME or cell_len(text) <= width:
+        return fit(text, width)
+    end = text[-(width // 2) :]
+    while cell_len(end) > (width - 1) // 2:
+        end = end[1:]
+    return set_cell_size(text, width - 1 - cell_len(end)) + "…" + end
 
 
 def waiting(themes: Iterable[Theme]) -> int:
@@ -132,25 +146,3 @@ def sparkline(values: Iterable[float], top: float, width: int) -> str:
     found = list(values)[-width:]
     most = len(TICKS) - 1
     return "".join(TICKS[max(0, min(most, round(value / top * most)))] if top else TICKS[0] for value in found)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of at most `width` cells, broken between words where it can be."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        while cell_len(word) > width:
-            room = width - cell_len(line) - bool(line)
-            if room < 8 and line:
-                lines.append(line)
-                line = ""
-                continue
-            head = set_cell_size(word, room).rstrip()
-            lines.append(f"{line} {head}" if line else head)
-            word, line = word[len(head) :], ""
-        joined = f"{line} {word}" if line else word
-        if cell_len(joined) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = joined
-    return [*lines, line] if line else lines

@@ -51,10 +51,7 @@ def add_parsers(commands: Any) -> None:
         ("verify", sync_verify, "compare every row of both sides"),
         ("dev", dev, "a PostgreSQL of its own, for trying things out"),
     ):
-        action = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
-        action.set_defaults(run=run)
-        action.add_argument("--db", metavar="FILE", help="the store")
-        action.add_argument("--json", action="store_true", help="one JSON document")
+        action = added(actions, name, run, meaning)
         if name in ("migrate", "restrict"):
             action.add_argument(
                 "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
@@ -81,13 +78,19 @@ def add_parsers(commands: Any) -> None:
         ("conflicts", conflicts, "what two machines said at once, and nobody decided yet"),
         ("resolve", resolve, "decide a conflict"),
     ):
-        action = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
-        action.set_defaults(run=run)
-        action.add_argument("--db", metavar="FILE", help="the store")
-        action.add_argument("--json", action="store_true", help="one JSON document")
+        action = added(actions, name, run, meaning)
         if name == "resolve":
             action.add_argument("uid", metavar="UID", help="as `sync conflicts` names it; its beginning is enough")
             action.add_argument("keep", choices=["mine", "theirs", "both"], help="what stands, what lost, or both")
+
+
+def added(actions: Any, name: str, run: Callable[[argparse.Namespace], int], meaning: str) -> argparse.ArgumentParser:
+    """One command, with what all of them take."""
+    action: argparse.ArgumentParser = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
+    action.set_defaults(run=run)
+    action.add_argument("--db", metavar="FILE", help="the store")
+    action.add_argument("--json", action="store_true", help="one JSON document")
+    return action
 
 
 def migrate(options: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ seconds. While the database is away it tries again ever more seldom.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import random
 import threading
@@ -22,6 +21,7 @@ from typing import Any
 from hermes_memory_bridge.team.exchange import Exchange, Outcome
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import ELSEWHERE, EXCHANGING, IDLE, NOT_NAMED, PAUSED, STARTING, State, TeamError
+from hermes_memory_store import filesystem
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
@@ -373,13 +373,13 @@ class Syncer:
 
     def _opened(self) -> Store:
         """The store, opened again when another file was put in its place."""
-        now = identity(self.path)
+        now = filesystem.identity(self.path)
         if self._store is not None and now != self._file:
             log.info("the memory was replaced by another file; it is opened anew")
             self._close_store()
         if self._store is None:
             self._store = self.open_store(self.path)
-            self._file = identity(self.path)
+            self._file = filesystem.identity(self.path)
             self._exchange = Exchange(self._store, on_progress=self._look_up)
             self._leased_until = 0.0
         return self._store
@@ -405,12 +405,3 @@ class Syncer:
         while not self._jobs.empty():
             _, done = self._jobs.get_nowait()
             done.cancel()
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """What tells one file from another of the same name; None when there is none."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino

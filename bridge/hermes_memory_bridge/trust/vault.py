@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hermes_memory_store import filesystem
 from hermes_memory_store.errors import FileError
 
 log = logging.getLogger(__name__)
@@ -165,7 +166,7 @@ class Vault:
     def _change(self, file: Path, change: Callable[[dict[str, str]], object]) -> None:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=private) as lock:
+            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=filesystem.private) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 held = read(file)
                 change(held)
@@ -245,8 +246,3 @@ def replace(file: Path, text: str) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file that only its owner can read."""
-    return os.open(path, flags, 0o600)

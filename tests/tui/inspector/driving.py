@@ -57,14 +57,16 @@ async def inspecting(
     read_only: bool = False,
     wait_s: float = 10,
     clock: Clock = frozen,
+    greets: bool = False,
 ) -> AsyncIterator[Pilot[int]]:
     """The inspector on a store, painted once."""
 
     def open_store() -> Store:
         return Store.open(path, clock=clock, read_only=read_only, lock_timeout_s=wait_s)
 
-    app = Inspector(Memory(open_store), theme)
+    app = Inspector(Memory(open_store), theme, greets=greets)
     async with app.run_test(size=size, notifications=True) as pilot:
+        await until(pilot, lambda: screen_text(pilot).strip())
         yield pilot
 
 

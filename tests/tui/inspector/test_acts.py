@@ -9,9 +9,9 @@ import pytest
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui import acts
-from hermes_memory_tui.screens.confirming import Confirming
+from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens.editor import FactEditor
-from hermes_memory_tui.screens.picker import Picker
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
 
 

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_store import exchange
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens.picker import Asking
+from hermes_memory_tui.dialogs.ask import Ask
 from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
 
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 async def ask(pilot: Pilot[int], file: Path) -> None:
     """Press x and type a file name."""
     await pilot.press("x")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Asking))
+    await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
     pilot.app.screen.line.value = str(file)  # type: ignore[attr-defined]
     await pilot.press("enter")
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 from textual.command import CommandPalette
+from textual.widgets import Input
 
 from hermes_memory_tui import actions
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens import main
 from hermes_memory_tui.screens.help import HelpScreen
 from hermes_memory_tui.views.view import View
@@ -76,10 +77,10 @@ async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
         await until(pilot, lambda: pilot.app.screen is view)
 
 
-@pytest.mark.parametrize("dialog", [Ask, Pick])
-def test_a_dialog_says_all_its_keys(dialog: type) -> None:
+@pytest.mark.parametrize(("dialog", "enter"), [(Ask, "accept"), (Picker, "choose")])
+def test_a_dialog_says_all_its_keys(dialog: type, enter: str) -> None:
     assert {one.id for owner, one in actions.bindings() if owner is dialog} >= {
-        f"{dialog.__name__.lower()}.{name}" for name in ("accept", "leave", "down", "up")
+        f"{dialog.__name__.lower()}.{name}" for name in (enter, "leave", "down", "up")
     }
 
 
@@ -92,6 +93,24 @@ async def test_the_palette_runs_an_action(tmp_path: Path) -> None:
         await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
         await pilot.press("enter", "enter")
         await until(pilot, lambda: shown_facts(pilot) == [])
+
+
+async def test_the_palette_runs_an_action_once_however_often_enter_is_pressed(tmp_path: Path) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1", "V[b]: 2", "V[c]: 3")
+    async with inspecting(tmp_path / "m.db") as pilot:
+        await until(pilot, lambda: len(shown_facts(pilot)) == 3)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
+        await type_text(pilot, "archive")
+        await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
+        line = pilot.app.screen.query_one(Input)
+        for _ in range(4):
+            line.post_message(Input.Submitted(line, line.value))
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        await until(pilot, lambda: len(shown_facts(pilot)) == 2)
+        await pilot.pause()
+        assert pilot.app.screen is main_screen(pilot)
+        assert len(shown_facts(pilot)) == 2
 
 
 async def test_a_click_moves_the_cursor_and_a_click_on_a_key_does_what_it_says(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 from rich.cells import cell_len
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.store import Store
 from hermes_memory_tui import looks, shown
-from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, until
+from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
 
 
 @pytest.fixture
@@ -68,6 +69,29 @@ async def test_resizing_changes_the_layout(path: Path) -> None:
 def test_text_fits_exactly(width: int) -> None:
     for text in ("", "abc", "日本の取引", "a日b本c", "👩‍🚀👩‍🚀", "long enough to be cut"):
         assert cell_len(shown.fit(text, width)) == width
+
+
+@pytest.mark.parametrize("width", range(12))
+def test_a_name_fits_exactly_and_keeps_its_end(width: int) -> None:
+    for text in ("", "abc", "日本の取引時間", "a日b本c日d本e", "release-2026-web"):
+        assert cell_len(shown.fit_name(text, width)) == width
+    if width >= shown.SHORTEST_NAME:
+        assert shown.fit_name("release-2026-web", width) != shown.fit_name("release-2026-api", width)
+
+
+async def test_long_scopes_look_different_in_a_narrow_tree(tmp_path: Path) -> None:
+    for end in ("frontend", "backend"):
+        fill(tmp_path / "m.db", f"V[{end}]: 1", scope=f"checkout-migration-2026-{end}")
+    with Store.open(tmp_path / "m.db", clock=frozen) as store:
+        store.scopes.close("default", "checkout-migration-2026-backend")
+    async with inspecting(tmp_path / "m.db", size=(100, 30)) as pilot:
+        tree = main_screen(pilot).tree_pane
+        await until(pilot, lambda: tree.row_count == 5)
+        width = tree.scrollable_content_region.width
+        drawn = ["".join(segment.text for segment in tree.draw_row(row, width, False)) for row in range(5)]
+        assert [cell_len(line) for line in drawn] == [width] * 5
+        assert sum("frontend" in line for line in drawn) == 1
+        assert sum("backend" in line for line in drawn) == 1
 
 
 @pytest.mark.parametrize(

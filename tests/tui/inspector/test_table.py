@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from array import array
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens.confirming import Confirming
+from hermes_memory_tui.dialogs.confirming import Confirming
 from hermes_memory_tui.widgets import fact_table
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, until
+from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
 @pytest.fixture
@@ -110,3 +111,29 @@ async def test_the_last_row_can_be_seen_below_the_head(tmp_path: Path) -> None:
         await until(pilot, lambda: " v.0 " in screen_text(pilot))
         await pilot.press("g")
         await until(pilot, lambda: targets(pilot)[0] in screen_text(pilot))
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_was_scrolled_looks_as_if_it_were_drawn_anew(tmp_path: Path, seed: int) -> None:
+    fill(tmp_path / "m.db", *(f"V[n{number}]: {number}" for number in range(150)))
+    async with inspecting(tmp_path / "m.db", size=(100, 30)) as pilot:
+        table = main_screen(pilot).table
+        await until(pilot, lambda: table.row_count == 150)
+        keys = random.Random(seed)
+        await pilot.press("G" if seed else "j")
+        for _ in range(40):
+            key = keys.choice(
+                ["j", "j", "k", "k", "ctrl+d", "ctrl+u", "pagedown", "pageup", "space", "G", "g", "wheel"]
+            )
+            if key == "wheel":
+                table.scroll_relative(y=keys.choice([-3, 3]), animate=False)
+            for _ in range(keys.choice([1, 2, 12])):
+                if key != "wheel":
+                    send(pilot, key)
+            await pilot.pause()
+            for widget in (table, table.vertical_scrollbar):
+                whole = widget.outer_size.region
+                shown = [list(line) for line in widget.render_lines(whole)]
+                widget._styles_cache.clear()
+                table.rows_changed()
+                assert shown == [list(line) for line in widget.render_lines(whole)], key

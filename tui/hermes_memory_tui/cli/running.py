@@ -153,11 +153,13 @@ def crash_report(error: Exception) -> Path | None:
 
     None when the report cannot be written either.
     """
+    from hermes_memory_tui import settings  # here, not above: hardly any run ends so
+
     lines = [type(error).__name__, ""]
     for frame in traceback.extract_tb(error.__traceback__):
         lines.append(f"{shorten(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}")
     try:
-        folder = Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes") / "logs"
+        folder = settings.folder() / "logs"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         report = folder / f"hermes-memory-tui-crash-{time.time_ns()}.txt"
         report.write_text("\n".join(lines) + "\n", encoding="utf-8")

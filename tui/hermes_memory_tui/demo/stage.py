@@ -128,7 +128,7 @@ class Stage:
         with self._holding():
             self.home.mkdir(mode=0o700)
         home.make(self.home, system_clock(), self.facts)
-        wishes = settings.folder(os.environ) / settings.FILE_NAME
+        wishes = settings.folder() / settings.FILE_NAME
         if wishes.is_file():
             shutil.copy(wishes, self.home)  # the person's keys and colours
         variables = self._variables()

@@ -16,7 +16,7 @@ from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.pages import Hanging, Line, titled
 
 Check = Callable[[str], str | None]
-"""What is wrong with a text; None when nothing is."""
+"""What is wrong with a text; nothing when it will do. A question is answered by entering the same text again."""
 
 
 class Ask(Modal[str | None]):
@@ -56,6 +56,7 @@ class Ask(Modal[str | None]):
         self._check = check
         self._alarm = alarm
         self._label = type_in
+        self._asked = ""
         self.line = Input(start, id="ask-line", compact=True) if type_in is not None or armed_by is not None else None
         self._said = Static("", id="ask-said", markup=False)
 
@@ -82,12 +83,16 @@ class Ask(Modal[str | None]):
             return True
         if self._armed_by is not None:
             return self.line.value.strip() == self._armed_by
-        return bool(self.line.value.strip()) and (self._check is None or self._check(self.line.value.strip()) is None)
+        return bool(self.line.value.strip()) and (not self._wrong or self._wrong.endswith("?"))
+
+    @property
+    def _wrong(self) -> str:
+        text = self.line.value.strip() if self.line is not None else ""
+        return (self._check(text) or "") if text and self._check is not None else ""
 
     def on_input_changed(self) -> None:
-        assert self.line is not None
-        wrong = self._check(self.line.value.strip()) if self._check and self.line.value.strip() else None
-        self._said.update(Content.styled(wrong or "", "$error"))
+        self._asked = ""
+        self._said.update(Content.styled(self._wrong, "$error"))
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -96,7 +101,12 @@ class Ask(Modal[str | None]):
         return True
 
     def action_accept(self) -> None:
-        if self.armed:
+        if not self.armed:
+            return
+        asked, self._asked = self._asked, self._wrong
+        if self._asked != asked:
+            self._said.update(Content.styled(f"{self._asked} enter again does it", "$warning"))
+        else:
             self.dismiss(self.line.value.strip() if self.line is not None else "")
 
     def action_leave(self) -> None:

@@ -12,6 +12,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_tui.memory import Done
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.acts import Preview
     from hermes_memory_tui.widgets.title_bar import TitleBar
 
     Base = Screen[None]
@@ -42,6 +43,33 @@ class Acting(Base):
         self._writes += 1
         self.set_timer(WRITING_SHOWS_S, self._show_writing)
         self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
+
+    def look_ahead(
+        self, preview: Callable[[], Preview], act: Callable[[], Done], then: Callable[[], object] | None = None
+    ) -> None:
+        """Say what an act would change, and do it when the person agrees. :param then: called when it is done"""
+
+        def look() -> None:
+            try:
+                found = preview()
+            except StoreError as error:
+                self.app.call_from_thread(self.say_error, error)
+            else:
+                self.app.call_from_thread(ask, found)
+
+        def ask(found: Preview) -> None:
+            from hermes_memory_tui.dialogs.confirming import Confirming
+
+            if found.facts:
+                self.app.push_screen(Confirming(found), decide)
+            else:
+                self.notify("There is nothing in it.", timeout=4)
+
+        def decide(agreed: bool | None) -> None:
+            if agreed:
+                self.write(act, then)
+
+        self.run_worker(look, thread=True, group="looking", exclusive=True)
 
     def _write(
         self,

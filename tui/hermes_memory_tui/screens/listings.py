@@ -22,7 +22,7 @@ from hermes_memory_store.model import Change, Fact, Uid
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui import columns, kept, looks, shown
+from hermes_memory_tui import columns, kept, looks, settings, shown
 from hermes_memory_tui.kept import Kept
 from hermes_memory_tui.matching import Marks
 from hermes_memory_tui.memory import (
@@ -63,7 +63,7 @@ class Listings(Panes):
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview)
         self._theme = theme
-        self.kept = Kept(kept.default_path(), read_only=memory.read_only)
+        self.kept = Kept(settings.folder() / kept.FILE_NAME, read_only=memory.read_only)
         self._view = replace(View(), **self._kept_order())
         self._listing = Listing(self._view, array("q"), 0, False, memory.query(self._view).filter)
         self._seq = overview.seq
@@ -133,7 +133,7 @@ class Listings(Panes):
 
     def action_sort(self) -> None:
         """Choose an order and its direction."""
-        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.pick_list import Choice
 
         names = {f"{sort.value} {descending}": (sort, descending) for sort, descending in columns.ORDERS}
@@ -157,7 +157,7 @@ class Listings(Panes):
 
     def action_columns(self) -> None:
         """Choose the columns of the table."""
-        from hermes_memory_tui.screens.picker import Ticking
+        from hermes_memory_tui.dialogs.picker import Ticking
         from hermes_memory_tui.widgets.pick_list import Choice
 
         def choose(names: list[str] | None) -> None:

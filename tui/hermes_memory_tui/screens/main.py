@@ -7,9 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
 from hermes_memory_store.model import Fact, Gauge, Scope, Tier
+from hermes_memory_store.text import printable
 from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
 from hermes_memory_tui.memory import Done, Memory, Overview
@@ -105,7 +107,7 @@ class MainScreen(Listings):
     # Saved views
 
     def on_search_input_saved(self, message: SearchInput.Saved) -> None:
-        from hermes_memory_tui.screens.picker import Asking
+        from hermes_memory_tui.dialogs.ask import Ask
 
         line = self.line
         if not line:
@@ -120,11 +122,12 @@ class MainScreen(Listings):
         def check(name: str) -> str:
             return f"There is a view {name!r}: replace it?" if name in self.kept.views else ""
 
-        self.app.push_screen(Asking("save this search", says=line, check=check), save)
+        says = [Content.styled(printable(line), "$dim")]
+        self.app.push_screen(Ask("save this search", says, type_in="as", check=check), save)
 
     def action_views(self) -> None:
         """Choose one of the saved views."""
-        from hermes_memory_tui.screens.picker import Picker
+        from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.pick_list import Choice
 
         def choices() -> list[Choice]:
@@ -175,7 +178,7 @@ class MainScreen(Listings):
 
     def action_move(self) -> None:
         """Choose a scope of the theme, or type a new one."""
-        from hermes_memory_tui.screens.picker import NEW, Picker
+        from hermes_memory_tui.dialogs.picker import NEW, Picker
         from hermes_memory_tui.widgets.pick_list import Choice
 
         keys = self.table.chosen
@@ -206,9 +209,10 @@ class MainScreen(Listings):
         if scope is None:
             self.on_chosen(lambda _: acts.PURGE)
             return
-        self._look_ahead(
+        self.look_ahead(
             lambda: self.memory.preview_scope(scope.theme, scope.label),
             lambda: self.memory.purge_scope(scope.theme, scope.label),
+            self._acted,
         )
 
     def on_chosen(self, choose: Callable[[Sequence[Fact]], Act], keys: Sequence[int] = ()) -> None:
@@ -238,36 +242,11 @@ class MainScreen(Listings):
             looked.append((facts, act))
             return self.memory.preview(act, facts)
 
-        self._look_ahead(preview, lambda: self.memory.act(looked[0][1], looked[0][0]))
+        self.look_ahead(preview, lambda: self.memory.act(looked[0][1], looked[0][0]), self._acted)
 
-    def _look_ahead(self, preview: Callable[[], Preview], act: Callable[[], Done]) -> None:
-        """Say what an act would change, and do it when the person agrees."""
-
-        def look() -> None:
-            try:
-                found = preview()
-            except StoreError as error:
-                self.app.call_from_thread(self.say_error, error)
-            else:
-                self.app.call_from_thread(ask, found)
-
-        def ask(found: Preview) -> None:
-            from hermes_memory_tui.screens.confirming import Confirming
-
-            if found.facts:
-                self.app.push_screen(Confirming(found), decide)
-            else:
-                self.notify("There is nothing in it.", timeout=4)
-
-        def decide(agreed: bool | None) -> None:
-            if agreed:
-                self.write(act, acted)
-
-        def acted() -> None:
-            self.table.action_unmark()
-            self._forget_erased()
-
-        self.run_worker(look, thread=True, group="looking", exclusive=True)
+    def _acted(self) -> None:
+        self.table.action_unmark()
+        self._forget_erased()
 
     def action_undo(self) -> None:
         self.write(self.memory.undo)
@@ -305,7 +284,7 @@ class MainScreen(Listings):
     def action_export(self) -> None:
         """Write the marked facts, else all that are listed, to a file."""
         from hermes_memory_tui import exporting
-        from hermes_memory_tui.screens.picker import Asking
+        from hermes_memory_tui.dialogs.ask import Ask
 
         keys: Sequence[int] = list(self.table.marked) or self.table.keys[:]
         if not keys:
@@ -318,8 +297,9 @@ class MainScreen(Listings):
                 self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
 
         what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
-        says = ".jsonl keeps everything, .md is lines to read"
-        self.app.push_screen(Asking(what, "~/facts.jsonl", says, check=exporting.wrong), write)
+        says = [Content.styled(".jsonl keeps everything, .md is lines to read", "$dim")]
+        dialog = Ask(what, says, type_in="file", start="~/facts.jsonl", check=exporting.wrong)
+        self.app.push_screen(dialog, write)
 
     def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
         def progress(done: int) -> None:

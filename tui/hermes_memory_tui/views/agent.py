@@ -46,6 +46,7 @@ class AgentView(View[Flight]):
     NAME = "agent"
     TITLE_OF_LIST = "flight recorder"
     BINDING_GROUP_TITLE = "Agent"
+    WRITES = View.WRITES | {"undo_session", "end_session"}
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("ago", 4, right=True),
@@ -194,9 +195,6 @@ class AgentView(View[Flight]):
 
     def action_end_session(self) -> None:
         ask_end(self, self.data.session if self.data is not None else self._session)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("undo_session", "end_session", "undo", "redo") and self.memory.read_only)
 
 
 def call_row(call: dict[str, Any], now: int) -> Row:

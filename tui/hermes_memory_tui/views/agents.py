@@ -87,6 +87,7 @@ class AgentsView(View[Here]):
     NAME = "agents"
     TITLE_OF_LIST = "sessions"
     BINDING_GROUP_TITLE = "Agents"
+    WRITES = View.WRITES | {"undo_session", "end_session", "revoke"}
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
@@ -283,10 +284,6 @@ class AgentsView(View[Here]):
     def _revoke(self, token: str) -> None:
         said = f"token {printable(token)} revoked"
         self.write(lambda: self.memory.do(lambda store: store.credentials.revoke(token), said, back=""))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        writes = ("undo_session", "end_session", "revoke", "undo", "redo")
-        return not (action in writes and self.memory.read_only)
 
 
 def ask_undo(view: View[Any], session: Session) -> None:

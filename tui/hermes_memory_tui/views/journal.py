@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -20,21 +19,11 @@ from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.naming import named
+from hermes_memory_tui.views.searched import Searched
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets import changes
-from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
-from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.pages import Line, keys
-
-PAGE = 400
-"""Rows that are read at once; more when the cursor comes near the end."""
-
-MOST_PAGES = 25
-"""Pages that are read at once when the cursor stands at the very end."""
-
-NEAR = 100
-"""Rows before the end at which the next page is read."""
 
 OPS = (
     *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
@@ -77,12 +66,15 @@ class Timeline:
     complete: bool
 
 
-class JournalView(View[Timeline]):
+class JournalView(Searched[Timeline]):
     """One line a row of the journal."""
 
     NAME = "journal"
     TITLE_OF_LIST = "journal"
     BINDING_GROUP_TITLE = "Journal"
+    LINE = "words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036"
+    PAGE = 400
+    WRITES = View.WRITES | {"undo_change"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("#", 8, right=True, least=60),
         Column("ago", 4, right=True),
@@ -112,18 +104,12 @@ class JournalView(View[Timeline]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
-        self.filter = FilterLine("words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036")
         self._wanted = Wanted()
         self._everything = False
         self._line_refused = False
-        self._pages = 1
-
-    def above(self) -> ComposeResult:
-        self.filter.display = False
-        yield self.filter
 
     def load(self, store: Store) -> Timeline:
-        wanted, limit = self._wanted, PAGE * self._pages
+        wanted, limit = self._wanted, self.limit
         about = matching(store, wanted) if wanted.words else [None]
         found: list[Change] = []
         try:
@@ -155,16 +141,6 @@ class JournalView(View[Timeline]):
         if self.filter.display and not self._line_refused:
             self.filter.found(f"{shown.count(len(data.changes))}{more} found")
 
-    def on_line_list_moved(self, message: LineList.Moved) -> None:
-        super().on_line_list_moved(message)
-        data = self.data
-        if message.list is not self.grid or data is None or data.complete or len(data.changes) < PAGE * self._pages:
-            return
-        if self.grid.cursor >= len(data.changes) - NEAR:
-            at_the_end = self.grid.cursor == len(data.changes) - 1
-            self._pages = min(4 * self._pages, self._pages + MOST_PAGES) if at_the_end else self._pages + 1
-            self.reload()
-
     @property
     def change(self) -> Change | None:
         """The row under the cursor."""
@@ -184,15 +160,6 @@ class JournalView(View[Timeline]):
 
     # The line
 
-    def action_search(self) -> None:
-        self.filter.display = True
-        self.filter.input.focus()
-
-    def on_search_input_left(self, message: SearchInput.Left) -> None:
-        if not self.filter.input.value.strip():
-            self.filter.display = False
-        self.grid.focus()
-
     def on_filter_line_changed(self) -> None:
         try:
             wanted = self.memory.look(partial(parsed, self.filter.input.value))
@@ -204,16 +171,8 @@ class JournalView(View[Timeline]):
             self._line_refused = False
             self._tick()
         if wanted != self._wanted:
-            self._wanted, self._pages = wanted, 1
-            self.grid.cursor = 0
-            self.reload()
-
-    def action_back(self) -> None:
-        if self.focused is self.grid and self.filter.input.value:
-            self.filter.input.value = ""
-            self.filter.display = False
-        else:
-            super().action_back()
+            self._wanted = wanted
+            self.from_the_top()
 
     # What a person does
 
@@ -285,9 +244,6 @@ class JournalView(View[Timeline]):
     def _verified(self, check: Check) -> None:
         said = f"✓ {check.detail}" if check.ok else f"The journal does not hold: {check.detail}"
         self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("undo_change", "undo", "redo") and self.memory.read_only)
 
 
 def line(change: Change, named: dict[str, str], hue: int, now: int) -> Row:

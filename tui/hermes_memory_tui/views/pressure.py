@@ -14,7 +14,7 @@ from hermes_memory_store import evicted, memory_files
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.evicted import Evicted
 from hermes_memory_store.memory_files import FilePressure
-from hermes_memory_store.model import PressureLevel, Theme
+from hermes_memory_store.model import PressureLevel, Theme, Tier
 from hermes_memory_store.pressure import Move
 from hermes_memory_store.relief import FileReport, OptimizeReport, optimize
 from hermes_memory_store.store import Store
@@ -23,7 +23,7 @@ from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.views.view import View
-from hermes_memory_tui.widgets.gauge import EIGHTHS, bar, marks
+from hermes_memory_tui.widgets.gauge import marks, pieces, styled_bar
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair, titled
 
@@ -38,6 +38,9 @@ BAR = 20
 SHOWN_MOVES = 12
 """Facts of one step that are listed."""
 
+SAID_MOVES = 4
+"""Facts of one step that are named once they moved."""
+
 STEPS = {
     PressureLevel.MERGE: (70, "merge duplicates"),
     PressureLevel.ARCHIVE: (85, "cool and archive closed scopes"),
@@ -46,6 +49,9 @@ STEPS = {
 """At what percent relief does what."""
 
 PAST = {"merge": "superseded", "cool": "cooled", "archive": "archived"}
+
+BECAME = {Tier.COLD: "cooled"}
+"""What happened to a fact that is now of a tier, where that is not what the tier is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class PressureView(View[Loads]):
     NAME = "pressure"
     TITLE_OF_LIST = "pressure"
     BINDING_GROUP_TITLE = "Pressure"
+    WRITES = View.WRITES | {"relieve"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("memory"),
@@ -89,7 +96,7 @@ class PressureView(View[Loads]):
         self._plans, self._reports = {}, None
         themes = store.themes()
         since = store.clock() - DAY_MS
-        histories = {one.name: store.pressure.history(one.name, since=since, points=POINTS) for one in themes}
+        histories = store.pressure.histories(since=since, points=POINTS)
         home, files, lost, trouble = memory_files.hermes_home(), [], [], ""
         try:
             files = [one for one in memory_files.pressure(home) if one.file.path.exists()]
@@ -145,15 +152,9 @@ class PressureView(View[Loads]):
         assert self.data is not None
         gauge = theme.gauge
         width = max(20, min(60, self.pages.size.width - 10))
-        filled, rest = bar(gauge.pct, width)
         history = self.data.histories[theme.name]
         lines: list[Line] = [
-            Content.assemble(
-                (" " * len(filled.rstrip("".join(EIGHTHS))), f"on ${gauge.level.value}"),
-                (filled[len(filled.rstrip("".join(EIGHTHS))) :], f"${gauge.level.value} on $track"),
-                (rest, "on $track"),
-                (f" {gauge.pct:.0f}%", "bold"),
-            ),
+            Content.assemble(*styled_bar(gauge.pct, width, gauge.level.value), (f" {gauge.pct:.0f}%", "bold")),
             Content.styled(marks(width), "$dim"),
             pair("hot", f"{shown.count(gauge.used)} of {shown.count(gauge.budget)} characters"),
             pair("holds", f"{shown.plural(gauge.facts, 'fact')}, {shown.plural(gauge.tokens, 'token')}"),
@@ -279,8 +280,7 @@ class PressureView(View[Loads]):
     def _relieve(self, theme: str, level: PressureLevel) -> None:
         self.write(
             lambda: self.memory.do(
-                lambda store: store.pressure.relieve(theme, level),
-                lambda changed: f"{printable(theme)} relieved: {shown.plural(len(changed.uids), 'fact')} moved",
+                lambda store: relieved(theme, level, store), lambda moved: f"{printable(theme)} relieved: {moved}"
             )
         )
 
@@ -314,15 +314,11 @@ class PressureView(View[Loads]):
         theme, home = self._files_theme(), memory_files.hermes_home()
         self.write(lambda: self.memory.do(lambda store: optimize(store, theme, home=home), files_said, back=""))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("relieve", "undo", "redo") and self.memory.read_only)
-
 
 def bar_cell(pct: float, ink: str) -> Cell:
     """A bar in a cell."""
-    filled, rest = bar(pct, BAR)
-    full = filled.rstrip("".join(EIGHTHS))
-    return Cell("", parts=((" " * len(full), "", ink), (filled[len(full) :], ink, "track"), (rest, "", "track")))
+    full, part, rest = pieces(pct, BAR)
+    return Cell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track")))
 
 
 def file_row(file: FilePressure) -> Row:
@@ -355,6 +351,25 @@ def move_line(move: Move) -> Content:
         (f"{move.fact.type.value}[{printable(move.fact.target)}]", "bold"),
         f" {printable(shown.fit(move.fact.content, 60).rstrip())}",
     )
+
+
+def relieved(theme: str, level: PressureLevel, store: Store) -> str:
+    """Make room now; what became of which facts, the first of each by name."""
+    changed = store.pressure.relieve(theme, level)
+    found = store.facts.named(changed.uids)
+    moved: dict[Tier, list[str]] = {}
+    for uid in changed.uids:
+        if uid in found:
+            moved.setdefault(found[uid].tier, []).append(shown.name(found[uid]))
+    return (
+        "; ".join(f"{BECAME.get(tier, tier.value)} {listed(names)}" for tier, names in moved.items()) or "nothing moved"
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of many, and how many more."""
+    more = len(names) - SAID_MOVES
+    return ", ".join(names[:SAID_MOVES]) + (f" and {more} more" if more > 0 else "")
 
 
 def diff_line(line: str) -> Content:

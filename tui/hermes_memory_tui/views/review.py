@@ -20,12 +20,14 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.editor import Editor, FactEditor
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
 from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
+from hermes_memory_tui.widgets.pick_list import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class ReviewView(View[Queue]):
     NAME = "review"
     TITLE_OF_LIST = "waits for you"
     BINDING_GROUP_TITLE = "Review"
+    WRITES = View.WRITES | {"approve", "refuse", "edit", "always", "never", "rules"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("ago", 4, right=True),
         Column("", 1),
@@ -58,6 +61,7 @@ class ReviewView(View[Queue]):
         Binding("d", "refuse", "Refuse", id="review.refuse", tooltip="Put it away: told to nobody, erased in the end"),
         Binding("A", "always", "Always", id="review.always", tooltip="Believe this source in this theme from now on"),
         Binding("N", "never", "Never", id="review.never", tooltip="Refuse what looks suspicious from this source"),
+        Binding("R", "rules", "Rules", id="review.rules", tooltip="Take back what you ruled about a source"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -172,6 +176,7 @@ class ReviewView(View[Queue]):
         return [
             heading("what you ruled"),
             *(pair(rule, f"{printable(source)} in {printable(theme)}") for (theme, source), rule in rules.items()),
+            keys(("R", "takes a rule back")),
         ]
 
     # What a person does
@@ -221,7 +226,7 @@ class ReviewView(View[Queue]):
         lines: list[Line] = [
             Content.assemble((printable(source), "bold"), f" in theme {printable(theme)}: ", (rule, "bold $warning")),
             Content(means),
-            Content.styled("hermes-memory-tui review ask takes the rule back.", "$dim"),
+            Content.styled("R takes the rule back.", "$dim"),
         ]
         said = f"{rule} for {printable(source)} in {printable(theme)}"
         self.ask_then(
@@ -231,9 +236,20 @@ class ReviewView(View[Queue]):
             ),
         )
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        writes = ("approve", "refuse", "edit", "always", "never", "undo", "redo")
-        return not (action in writes and self.memory.read_only)
+    def action_rules(self) -> None:
+        """Choose a rule, and be asked about its source again."""
+        rules = list(self.data.rules.items()) if self.data is not None else []
+        if not rules:
+            self.notify("No source has a rule.", timeout=4)
+            return
+        choices = [
+            Choice(str(place), f"{rule} {source}", f"in {theme}") for place, ((theme, source), rule) in enumerate(rules)
+        ]
+        self.ask_then(Picker("take back a rule", choices), lambda place: self._take_back(*rules[int(place)][0]))
+
+    def _take_back(self, theme: str, source: str) -> None:
+        said = f"each suspicious fact from {printable(source)} in {printable(theme)} waits for you again"
+        self.write(lambda: self.memory.do(lambda store: store.sources.set(theme, source, None), said, back=""))
 
 
 def vault(store: Path) -> Vault:

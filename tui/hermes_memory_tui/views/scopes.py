@@ -12,18 +12,19 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, FactFilter, PurgePlan, Scope, ScopeStatus, Theme, Tier
+from hermes_memory_store.model import Fact, FactFilter, Scope, ScopeStatus, Theme, Tier
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.sessions import SILENT_TURNS
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Choice, Pick
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
+from hermes_memory_tui.widgets.pick_list import Choice
 
 ALIKE = 0.75
 """From which likeness on two labels may be two spellings of one."""
@@ -52,12 +53,13 @@ class ScopesView(View[Scopes]):
     NAME = "scopes"
     TITLE_OF_LIST = "scopes"
     BINDING_GROUP_TITLE = "Scopes"
+    WRITES = View.WRITES | {"close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("", 2),
         Column("theme", 16, least=90),
         Column("scope"),
-        Column("status", 18, least=60),
+        Column("status", 19, least=60),
         Column("hot", 6, right=True),
         Column("cold", 6, right=True),
         Column("arch", 6, right=True, least=70),
@@ -195,7 +197,8 @@ class ScopesView(View[Scopes]):
             Choice(one.label, one.label, ("a similar name · " if one.label in near else "") + one.status.value)
             for one in others
         ]
-        self.ask_then(Pick(f"merge {printable(scope.label)} into", choices), partial(self._ask_merge, scope))
+        picker = Picker(f"merge {printable(scope.label)} into", choices, typing=True)
+        self.ask_then(picker, partial(self._ask_merge, scope))
 
     def _ask_merge(self, scope: Scope, into: str) -> None:
         lines: list[Line] = [
@@ -225,34 +228,10 @@ class ScopesView(View[Scopes]):
         scope = self.scope
         if scope is None:
             return
-        tiers = frozenset(Tier) - {Tier.WITHDRAWN}
-        try:
-            plan = self.memory.look(lambda store: store.purge.preview(scope.theme, scope=scope.label, tiers=tiers))
-        except StoreError as error:
-            self.say_error(error)
-            return
-        if not plan.total:
-            self.notify("There is nothing in it to purge.", timeout=4)
-            return
-        dialog = Ask(
-            f"purge {printable(scope.label)} for good",
-            purge_lines(plan),
-            armed_by=scope.label,
-            type_in=f"type the scope's name, {printable(scope.label)}, to erase it",
-            alarm=True,
+        self.look_ahead(
+            lambda: self.memory.preview_scope(scope.theme, scope.label),
+            lambda: self.memory.purge_scope(scope.theme, scope.label),
         )
-        self.ask_then(dialog, lambda _: self._purge(scope, tiers))
-
-    def _purge(self, scope: Scope, tiers: frozenset[Tier]) -> None:
-        self.write(
-            lambda: self.memory.do(
-                lambda store: store.purge.run(scope.theme, scope=scope.label, tiers=tiers), purged, back=""
-            )
-        )
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        writes = action in ("close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope", "undo", "redo")
-        return not (writes and self.memory.read_only)
 
 
 def line(scope: Scope, hue: int, now: int) -> Row:
@@ -269,8 +248,8 @@ def line(scope: Scope, hue: int, now: int) -> Row:
         (
             Cell(shown.SCOPE_SHAPES[scope.status], INKS[scope.status]),
             Cell("■", f"mark-{hue}"),
-            Cell(printable(scope.theme), "dim"),
-            Cell(printable(scope.label), ink, bold=not closed),
+            Cell(printable(scope.theme), "dim", name=True),
+            Cell(printable(scope.label), ink, bold=not closed, name=True),
             Cell(state(scope), INKS[scope.status] if not closed else "dim"),
             number(Tier.HOT),
             number(Tier.COLD),
@@ -383,32 +362,3 @@ def wrong_label(label: str) -> str | None:
     except StoreError as error:
         return printable(str(error))
     return None
-
-
-def purge_lines(plan: PurgePlan) -> Sequence[Line]:
-    """What a purge erases, with bars, and examples."""
-    most = max(plan.by_tier.values(), default=1)
-    lines: list[Line] = [
-        Content.assemble(
-            (f"{shown.plural(plan.total, 'fact')}", "bold $error"), " will be erased: from the store, its"
-        ),
-        Content("journal, its index and the backups this program made. No undo brings them back."),
-        Content.styled("To put them away instead, close the scope or archive its facts.", "$dim"),
-        Content(""),
-    ]
-    for tier, number in plan.by_tier.items():
-        if number:
-            bar = " " * max(1, round(30 * number / most))
-            lines.append(Content.assemble((f"{tier.value:<12}", "$dim"), (bar, "on $error"), f" {shown.count(number)}"))
-    if plan.samples:
-        lines += [Content(""), Content.styled("for example", "$dim")]
-        lines += [Content(printable(shown.fit(fact.notation, 80).rstrip())) for fact in plan.samples[:3]]
-    if plan.unreached:
-        lines += [Content(""), Content.styled(f"not reached: {', '.join(map(printable, plan.unreached))}", "$warning")]
-    return lines
-
-
-def purged(plan: PurgePlan) -> str:
-    """What a purge did."""
-    said = f"{shown.plural(plan.total, 'fact')} erased for good"
-    return said + (f"; not reached: {', '.join(map(printable, plan.unreached))}" if plan.unreached else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -36,6 +37,7 @@ class StartView(View[Found]):
     NAME = "start"
     TITLE_OF_LIST = "on this machine"
     BINDING_GROUP_TITLE = "Start"
+    WRITES = View.WRITES | {"new_fact"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
         Column("what", 22),
@@ -107,7 +109,7 @@ class StartView(View[Found]):
                 if view is not None:
                     view.grid.go_to("archive" if one.kind == "archive" else one.name)
             case _:
-                self.app.copy_to_clipboard(f"hermes-memory-tui --db {one.path}")
+                self.app.copy_to_clipboard(opening(one))
                 self.notify("Copied: leave with q, and paste the command to open that file.", timeout=6)
 
     def _preview(self, one: Finding) -> None:
@@ -152,9 +154,6 @@ class StartView(View[Found]):
     def action_look_again(self) -> None:
         self.reload()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("new_fact", "undo", "redo") and self.memory.read_only)
-
 
 def line(one: Finding) -> Row:
     """One finding in the list."""
@@ -170,12 +169,17 @@ def line(one: Finding) -> Row:
     )
 
 
+def opening(one: Finding) -> str:
+    """The command that opens a file, for a shell."""
+    return f"hermes-memory-tui --db {shlex.quote(str(one.path))}"
+
+
 def advice(one: Finding) -> list[Line]:
     """What comes next with a finding."""
     if one.done:
         return [Content.styled("nothing is left to do", "$success")]
     if one.kind == "old":
-        return [Content("Everything in it can be taken over:"), keys((f"hermes-memory-tui --db {one.path}", ""))]
+        return [Content("Everything in it can be taken over:"), keys(("enter", f"copies {opening(one)}"))]
     if one.kind == "host":
         return [keys(("enter", "shows what would be written to its file, and asks"))]
     return [keys(("enter", "shows what would be done, and asks"))]

@@ -58,6 +58,7 @@ class TeamView(View[State]):
     NAME = "team"
     TITLE_OF_LIST = "shared with a team"
     BINDING_GROUP_TITLE = "Team"
+    WRITES = View.WRITES | {"sync_now", "pause", "keep"}
     TICK_S = 2.0
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 2),
@@ -183,7 +184,7 @@ class TeamView(View[State]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "keep" and not self.memory.read_only and not (self.data and self.data.conflicts):
             return None
-        return not (action in ("sync_now", "pause", "keep", "undo", "redo") and self.memory.read_only)
+        return super().check_action(action, parameters)
 
 
 def line(theme: Theme, hue: int, data: State) -> Row:

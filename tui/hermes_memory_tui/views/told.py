@@ -36,6 +36,7 @@ class ToldView(View[Telling]):
     NAME = "told"
     TITLE_OF_LIST = "what is told"
     BINDING_GROUP_TITLE = "Told"
+    WRITES = View.WRITES | {"pin", "cool", "archive"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("", 6),
         Column("fact"),
@@ -147,9 +148,6 @@ class ToldView(View[Telling]):
         fact = self._fact()
         if fact is not None:
             self.write(lambda: self.memory.act(acts.ARCHIVE, [fact]))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("pin", "cool", "archive", "undo", "redo") and self.memory.read_only)
 
 
 def why(fact: Fact, now: int) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -16,15 +15,10 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.views.searched import Searched
 from hermes_memory_tui.views.view import View
-from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
-from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
-
-PAGE = 300
-"""Turns that are read at once of each theme; more when the cursor comes near the end."""
 
 MOST_FOUND = 100
 """Turns a search lists, best first."""
@@ -44,12 +38,15 @@ class Talk:
     complete: bool
 
 
-class TurnsView(View[Talk]):
+class TurnsView(Searched[Talk]):
     """One line a turn."""
 
     NAME = "turns"
     TITLE_OF_LIST = "conversations"
     BINDING_GROUP_TITLE = "Turns"
+    LINE = "words that were said"
+    PAGE = 300
+    WRITES = View.WRITES | {"purge"}
     COLUMNS: ClassVar[Sequence[Column]] = (
         Column("ago", 4, right=True),
         Column("", 1),
@@ -62,23 +59,13 @@ class TurnsView(View[Talk]):
         Binding("P", "purge", "Purge", id="turns.purge", tooltip="Erase this theme's turns for good; cannot be undone"),
     ]
 
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory)
-        self.filter = FilterLine("words that were said")
-        self._pages = 1
-
-    def above(self) -> ComposeResult:
-        self.filter.display = False
-        yield self.filter
-
     def load(self, store: Store) -> Talk:
         themes, words = store.themes(), self.filter.input.value.strip()
         if words:
             return Talk(themes, [hit.turn for hit in store.turns.search(None, words, limit=MOST_FOUND)], True)
-        limit = PAGE * self._pages
-        turns = [turn for theme in themes for turn in store.turns.list(theme.name, limit=limit)]
+        turns = [turn for theme in themes for turn in store.turns.list(theme.name, limit=self.limit)]
         turns.sort(key=lambda turn: -turn.at)
-        return Talk(themes, turns[:limit], len(turns) < limit)
+        return Talk(themes, turns[: self.limit], len(turns) < self.limit)
 
     def draw(self, data: Talk) -> None:
         now = self.memory.now()
@@ -100,15 +87,6 @@ class TurnsView(View[Talk]):
         if searched:
             self.filter.found(f"{len(data.turns)} found")
         self.grid.show([line(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
-
-    def on_line_list_moved(self, message: LineList.Moved) -> None:
-        super().on_line_list_moved(message)
-        data = self.data
-        if message.list is not self.grid or data is None or data.complete or len(data.turns) < PAGE * self._pages:
-            return
-        if self.grid.cursor >= len(data.turns) - PAGE // 3:
-            self._pages += 1
-            self.reload()
 
     @property
     def turn(self) -> Turn | None:
@@ -159,26 +137,8 @@ class TurnsView(View[Talk]):
             keys(("/", "finds turns by their words")),
         ]
 
-    def action_search(self) -> None:
-        self.filter.display = True
-        self.filter.input.focus()
-
-    def on_search_input_left(self, message: SearchInput.Left) -> None:
-        if not self.filter.input.value.strip():
-            self.filter.display = False
-        self.grid.focus()
-
     def on_filter_line_changed(self) -> None:
-        self._pages = 1
-        self.grid.cursor = 0
-        self.reload()
-
-    def action_back(self) -> None:
-        if self.focused is self.grid and self.filter.input.value:
-            self.filter.input.value = ""
-            self.filter.display = False
-        else:
-            super().action_back()
+        self.from_the_top()
 
     def action_purge(self) -> None:
         turn = self.turn
@@ -205,9 +165,6 @@ class TurnsView(View[Talk]):
                 )
             ),
         )
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("purge", "undo", "redo") and self.memory.read_only)
 
 
 def line(turn: Turn, hue: int, now: int) -> Row:

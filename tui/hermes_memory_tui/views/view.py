@@ -5,7 +5,6 @@ A view reads in a thread (`load`) and draws what was read (`draw`). What it does
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 
+from hermes_memory_store import filesystem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
@@ -58,6 +58,8 @@ class View(Acting, Screen[None], Generic[T]):
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
         Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
     ]
+    WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
+    """Actions that are not there where nothing may be written."""
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[Column]]
@@ -246,7 +248,7 @@ class View(Acting, Screen[None], Generic[T]):
     def _export(self, name: str) -> None:
         path = Path(name).expanduser()
         try:
-            with open(path, "x", encoding="utf-8", opener=private) as file:
+            with open(path, "x", encoding="utf-8", opener=filesystem.private) as file:
                 file.write(self.grid.table())
         except OSError as error:
             said = f"{path} could not be written: {error.strerror or error}"
@@ -284,16 +286,11 @@ class View(Acting, Screen[None], Generic[T]):
         self.title_bar.trouble = trouble
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in ("undo", "redo") and self.memory.read_only)
+        return not (action in self.WRITES and self.memory.read_only)
 
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person left it."""
         self.app.push_screen(dialog, partial(answered, then))
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file that its owner alone may read: it holds facts."""
-    return os.open(path, flags, 0o600)
 
 
 def taken(name: str) -> str | None:

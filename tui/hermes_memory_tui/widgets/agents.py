@@ -34,8 +34,8 @@ class AgentsPanel(Widget):
             lines.append(
                 Content.assemble(
                     (f"{shown.SESSION_SHAPES[session.status]} ", STYLES.get(session.status, "$dim")),
-                    shown.fit(f"{name}", max(6, (width - 8) * 3 // 5)),
-                    (" " + shown.fit(where, max(3, width - 8 - max(6, (width - 8) * 3 // 5))), "$dim"),
+                    shown.fit_name(name, max(6, (width - 8) * 3 // 5)),
+                    (" " + shown.fit_name(where, max(3, width - 8 - max(6, (width - 8) * 3 // 5))), "$dim"),
                     (f"{age:>4}", "$dim"),
                 )
             )

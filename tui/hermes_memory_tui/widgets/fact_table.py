@@ -226,7 +226,7 @@ class FactTable(LineList):
         ]
         for column, cells in after:
             text = column.text(fact, now)
-            segments.append(Segment(" " + (f"{text:>{cells}}" if column.right else shown.fit(text, cells)), dim))
+            segments.append(Segment(" " + column.fitted(text, cells), dim))
         segments.append(Segment(" ", dim))
         return segments
 
@@ -237,7 +237,7 @@ class FactTable(LineList):
         text += shown.fit("type" if kind_width > 2 else "", kind_width)
         text += shown.fit("target", target_width) + "  " + shown.fit("content", content_width)
         for column, cells in after:
-            text += " " + (f"{column.title:>{cells}}" if column.right else shown.fit(column.title, cells))
+            text += " " + column.fitted(column.title, cells)
         return [Segment(shown.fit(text, width), self.ink("dim", underline=True))]
 
     def _kind_width(self, width: int) -> int:

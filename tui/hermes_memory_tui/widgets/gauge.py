@@ -29,6 +29,22 @@ def bar(pct: float, width: int) -> tuple[str, str]:
     return filled, " " * (width - len(filled))
 
 
+def pieces(pct: float, width: int) -> tuple[str, str, str]:
+    """A bar as it is drawn: what is full, the cell that is full in part, and the rest.
+
+    What is full are spaces, to be given a background: blocks show seams in many fonts.
+    """
+    filled, rest = bar(pct, width)
+    full = filled.rstrip(EIGHTHS)
+    return " " * len(full), filled[len(full) :], rest
+
+
+def styled_bar(pct: float, width: int, ink: str) -> list[tuple[str, str]]:
+    """A bar for `Content.assemble`. :param ink: name of its colour"""
+    full, part, rest = pieces(pct, width)
+    return [(full, f"on ${ink}"), (part, f"${ink} on $track"), (rest, "on $track")]
+
+
 class GaugePanel(Widget):
     """One theme's gauge; nothing when no theme is chosen."""
 
@@ -54,7 +70,7 @@ class GaugePanel(Widget):
         level = gauge.level.value
         return Content.assemble(
             ("hot".ljust(LABEL), "bold"),
-            *self._bar(gauge, width),
+            *styled_bar(gauge.pct, width, level),
             (numbers, "bold" if gauge.level is not PressureLevel.CALM else ""),
             (alarm, f"bold ${level}"),
             "\n",
@@ -64,15 +80,6 @@ class GaugePanel(Widget):
             f"{shown.plural(gauge.facts, 'fact')} · {shown.plural(gauge.tokens, 'token')}",
             (f" · {100 * gauge.pinned / gauge.budget:.0f}% pinned" if gauge.pinned else "", "$dim"),
         )
-
-    def _bar(self, gauge: Gauge, width: int) -> list[tuple[str, str]]:
-        # Filled cells are spaces with a background: blocks show seams in many fonts.
-        filled, _ = bar(gauge.pct, width)
-        full = filled.rstrip("".join(EIGHTHS))
-        part = filled[len(full) :]
-        level = gauge.level.value
-        rest = width - len(filled)
-        return [(" " * len(full), f"on ${level}"), (part, f"${level} on $track"), (" " * rest, "on $track")]
 
 
 def marks(width: int) -> str:

@@ -38,6 +38,8 @@ class Cell:
     ink: str = ""
     bold: bool = False
     on: str = ""
+    name: bool = False
+    """Whether its end says as much as its beginning, so that it is cut in the middle."""
     parts: tuple[tuple[str, str, str], ...] = ()
     """Instead of the text: pieces as (text, ink, on), for bars and strips."""
 
@@ -68,6 +70,7 @@ class Grid(LineList):
         super().__init__(id)
         self.columns = columns
         self.rows: Sequence[Row] = ()
+        self._awaited: object = None
         self.stays_at_top = False
         """Whether a cursor on the first row stays there when rows come above it: for what is followed as it happens."""
         self.empty: Sequence[str] = ()
@@ -84,7 +87,7 @@ class Grid(LineList):
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show other rows."""
-        key = self.key
+        key, self._awaited = self.key if self._awaited is None else self._awaited, None
         before = self.cursor
         self.rows = rows
         row = next((place for place, one in enumerate(rows) if one.key == key), min(before, max(0, len(rows) - 1)))
@@ -96,11 +99,13 @@ class Grid(LineList):
         self.post_message(self.Moved(self))
 
     def go_to(self, key: object) -> bool:
-        """Put the cursor on the row of a key; whether there is one."""
+        """Put the cursor on the row of a key, once there are rows; whether it is there now."""
         for place, row in enumerate(self.rows):
             if row.key == key:
                 self.cursor = place
                 return True
+        if not self.rows:
+            self._awaited = key
         return False
 
     def table(self) -> str:
@@ -151,7 +156,7 @@ class Grid(LineList):
         style = self.ink(cell.ink, on=cell.on, bold=cell.bold)
         if right and cell_len(cell.text) < width:
             return [Segment(cell.text.rjust(width - cell_len(cell.text) + len(cell.text)), style)]
-        return [Segment(shown.fit(cell.text, width), style)]
+        return [Segment((shown.fit_name if cell.name else shown.fit)(cell.text, width), style)]
 
     def _parts(self, cell: Cell, width: int) -> list[Segment]:
         segments, room = [], width

@@ -17,6 +17,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 DRAWN_ROWS = 512
@@ -177,6 +178,37 @@ class LineList(ScrollView, can_focus=True):
         self.refresh_row(new)
         self.keep_in_view()
         self.post_message(self.Moved(self))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """In place of Textual's, which draws every line anew, and the scroll bar too where it stays as it is: most of what a
+        key at the edge of the list took."""
+        if self.show_vertical_scrollbar:
+            bar = self.vertical_scrollbar
+            if self._thumb(old_value) == self._thumb(new_value):
+                bar.set_reactive(ScrollBar.position, new_value)
+            else:
+                bar.position = new_value
+        up = round(new_value) - round(old_value)
+        if up:
+            self._move_lines(up)
+
+    def _thumb(self, position: float) -> int:
+        """Where the scroll bar's thumb is drawn, in eighths of a cell."""
+        height, rows = self.scrollable_content_region.height, self.virtual_size.height
+        if rows <= height:
+            return 0
+        return int((height - max(1, height * height / rows)) * position / (rows - height) * 8)
+
+    def _move_lines(self, up: int) -> None:
+        """Show the lines that are drawn already where they stand now."""
+        lines = self._styles_cache
+        drawn = {y: strip for y, strip in lines._cache.items() if not lines.is_dirty(y)}
+        self.refresh(self.size.region)
+        rows = range(self.gutter.top + self.head_lines, self.outer_size.height - self.gutter.bottom)
+        for y, strip in drawn.items():
+            if y in rows and y - up in rows:
+                lines._cache[y - up] = strip
+                lines._dirty_lines.discard(y - up)
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""

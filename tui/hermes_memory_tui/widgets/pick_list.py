@@ -60,7 +60,7 @@ class PickList(LineList):
         name_width = min(max(len(says), 22), room) if choice.beside else room
         return [
             Segment(f" {tick}", self.ink("accent" if tick.startswith("■") else "dim")),
-            Segment(shown.fit(says, name_width), self.ink(bold=bool(choice.beside))),
+            Segment(shown.fit_name(says, name_width), self.ink(bold=bool(choice.beside))),
             Segment(
                 shown.fit(f"  {printable(choice.beside)}" if choice.beside else "", room - name_width), self.ink("dim")
             ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -159,7 +160,7 @@ class ScopeTree(LineList):
         return [
             Segment(f" {fold} ", self.ink("dim")),
             Segment("■ ", self.ink(f"mark-{place.hue}")),
-            Segment(shown.fit(printable(theme.name), width - 7 - cells - len(number)), self.ink(bold=True)),
+            Segment(shown.fit_name(printable(theme.name), width - 7 - cells - len(number)), self.ink(bold=True)),
             Segment(" ", self.ink()),
             Segment(filled, self.ink(gauge.level.value, on="track")),
             Segment(rest, self.ink(on="track")),
@@ -175,7 +176,10 @@ class ScopeTree(LineList):
         closed = scope.status is ScopeStatus.CLOSED
         number = counted(live(scope.facts))
         tail = " closed" if closed else " cooling" if scope.status is ScopeStatus.COOLING else ""
-        name = shown.fit(printable(scope.label), width - 7 - len(tail) - len(number))
+        label = printable(scope.label)
+        if cell_len(label) > width - 7 - len(tail) - len(number):
+            tail = ""  # the shape says it as well
+        name = shown.fit_name(label, width - 7 - len(tail) - len(number))
         return [
             Segment("     ", dim),
             Segment(f"{shown.SCOPE_SHAPES[scope.status]} ", self.ink(SHAPE_INKS[scope.status])),

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.model import Session, SessionStatus
+from hermes_memory_store.model import Rights, Session, SessionStatus
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.views.agent import AgentView
@@ -223,6 +223,37 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         await to_row(pilot, session.name)
         await pilot.press("X")
         await until(pilot, lambda: "showed no token" in said(pilot) or "is not connected" in said(pilot))
+
+
+async def test_a_token_is_revoked_after_a_question_and_its_session_ends(tmp_path: Path) -> None:
+    path = tmp_path / "served.db"
+    with Store.open(path) as store:
+        _, secret = store.credentials.add("ci bot", "ops", Rights())
+
+    def works() -> bool:
+        with Store.open(path) as store:
+            return store.credentials.verify(secret) is not None
+
+    with bridge(path), Shim(path, "--token", secret) as shim:
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis")
+        with Store.open(path) as store:
+            [session] = store.sessions.list()
+        async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
+            view = await opened(pilot, "agents")
+            await until(pilot, lambda: "bridge answers" in screen_text(pilot))
+            await to_row(pilot, session.name)
+            await pilot.press("X")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+            await until(pilot, lambda: "ci bot" in screen_text(pilot))
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is view)
+            assert works()
+            await pilot.press("X")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+            await pilot.press("enter")
+            await until(pilot, lambda: "token ci bot revoked" in said(pilot))
+            assert not works()
 
 
 async def test_a_bridge_that_never_answers_holds_up_no_key(path: Path) -> None:

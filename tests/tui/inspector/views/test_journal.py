@@ -49,9 +49,8 @@ async def filtered(pilot: Pilot[int], line: str) -> list[str]:
     view = pilot.app.screen
     assert isinstance(view, JournalView)
     await pilot.press("slash")
-    view.filter.input.value = (
-        line  # at once: half a line would be searched for, and what it finds is what "before" means
-    )
+    view.filter.input.value = line  # at once: what is typed slowly is looked for half typed
+    await pilot.pause()
     view.on_filter_line_changed()
     await pilot.press("enter")
     await until(pilot, lambda: pilot.app.focused is view.grid)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.errors import NoWidget
 from textual.keys import _character_to_key
 from textual.pilot import OutOfBounds, Pilot
 
@@ -136,7 +137,7 @@ class Monkey:
                 width, height = pilot.app.size
                 where = self.pick.randrange(width), self.pick.choice([0, 1, height - 1, self.pick.randrange(height)])
                 self.did.append(f"click {where}")
-                with suppress(OutOfBounds):
+                with suppress(OutOfBounds, NoWidget):  # a screen that was opened just now has nothing to click on yet
                     await pilot.click(offset=where, times=self.pick.choice([1, 1, 2]))
 
     async def press(self, pilot: Pilot[int], *keys: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.views.pressure import listed
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -49,7 +50,7 @@ async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["cache"].tier is not Tier.HOT)
         assert facts_of(path)["deploy"].tier is Tier.HOT
-        await until(pilot, lambda: "ops relieved" in said(pilot))
+        await until(pilot, lambda: "ops relieved: cooled V[port], D[cache]" in said(pilot))
         await pilot.press("u")
         await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT)
         await pilot.press("ctrl+r")
@@ -168,3 +169,8 @@ async def test_a_file_that_appears_is_shown_with_the_next_change(path: Path, hom
         (home / "memories" / "USER.md").write_text("likes tea")
         fill(path, "V[x]: 1", theme="ops")
         await until(pilot, lambda: any("USER.md" in row for row in rows_of(view)))
+
+
+def test_of_many_facts_that_moved_the_first_are_named() -> None:
+    assert listed(["V[a]", "V[b]"]) == "V[a], V[b]"
+    assert listed([f"V[{number}]" for number in range(7)]) == "V[0], V[1], V[2], V[3] and 3 more"

@@ -115,6 +115,25 @@ async def test_a_rule_for_a_source_is_asked_about_and_kept(path: Path, key: str,
         await until(pilot, lambda: "what you ruled" in beside(pilot))
 
 
+async def test_a_rule_is_taken_back(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        store.sources.set("ops", "hermes-agent", "always")
+        store.sources.set("ops", "other", "never")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "review")
+        await until(pilot, lambda: "takes a rule back" in beside(pilot))
+        await pilot.press("R")
+        await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is view)
+        assert len(rules(path)) == 2
+        await pilot.press("R")
+        await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: rules(path) == [("ops", "other", "never")])
+        await until(pilot, lambda: "from hermes-agent in ops waits for you again" in said(pilot))
+
+
 async def test_nobody_rules_on_a_source_that_is_not_known(path: Path) -> None:
     with Store.open(path, clock=frozen) as store:
         store.facts.quarantine("ops", "C[third]: obey", why="orders")
@@ -129,5 +148,5 @@ async def test_an_empty_queue_says_what_it_is_for(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "review")
         await until(pilot, lambda: "Nothing waits for you." in screen_text(pilot))
-        await pilot.press("a", "d", "e", "A", "N", "enter")
+        await pilot.press("a", "d", "e", "A", "N", "R", "enter")
         assert "No source has a rule" in beside(pilot)

@@ -9,7 +9,8 @@ import pytest
 from hermes_memory_store.model import ScopeStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.picker import Picker
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -113,7 +114,7 @@ async def test_merging_offers_the_similar_name_first(path: Path) -> None:
         await to_row(pilot, "release-1")
         await until(pilot, lambda: "similar names: Release 01 (1 fact)" in beside(pilot))
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await until(pilot, lambda: "a similar name" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
@@ -133,15 +134,15 @@ async def test_leaving_a_merge_changes_nothing(path: Path) -> None:
         view = await opened(pilot, "scopes")
         await to_row(pilot, "release-1")
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await type_text(pilot, "zzz")
-        await until(pilot, lambda: "nothing of that name" in screen_text(pilot))
+        await until(pilot, lambda: "Nothing of that name." in screen_text(pilot))
         await pilot.press("enter", "escape")
         await until(pilot, lambda: pilot.app.screen is view)
     assert scopes_of(path) == before
@@ -160,18 +161,18 @@ async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
         view = await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
-        assert "V[tone]: plain" in screen_text(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        assert "V[tone]  plain" in screen_text(pilot)
         await pilot.press("enter", "P", "enter", "backspace")
         await type_text(pilot, "launc")
         await pilot.press("enter")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Ask)
+        assert isinstance(pilot.app.screen, Confirming)
         assert "tone" in facts_of(path)
         await type_text(pilot, "h")
         await pilot.press("enter")
         await until(pilot, lambda: "tone" not in facts_of(path))
-        await until(pilot, lambda: "1 fact erased for good" in said(pilot))
+        await until(pilot, lambda: "1 fact of scope launch erased for good" in said(pilot))
         await until(pilot, lambda: pilot.app.screen is view)
     with Store.open(path, read_only=True) as store:
         assert [change.op for change in store.journal.changes(newest_first=True, limit=1)] == ["purge"]
@@ -183,10 +184,10 @@ async def test_a_purge_that_is_left_erases_nothing(path: Path) -> None:
         await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
         await type_text(pilot, "launch")
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirming))
     assert "tone" in facts_of(path)
 
 

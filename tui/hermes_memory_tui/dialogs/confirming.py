@@ -15,7 +15,7 @@ from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.acts import Preview
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.widgets.gauge import EIGHTHS, bar
+from hermes_memory_tui.widgets.gauge import styled_bar
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 BAR = 24
@@ -28,10 +28,10 @@ MOST_OTHERS = 6
 class Confirming(Modal[bool]):
     """Enter does it, escape leaves. Dismissed with whether it is to be done."""
 
-    CSS_PATH = "confirming.tcss"
+    CSS_PATH = "../screens/confirming.tcss"
     BINDING_GROUP_TITLE = "Before it is done"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown"),
+        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown", priority=True),
         Binding("escape", "leave", "Leave", id="confirm.leave", tooltip="Change nothing"),
         Binding("down", "scroll(1)", "Down", id="confirm.down", tooltip="Scroll down", show=False),
         Binding("up", "scroll(-1)", "Up", id="confirm.up", tooltip="Scroll up", show=False),
@@ -53,7 +53,7 @@ class Confirming(Modal[bool]):
         return self.preview.scope or str(self.preview.facts)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="confirm"):
+        with Vertical(id="confirm", classes="alarm" if self.preview.act.final else ""):
             yield self._body
             yield self._said
             yield self.line
@@ -72,10 +72,6 @@ class Confirming(Modal[bool]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._say()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_do()
 
     @property
     def armed(self) -> bool:
@@ -135,6 +131,12 @@ def told(preview: Preview) -> Content:
     more = preview.facts - len(preview.samples)
     if more > 0:
         lines.append(Content.styled(f"  and {shown.count(more)} more", "$dim"))
+    if preview.act.final:
+        lines += [
+            Content(""),
+            Content("Erased from the store, its journal, its index and the backups this program made."),
+            Content.styled("To put facts away instead, archive them.", "$dim"),
+        ]
     if preview.same:
         lines += [Content(""), Content.styled(f"{shown.count(preview.same)} of them would stay as they are", "$dim")]
     if preview.others:
@@ -166,15 +168,9 @@ def besides(change: Change, preview: Preview) -> Content:
 
 def gauge_line(word: str, gauge: Gauge) -> Content:
     """A gauge in one line."""
-    filled, _ = bar(gauge.pct, BAR)
-    full = filled.rstrip("".join(EIGHTHS))
-    part = filled[len(full) :]
-    level = gauge.level.value
     return Content.assemble(
         (f"{word:<6}", "$dim"),
-        (" " * len(full), f"on ${level}"),
-        (part, f"${level} on $track"),
-        (" " * (BAR - len(filled)), "on $track"),
+        *styled_bar(gauge.pct, BAR, gauge.level.value),
         f" {gauge.pct:.0f}%",
         (f"  {shown.plural(gauge.facts, 'hot fact')}, {shown.plural(gauge.tokens, 'token')}", "$dim"),
         (f"  {printable(gauge.theme)}", "$dim"),

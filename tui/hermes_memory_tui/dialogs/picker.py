@@ -1,4 +1,4 @@
-"""Small questions over a screen: choose one of several, tick several, type a name."""
+"""`Picker` and `Ticking`: choose one of several, or tick several."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.fuzzy import Matcher
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.pages import titled
 from hermes_memory_tui.widgets.pick_list import Choice, PickList
 
 NEW = "\0new"
@@ -24,10 +24,12 @@ NEW = "\0new"
 class Picker(Modal[str | None]):
     """Choose one. Dismissed with its key, or None. Typed characters narrow the list, found anywhere in a line, in order."""
 
-    CSS_PATH = "picker.tcss"
+    CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Picker"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Choose", id="picker.choose", tooltip="Take the line under the cursor"),
+        Binding(
+            "enter", "choose", "Choose", id="picker.choose", tooltip="Take the line under the cursor", priority=True
+        ),
         Binding("slash", "narrow", "Narrow", id="picker.narrow", key_display="/", tooltip="Type to narrow the list"),
         Binding("down", "step(1)", "Down", id="picker.down", tooltip="To the next line", show=False),
         Binding("up", "step(-1)", "Up", id="picker.up", tooltip="To the line before", show=False),
@@ -60,7 +62,7 @@ class Picker(Modal[str | None]):
         self._remove = remove
         self._at = at
         self.list = PickList(id="picker-list")
-        self.list.empty = empty
+        self._empty = empty
         self.line = Input(placeholder="type to narrow", id="picker-line", compact=True, max_length=200)
         self.line.display = typing
 
@@ -71,17 +73,13 @@ class Picker(Modal[str | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one("#picker").border_title = self._title
+        self.query_one("#picker").border_title = titled(self._title)
         (self.line if self._typing else self.list).focus()
         self._show()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._show()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_choose()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
@@ -101,6 +99,7 @@ class Picker(Modal[str | None]):
         if said and self._new and all(choice.says != said for choice in self._choices):
             shown.append(Choice(NEW, said, self._new))
         rows = {choice.key: row for row, choice in enumerate(shown)}
+        self.list.empty = "Nothing of that name." if said else self._empty
         self.list.show(shown, 0 if said else rows.get(self._at or "", 0))
 
     def action_narrow(self) -> None:
@@ -130,7 +129,7 @@ class Picker(Modal[str | None]):
 class Ticking(Modal[list[str] | None]):
     """Tick some. Dismissed with the keys of the ticked ones, in the order of the choices, or None."""
 
-    CSS_PATH = "picker.tcss"
+    CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Choices"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick", id="ticking.tick", tooltip="Take the line, or leave it out"),
@@ -151,7 +150,7 @@ class Ticking(Modal[list[str] | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one("#picker").border_title = self._title
+        self.query_one("#picker").border_title = titled(self._title)
         self.list.show(self._choices)
         self.list.focus()
 
@@ -167,63 +166,6 @@ class Ticking(Modal[list[str] | None]):
 
     def action_done(self) -> None:
         self.dismiss([choice.key for choice in self._choices if choice.key in (self.list.ticked or ())])
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-
-class Asking(Modal[str | None]):
-    """Asks for a line of text. Dismissed with it, or None."""
-
-    CSS_PATH = "picker.tcss"
-    BINDING_GROUP_TITLE = "Question"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "done", "Done", id="asking.done", tooltip="Take what you typed"),
-        Binding("escape", "leave", "Leave", id="asking.leave", tooltip="Leave without an answer"),
-    ]
-
-    def __init__(
-        self, title: str, start: str = "", says: str = "", *, check: Callable[[str], str] | None = None
-    ) -> None:
-        """:param check: says what is wrong with a text; it is taken when that is nothing. What is said once may be confirmed
-        by the same answer again when it ends in a question mark."""
-        super().__init__()
-        self._title = title
-        self._check = check
-        self._asked = ""
-        self.line = Input(start, id="picker-line", compact=True, max_length=1000)
-        self._said = Static(Content(says), id="picker-said", markup=False)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="picker"):
-            yield self.line
-            yield self._said
-            yield KeyLine()
-
-    def on_mount(self) -> None:
-        self.query_one("#picker").border_title = self._title
-        self.line.focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._asked = ""
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_done()
-
-    def action_done(self) -> None:
-        text = self.line.value.strip()
-        wrong = self._check(text) if text and self._check is not None else ""
-        if not text:
-            return
-        if wrong and not (wrong.endswith("?") and wrong == self._asked):
-            self._asked = wrong
-            self._said.update(
-                Content.styled(wrong + (" enter again does it" if wrong.endswith("?") else ""), "$warning")
-            )
-            return
-        self.dismiss(text)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -1,0 +1,84 @@
+"""`Searched`: a view with a line over its list, which is read page by page."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from textual.app import ComposeResult
+
+from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.views.view import View
+from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
+from hermes_memory_tui.widgets.line_list import LineList
+
+MOST_PAGES = 25
+"""Pages that are read at once when the cursor stands at the very end."""
+
+NEAR = 100
+"""Rows before the end at which the next page is read."""
+
+
+class Paged(Protocol):
+    """What such a view reads."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing comes after it."""
+
+
+P = TypeVar("P", bound=Paged)
+
+
+class Searched(View[P], Generic[P]):
+    """`/` opens the line; escape clears and closes it."""
+
+    LINE: ClassVar[str]
+    """What the empty line says."""
+    PAGE: ClassVar[int]
+    """Rows that are read at once; more when the cursor comes near the end."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.filter = FilterLine(self.LINE)
+        self._pages = 1
+
+    @property
+    def limit(self) -> int:
+        """How many rows are read."""
+        return self.PAGE * self._pages
+
+    def above(self) -> ComposeResult:
+        self.filter.display = False
+        yield self.filter
+
+    def from_the_top(self) -> None:
+        """Read the first page of something else."""
+        self._pages = 1
+        self.grid.cursor = 0
+        self.reload()
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        super().on_line_list_moved(message)
+        rows = len(self.grid.rows)
+        if message.list is not self.grid or self.data is None or self.data.complete or rows < self.limit:
+            return
+        if self.grid.cursor >= rows - NEAR:
+            at_the_end = self.grid.cursor == rows - 1
+            self._pages = min(4 * self._pages, self._pages + MOST_PAGES) if at_the_end else self._pages + 1
+            self.reload()
+
+    def action_search(self) -> None:
+        self.filter.display = True
+        self.filter.input.focus()
+
+    def on_search_input_left(self, message: SearchInput.Left) -> None:
+        if not self.filter.input.value.strip():
+            self.filter.display = False
+        self.grid.focus()
+
+    def action_back(self) -> None:
+        if self.focused is self.grid and self.filter.input.value:
+            self.filter.input.value = ""
+            self.filter.display = False
+        else:
+            super().action_back()
