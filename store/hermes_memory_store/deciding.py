@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.malformed import checked
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.receiving import STANDING, checked
+from hermes_memory_store.receiving import STANDING
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import close_scope, reopen_scope
 from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow

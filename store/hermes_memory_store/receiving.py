@@ -10,16 +10,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
+from hermes_memory_store.malformed import checked, has_name, moment, why_not_whole
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.records import FACT_COLUMNS, FactRow
-from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.screening import SOURCE
+from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, Screened, SyncRow
 from hermes_memory_store.unindexed import Gathering, place
-from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
+from hermes_memory_store.versions import AWAY, KNOWN, Version, known, name_of, payloads, put, rows_of, versions
+from hermes_memory_store.waiting import WHY
 
 SYNC = Actor("sync")
 
@@ -37,15 +41,12 @@ SETTLED = """
     WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
 """
 
-MAX_CONTENT = 100_000
-"""Characters of a content that are taken from another machine: far above what any policy allows a fact."""
-
 
 class Receiving:
     """Takes versions of one theme in, inside a running transaction."""
 
     def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
-        self.changed = self.conflicts = self.ignored = 0
+        self.changed = self.conflicts = self.ignored = self.aside = 0
         self.newest = 0
         """The newest clock that was seen: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
@@ -55,11 +56,17 @@ class Receiving:
         self._theme = theme
         self._now = now
 
-    def take(self, seq: int, row: SyncRow) -> None:
-        """Decide between a version and the one that is here."""
-        if row.theme != self._theme or not is_whole(row):
+    def take(self, seq: int, row: SyncRow, screened: Screened) -> None:
+        """Decide between a version and the one that is here.
+
+        :param screened: what this machine's screens made of it
+        """
+        if row.theme != self._theme or not has_name(row):
             self.ignored += 1
             return
+        fault = why_not_whole(row)
+        if fault is not None:
+            screened = Screened(aside=fault)
         self.newest = max(self.newest, row.hlc)
         uid = uids.to_bytes(row.uid)
         here = known(self._conn, self._theme_id, uid)
@@ -70,17 +77,18 @@ class Receiving:
             )
             self.ignored += 1
         elif here is not None and here.rank > row.rank:
-            if row.hlc not in here.ancestors and here.state != PURGED:
+            if row.hlc not in here.ancestors and here.state != PURGED and fault is None:
                 self._keep_loser(here, row, self._row(here))
             self.ignored += 1
         else:
             if here is not None and not descends(row, here) and PURGED not in (row.state, here.state):
                 self._keep_loser(here, self._row(here), row)
-            self._put(uid, seq, row)
+            self._put(uid, seq, row, screened)
 
-    def _put(self, uid: bytes, seq: int, row: SyncRow) -> None:
-        put(self._conn, self._theme_id, row, sent=True, seq=seq, shadow=row.state != PURGED)
-        if row.state == PURGED:
+    def _put(self, uid: bytes, seq: int, row: SyncRow, screened: Screened) -> None:
+        put(self._conn, self._theme_id, row, seq=seq, screened=screened)
+        self.aside += screened.aside is not None
+        if row.state == PURGED and screened.aside is None:
             self.purged.append(uid)
         self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
         self.touched.add(uid)
@@ -105,23 +113,9 @@ def descends(row: SyncRow, here: Version) -> bool:
     return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
 
 
-def is_whole(row: SyncRow) -> bool:
-    """Whether a version says what a version says: rows come from programs that may be newer, older or wrong."""
-    try:
-        uids.to_bytes(row.uid), uids.to_bytes(row.node)
-        if not 0 < row.hlc < 1 << 63 or row.state not in (LIVE, DELETED, PURGED):
-            return False
-        if row.kind == "scope":
-            label = row.content
-            return isinstance(label, str) and 0 < len(label) <= 1000 and row.uid == uid_of_scope(row.theme, label)
-        return row.kind == "fact" and (row.content is None) == (row.state != LIVE)
-    except (ValueError, AttributeError, TypeError):
-        return False
-
-
 def gist(row: SyncRow | Payload) -> tuple[Any, ...]:
     """What makes two versions different for a person: not when it was said, nor whether pressure moved it."""
-    attrs = row.attrs
+    attrs = row.attrs if isinstance(row.attrs, dict) else {}
     if row.kind == "scope":
         return (attrs.get("status") == ScopeStatus.CLOSED,)
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
@@ -191,7 +185,7 @@ class Settling:
         concerned = shadows_of(self._conn, self._theme_id, touched)
         while concerned:
             waiting = [(version, loaded(version)) for version in concerned]
-            self._coming |= {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+            self._coming |= {version.uid for version, said in waiting if is_coming(said)}
             self._show([pair for pair in waiting if not is_former_scope(*pair)])
             # What was shown behind a fact that gave way is shown behind the one that took its place.
             moved, self._moved = self._moved, set()
@@ -207,13 +201,31 @@ class Settling:
     def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
             self._shown.add(version.uid)
+            if said.screened.aside is not None:
+                self._hide(version)
+                continue
             try:
                 if said.kind == "scope":
                     self._scope(version, said)
                 else:
                     self._fact(version, said)
-            except (errors.StoreError, KeyError, ValueError, TypeError):
-                continue  # it stays in shadow: what cannot be shown here must not hinder the rest
+            except (errors.StoreError, KeyError, ValueError, TypeError) as error:
+                # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
+                why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
+                self._put_aside(version, said, why)
+
+    def _hide(self, version: Version) -> None:
+        """What is kept aside is not shown as it was before, either: the team says so no more."""
+        row = self._change.fact_row(version.uid) if version.label is None else None
+        if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
+            self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
+
+    def _put_aside(self, version: Version, said: Payload, why: str) -> None:
+        said.screened = replace(said.screened, aside=why)
+        self._conn.execute(
+            "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+            (said.dumped(), self._theme_id, version.uid),
+        )
 
     def _scope(self, version: Version, said: Payload) -> None:
         label = version.label or ""
@@ -254,10 +266,15 @@ class Settling:
     def _fact(self, version: Version, said: Payload) -> None:
         row = self._change.fact_row(version.uid)
         if row is not None and row.theme_id != self._theme_id:
-            return  # a fact of another theme has this uid here
+            raise ValueError("a fact of another theme has this uid here")
         if said.state == DELETED:
-            if row is not None and row.tier not in (Tier.WITHDRAWN, Tier.QUARANTINED):
+            if row is not None and row.tier != Tier.WITHDRAWN:
                 self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+            return
+        if said.screened.waits is not None and said.attrs["tier"] not in STANDING:
+            # Letting it in would put it in the place of what replaced it.
+            self._put_aside(version, said, f"it was replaced, and would wait for a person ({said.screened.waits})")
+            self._hide(version)
             return
         wanted = self._columns(version.uid, said, row)
         if row is not None:
@@ -268,7 +285,10 @@ class Settling:
         kind, _, name = str(said.attrs["by"]).partition(":")
         scope = wanted.pop("scope")
         notation = Notation(FactType(said.attrs["type"]), said.attrs["target"], wanted.pop("content"))
-        self._change.insert_fact(self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), **wanted)
+        source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
+        self._change.insert_fact(
+            self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted
+        )
 
     def _columns(self, uid: bytes, said: Payload, row: FactRow | None) -> dict[str, Any]:
         """The columns by which a fact is shown, once whatever stands in its way has made room."""
@@ -276,10 +296,15 @@ class Settling:
         kind, target = FactType(attrs["type"]).value, checked(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = checked(said.content)
+        content = " ".join(checked(said.screened.shown or said.content).split())
         times = {name: moment(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
+        if said.screened.waits is not None and not (
+            row is not None and row.tier not in AWAY and row.content == content
+        ):
+            # Unless somebody here has let in what it says.
+            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{WHY}{said.screened.waits}"
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
         if link == uid or tier in STANDING or not self._is_here(link):
             link = None
@@ -336,8 +361,10 @@ class Settling:
         self.conflicts += keep(self._conn, self._theme_id, row, "two heads", self._now, winner)
 
     def _lift(self) -> None:
-        """What is shown as its version says needs no shadow any more."""
-        waiting = [one for one in versions(self._conn, self._theme_id, self._shown) if one.shadow is not None]
+        """What is shown as its version says needs no shadow any more, unless a screen had something to say of it: who undoes
+        having let it in takes nothing from the others."""
+        found = versions(self._conn, self._theme_id, self._shown)
+        waiting = [one for one in found if one.shadow is not None and not loaded(one).screened]
         stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
         shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
@@ -361,6 +388,11 @@ class Settling:
         )
 
 
+def is_coming(said: Payload) -> bool:
+    """Whether a fact will be shown."""
+    return said.kind == "fact" and said.state == LIVE and said.screened.aside is None
+
+
 def is_former_scope(_: Version, said: Payload) -> bool:
     """Whether it is a scope that was renamed, merged or undone."""
     return said.kind == "scope" and said.state == DELETED
@@ -369,7 +401,7 @@ def is_former_scope(_: Version, said: Payload) -> bool:
 def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
     """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
     version, said = waiting
-    rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING else 2
+    rank = 0 if said.kind == "scope" else 1 if said.screened.aside or said.attrs.get("tier") not in STANDING else 2
     return rank, -int.from_bytes(version.uid, "big")
 
 
@@ -385,20 +417,6 @@ def shade(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> N
 def differs(row: FactRow, name: str, value: Any) -> bool:
     """Whether a fact has something else in a column."""
     return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
-
-
-def checked(said: Any) -> str:
-    """A text that may be kept. :raises StoreError: ValueError"""
-    if not isinstance(said, str) or len(said) > MAX_CONTENT:
-        raise ValueError("not a text of a fact")
-    return text.check(said, "a fact from the team") if said else said
-
-
-def moment(said: Any) -> int:
-    """A time in milliseconds. :raises ValueError:"""
-    if not isinstance(said, int) or not 0 <= said < 1 << 48:
-        raise ValueError("not a time")
-    return said
 
 
 def folded(said: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal
 
 from hermes_memory_store.model import Millis, Uid
@@ -85,6 +85,8 @@ class Applied:
     conflicts: int = 0
     ignored: int = 0
     """Known already, older than what is here, or of a thing that was purged."""
+    aside: int = 0
+    """Kept and not shown: malformed, or refused by the theme's policy."""
     unreached: tuple[str, ...] = ()
     """Backups that still hold what a purge erased, since they could not be opened or changed."""
 
@@ -113,6 +115,31 @@ class Refused:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A version from the team that is kept and not shown here: it is malformed, or the theme's policy refuses it."""
+
+    theme: str
+    uid: Uid
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What the screens of this machine made of a version from another one. It holds here alone, and never travels."""
+
+    shown: str | None = None
+    """The content as it is shown where that is not what the version says: its secrets are masked."""
+    waits: str | None = None
+    """The rule for which it waits for a person."""
+    aside: str | None = None
+    """Why it is not shown at all."""
+
+    def __bool__(self) -> bool:
+        return (self.shown, self.waits, self.aside) != (None, None, None)
+
+
 @dataclass(slots=True)
 class Payload:
     """What a version says, without its name."""
@@ -121,17 +148,20 @@ class Payload:
     content: str | None
     attrs: dict[str, Any] = field(default_factory=dict)
     state: int = LIVE
+    screened: Screened = Screened()
 
     @property
     def said(self) -> str:
         return digest_of(self.kind, self.content, self.attrs, self.state)
 
     def dumped(self) -> str:
-        return canonical([self.kind, self.content, self.attrs, self.state])
+        screened = [astuple(self.screened)] if self.screened else []
+        return canonical([self.kind, self.content, self.attrs, self.state, *screened])
 
     @classmethod
     def loaded(cls, text: str) -> Payload:
-        return cls(*json.loads(text))
+        kind, content, attrs, state, *screened = json.loads(text)
+        return cls(kind, content, attrs, state, *(Screened(*one) for one in screened))
 
 
 def version_digest(uid: str, hlc: int, node: str, said: str) -> str:

@@ -316,6 +316,9 @@ def in_words(status: dict[str, Any]) -> str:
         lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
     if status.get("conflicts"):
         lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
+    if status.get("review"):
+        lines.append(f"{status['review']} from the team wait for you; see `hermes-memory-tui review`")
+    lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)
 
@@ -351,10 +354,11 @@ def own_syncer(places: Places) -> Syncer:
     if not dsns.is_named(places):
         raise TeamError(NOT_NAMED)
     try:
+        from hermes_memory_bridge.team.screens import screens
         from hermes_memory_bridge.team.syncer import Syncer
     except ImportError:
         raise TeamError(NO_DRIVER) from None
-    return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}")
+    return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}", screens=screens(places))
 
 
 def driver() -> Any:

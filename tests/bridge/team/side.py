@@ -58,6 +58,15 @@ class Side:
     def refused(self, theme: str | None = None) -> list[Any]:
         return []
 
+    def aside(self, theme: str | None = None) -> list[Any]:
+        return []
+
+    def waiting(self) -> int:
+        return 0
+
+    def look_again(self) -> int:
+        return 0
+
     def conflicts(self, theme: str | None = None) -> list[Any]:
         return []
 

@@ -226,7 +226,7 @@ def act(side: Side, chance: random.Random, uids: list[str]) -> str | None:
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))
 def test_stores_on_lines_that_fail_all_end_with_the_same(database: Database, seed: int) -> None:
     chance = random.Random(seed)
-    sides = [Side("ours") for _ in range(chance.randint(2, 4))]
+    sides = [Side("ours") for _ in range(chance.randint(2, 5))]
     exchanges = [exchange_of(side) for side in sides]
     uids: list[str] = []
     purged = set()
