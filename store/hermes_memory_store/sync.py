@@ -61,6 +61,8 @@ ACKNOWLEDGE = """
 """
 
 
+COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
+
 ASIDE = """
     SELECT name, uid, shadow ->> '$[0]', shadow ->> '$[4][2]' FROM sync_rows JOIN themes ON themes.id = theme_id
     WHERE shadow IS NOT NULL AND shadow ->> '$[4][2]' IS NOT NULL AND (?1 IS NULL OR name = ?1) ORDER BY name, hlc
@@ -280,6 +282,15 @@ class Sync:
                     f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
                 )
             return len(gone)
+
+    def forget_deleted(self, theme: str, upto: int) -> int:
+        """The server removed what was deleted up to that sequence number, and so does this store; how many versions."""
+        theme_id = self._tracked(theme)
+        if not self._db.value(COLLECTED.format(what="SELECT 1", end="LIMIT 1"), (theme_id, upto)):
+            return 0
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            return conn.execute(COLLECTED.format(what="DELETE", end=""), (theme_id, upto)).rowcount
 
     def observe(self, server_ms: int) -> int:
         """Note the server's time; how many milliseconds it is ahead of this machine's clock."""

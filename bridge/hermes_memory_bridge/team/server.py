@@ -121,16 +121,16 @@ WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
 {WINNER}"""
 
 PULL = """
-WITH c AS MATERIALIZED (SELECT seq FROM hm.clock WHERE theme = %(theme)s),
+WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
 p AS MATERIALIZED (
   SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq FROM hm.fact
   WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
 ), e AS MATERIALIZED (
-  SELECT CASE WHEN (SELECT count(*) FROM p) < %(limit)s THEN c.seq ELSE (SELECT max(seq) FROM p) END AS seq FROM c
+  SELECT CASE WHEN (SELECT count(*) FROM p) < %(limit)s THEN c.seq ELSE (SELECT max(seq) FROM p) END AS seq, c.gc_seq FROM c
 ), m AS (
   SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
 )
-SELECT e.seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
+SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
        p.hlc, p.node::text, p.anc
 FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
 """
@@ -191,6 +191,8 @@ class Page:
     rows: list[tuple[int, SyncRow]]
     cursor: Cursor
     more: bool
+    gc_seq: int = 0
+    """Up to where deleted rows may have been removed when it was read."""
 
 
 class Server:
@@ -319,9 +321,9 @@ class Server:
             found = self.conn.execute(PULL, {"theme": theme, "after": after, "limit": limit}).fetchall()
         if not found:
             return Page([], Cursor(after), more=False)
-        end, mark_seq, mark_token = found[0][:3]
-        rows = [(row[3], row_of(theme, row)) for row in found if row[3] is not None]
-        return Page(rows, Cursor(end, mark_seq, mark_token), more=len(rows) == limit)
+        end, gc_seq, mark_seq, mark_token = found[0][:4]
+        rows = [(row[4], row_of(theme, row)) for row in found if row[4] is not None]
+        return Page(rows, Cursor(end, mark_seq, mark_token), more=len(rows) == limit, gc_seq=gc_seq)
 
     def engine(self) -> str:
         """The version of PostgreSQL."""
@@ -413,7 +415,7 @@ def pushed(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequence[int
 
 def row_of(theme: str, row: Sequence[Any]) -> SyncRow:
     """A row as the store takes it."""
-    _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors = row
+    _, _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors = row
     return SyncRow(
         theme=theme,
         uid=uid,
