@@ -73,6 +73,24 @@ def test_nothing_to_do_is_one_round_trip(database: Database) -> None:
         assert proxy.pieces - before == 1
 
 
+def test_a_pooler_that_looks_like_a_server_is_noticed_by_what_it_forgets(database: Database) -> None:
+    side = Side("ours", 'odd "name", \\ {of}')
+    for theme in side.themes():
+        side.write(theme, "said once")
+    settle(database, side)
+
+    with Server(database.runtime) as server:
+        exchange = exchange_of(side)
+        assert exchange.run(server).idle
+        assert server.direct
+        server.conn.pgconn.exec_(b"DEALLOCATE ALL")  # as another connection knows none of it
+        assert exchange.run(server).idle
+        assert not server.direct
+        assert server.conn.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+        side.write("ours", "said later")
+        assert not exchange.run(server).idle
+
+
 def test_a_lost_acknowledgement_costs_nothing(database: Database) -> None:
     side = Side("ours")
     with Proxy(database.runtime) as proxy:
