@@ -9,20 +9,33 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.malformed import checked, has_name, moment, why_not_whole
+from hermes_memory_store.malformed import checked, has_name, moment
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.pages import chunks
 from hermes_memory_store.records import FACT_COLUMNS, FactRow
 from hermes_memory_store.screening import SOURCE
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, Screened, SyncRow
 from hermes_memory_store.unindexed import Gathering, place
-from hermes_memory_store.versions import AWAY, KNOWN, Version, known, name_of, payloads, put, rows_of, versions
+from hermes_memory_store.versions import (
+    AT_ONCE,
+    AWAY,
+    KNOWN,
+    PUT,
+    Version,
+    known,
+    name_of,
+    payloads,
+    put_columns,
+    rows_of,
+    versions,
+)
 from hermes_memory_store.waiting import WHY
 
 SYNC = Actor("sync")
@@ -42,10 +55,18 @@ SETTLED = """
 """
 
 
+CONTESTED = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ?"
+
+SEEN = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
+
+
 class Receiving:
     """Takes versions of one theme in, inside a running transaction."""
 
-    def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
+    def __init__(
+        self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int, rows: Sequence[tuple[int, SyncRow]]
+    ) -> None:
+        """:param rows: with their sequence numbers; those that come first are older"""
         self.changed = self.conflicts = self.ignored = self.aside = 0
         self.newest = 0
         """The newest clock that was seen: what is stamped here from now on is newer."""
@@ -55,50 +76,60 @@ class Receiving:
         self._theme_id = theme_id
         self._theme = theme
         self._now = now
+        self._rows = [one for one in rows if one[1].theme == theme and has_name(one[1])]
+        self.ignored += len(rows) - len(self._rows)
+        wanted = {uids.to_bytes(row.uid) for _, row in self._rows}
+        self._here = {version.uid: version for version in versions(conn, theme_id, wanted)}
+        self._contested = {uid for (uid,) in conn.execute(CONTESTED, (theme_id,))}
 
-    def take(self, seq: int, row: SyncRow, screened: Screened) -> None:
-        """Decide between a version and the one that is here.
+    def take(self, screens: Mapping[int, Screened]) -> None:
+        """Decide between each version and the one that is here.
 
-        :param screened: what this machine's screens made of it
+        :param screens: what this machine's screens made of those they had something to say of, by identity
         """
-        if row.theme != self._theme or not has_name(row):
-            self.ignored += 1
-            return
-        fault = why_not_whole(row)
-        if fault is not None:
-            screened = Screened(aside=fault)
-        self.newest = max(self.newest, row.hlc)
-        uid = uids.to_bytes(row.uid)
-        here = known(self._conn, self._theme_id, uid)
-        if here is not None and (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
-            self._conn.execute(
-                "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?",
-                (seq, self._theme_id, uid),
-            )
-            self.ignored += 1
-        elif here is not None and here.rank > row.rank:
-            if row.hlc not in here.ancestors and here.state != PURGED and fault is None:
-                self._keep_loser(here, row, self._row(here))
-            self.ignored += 1
-        else:
-            if here is not None and not descends(row, here) and PURGED not in (row.state, here.state):
-                self._keep_loser(here, self._row(here), row)
-            self._put(uid, seq, row, screened)
+        new: dict[bytes, tuple[Any, ...]] = {}
+        for seq, row in self._rows:
+            uid, screened = uids.to_bytes(row.uid), screens.get(id(row), Screened())
+            if self._wins(seq, uid, row, screened):
+                new[uid] = put_columns(self._theme_id, row, seq=seq, screened=screened)
+                columns = new[uid]
+                self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
+                self._won(uid, row, screened)
+        self._conn.executemany(PUT, new.values())
 
-    def _put(self, uid: bytes, seq: int, row: SyncRow, screened: Screened) -> None:
-        put(self._conn, self._theme_id, row, seq=seq, screened=screened)
+    def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: Screened) -> bool:
+        self.newest = max(self.newest, row.hlc)
+        here = self._here.get(uid)
+        if here is None:
+            return True
+        if (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
+            self._conn.execute(SEEN, (seq, self._theme_id, uid))
+            self.ignored += 1
+            return False
+        if here.rank > row.rank:
+            if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
+                self._keep_loser(uid, row, self._row(here))
+            self.ignored += 1
+            return False
+        if not descends(row, here) and PURGED not in (row.state, here.state):
+            self._keep_loser(uid, self._row(here), row)
+        return True
+
+    def _won(self, uid: bytes, row: SyncRow, screened: Screened) -> None:
         self.aside += screened.aside is not None
         if row.state == PURGED and screened.aside is None:
             self.purged.append(uid)
-        self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
+        if uid in self._contested:
+            self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
         self.touched.add(uid)
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
         return rows_of(self._conn, self._theme_id, self._theme, [version])[0]
 
-    def _keep_loser(self, here: Version, loser: SyncRow, winner: SyncRow) -> None:
+    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow) -> None:
         if gist(loser) != gist(winner):
+            self._contested.add(uid)
             self.conflicts += keep(self._conn, self._theme_id, loser, "concurrent", self._now)
 
 
@@ -162,6 +193,18 @@ def loaded(version: Version) -> Payload:
     return Payload.loaded(str(version.shadow))
 
 
+NOTED_NO_MORE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
+
+
+def absent(conn: sqlite3.Connection, wanted: Sequence[bytes]) -> set[bytes]:
+    """Those of these uids that no fact here has."""
+    gone = set(wanted)
+    for some in chunks(list(wanted), AT_ONCE):
+        sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
+        gone.difference_update(uid for (uid,) in conn.execute(sql, some))
+    return gone
+
+
 class Settling:
     """Shows what is in shadow, as far as the store's own rules allow."""
 
@@ -179,6 +222,8 @@ class Settling:
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._shown: set[bytes] = set()
+        self._screened: set[bytes] = set()
+        self._absent: set[bytes] = set()
 
     def run(self, touched: set[bytes]) -> None:
         """Show what these facts concern, in one change of the journal; what that moves is no news to send."""
@@ -186,6 +231,7 @@ class Settling:
         while concerned:
             waiting = [(version, loaded(version)) for version in concerned]
             self._coming |= {version.uid for version, said in waiting if is_coming(said)}
+            self._absent |= absent(self._conn, [version.uid for version, _ in waiting])
             self._show([pair for pair in waiting if not is_former_scope(*pair)])
             # What was shown behind a fact that gave way is shown behind the one that took its place.
             moved, self._moved = self._moved, set()
@@ -201,6 +247,8 @@ class Settling:
     def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
             self._shown.add(version.uid)
+            if said.screened:
+                self._screened.add(version.uid)
             if said.screened.aside is not None:
                 self._hide(version)
                 continue
@@ -222,6 +270,7 @@ class Settling:
 
     def _put_aside(self, version: Version, said: Payload, why: str) -> None:
         said.screened = replace(said.screened, aside=why)
+        self._screened.add(version.uid)
         self._conn.execute(
             "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
             (said.dumped(), self._theme_id, version.uid),
@@ -264,7 +313,7 @@ class Settling:
         return self._conn.execute(sql, (key.id,)).fetchone() is not None
 
     def _fact(self, version: Version, said: Payload) -> None:
-        row = self._change.fact_row(version.uid)
+        row = None if version.uid in self._absent else self._change.fact_row(version.uid)
         if row is not None and row.theme_id != self._theme_id:
             raise ValueError("a fact of another theme has this uid here")
         if said.state == DELETED:
@@ -282,6 +331,7 @@ class Settling:
             if new:
                 self._change.update_fact(row, "sync", keep_time=True, **new)
             return
+        self._absent.discard(version.uid)
         kind, _, name = str(said.attrs["by"]).partition(":")
         scope = wanted.pop("scope")
         notation = Notation(FactType(said.attrs["type"]), said.attrs["target"], wanted.pop("content"))
@@ -363,12 +413,14 @@ class Settling:
     def _lift(self) -> None:
         """What is shown as its version says needs no shadow any more, unless a screen had something to say of it: who undoes
         having let it in takes nothing from the others."""
-        found = versions(self._conn, self._theme_id, self._shown)
-        waiting = [one for one in found if one.shadow is not None and not loaded(one).screened]
+        found = versions(self._conn, self._theme_id, self._shown - self._screened)
+        waiting = [one for one in found if one.shadow is not None]
         stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
-        shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
+        lifted = [one for one in waiting if stand[one.thing].said == one.said]
+        shown = [(self._theme_id, one.uid) for one in lifted]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
         self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
+        self._conn.executemany(NOTED_NO_MORE, [(self._theme_id, one.thing) for one in lifted])
 
     def _forget(self) -> None:
         """What showing changed is no change of anybody's. Should anything differ from its version and not stand in shadow,
@@ -382,10 +434,7 @@ class Settling:
             for version in versions(self._conn, self._theme_id, names)
             if version.shadow is None and version.said != stand[names[version.uid]].said
         }
-        self._conn.executemany(
-            "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?",
-            [(self._theme_id, thing) for thing in noted if thing not in differ],
-        )
+        self._conn.executemany(NOTED_NO_MORE, [(self._theme_id, thing) for thing in noted if thing not in differ])
 
 
 def is_coming(said: Payload) -> bool:

@@ -45,7 +45,9 @@ STANDS = "SELECT 1 FROM facts WHERE uid = ? AND theme_id = ? AND tier NOT IN ('w
 
 
 def screened(db: Db, names: Names, screen: Screen, theme: str, rows: Sequence[SyncRow]) -> Iterator[Screened]:
-    """What the screens make of each version. Not inside a transaction: a keyring may take its time.
+    """What the screens make of each version; one that is malformed is kept aside before they look at it.
+
+    Not inside a transaction: a keyring may take its time.
 
     A name that stands here already was let in by somebody, and is not held against what comes for it.
     """
@@ -62,8 +64,9 @@ def screened(db: Db, names: Names, screen: Screen, theme: str, rows: Sequence[Sy
         return passed[label]
 
     for row in rows:
-        if row.state != LIVE or why_not_whole(row) is not None:
-            yield NOTHING
+        fault = why_not_whole(row)
+        if fault is not None or row.state != LIVE:
+            yield Screened(aside=fault) if fault else NOTHING
         elif row.kind == "scope":
             yield Screened(aside=refusal(str(row.content)))
         else:

@@ -18,7 +18,6 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.deciding import Deciding, found_conflicts
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.malformed import why_not_whole
 from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.purge import Purge
@@ -201,13 +200,13 @@ class Sync:
             anew = {
                 uids.to_bytes(row.uid): (row, seen)
                 for row, seen in zip(rows, screened(self._db, self._names, self.screen, theme, rows), strict=True)
-                if seen.aside is None and why_not_whole(row) is None
+                if seen.aside is None
             }
             with self._db.writing() as conn:
                 self.stamp(conn)
                 still = {one.uid for one in versions.versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc}
-                for uid in still:
-                    versions.put(conn, theme_id, anew[uid][0], seq=None, screened=anew[uid][1])
+                new = [versions.put_columns(theme_id, anew[uid][0], seq=None, screened=anew[uid][1]) for uid in still]
+                conn.executemany(versions.PUT, new)
                 self._settle(conn, theme_id, theme, still)
             count += len(still - {uids.to_bytes(one.uid) for one in self.aside(theme)})
         return count
@@ -225,14 +224,14 @@ class Sync:
     def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
         """Take in rows with their server sequence, and move the cursor, in one journaled transaction."""
         theme_id = self._tracked(theme)
-        found = list(screened(self._db, self._names, self.screen, theme, [row for _, row in rows]))
+        looked = screened(self._db, self._names, self.screen, theme, [row for _, row in rows])
+        found = {id(row): seen for (_, row), seen in zip(rows, looked, strict=True) if seen}
         with self._db.writing() as conn:
             self.stamp(conn)
             node_of(conn)
             level = self._tiers.gauge_within(conn, theme_id).level
-            receiving = Receiving(conn, theme_id, theme, self._clock())
-            for (seq, row), seen in zip(rows, found, strict=True):
-                receiving.take(seq, row, seen)
+            receiving = Receiving(conn, theme_id, theme, self._clock(), rows)
+            receiving.take(found)
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
             touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
             touched |= waiting_for(conn, theme_id, receiving.touched)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hermes_memory_store.model import Millis, Uid
@@ -155,7 +155,8 @@ class Payload:
         return digest_of(self.kind, self.content, self.attrs, self.state)
 
     def dumped(self) -> str:
-        screened = [astuple(self.screened)] if self.screened else []
+        one = self.screened
+        screened = [[one.shown, one.waits, one.aside]] if one else []
         return canonical([self.kind, self.content, self.attrs, self.state, *screened])
 
     @classmethod
@@ -171,12 +172,20 @@ def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
 
 def digest_of(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:
     """32 hexadecimal digits that are equal for what says the same."""
-    return hashlib.sha256(canonical([kind, content, attrs, state]).encode()).hexdigest()[:32]
+    return digest_of_text(canonical([kind, content, attrs, state]))
+
+
+def digest_of_text(text: str) -> str:
+    """The same for what is in its canonical form already."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def canonical(value: Any) -> str:
     """One text for equal JSON, however its keys were ordered on the way."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return CANONICAL.encode(value)
 
 
 def uid_of_scope(theme: str, label: str) -> Uid:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_memory_store import uids
-from hermes_memory_store.malformed import why_not_whole
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
 from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.pages import chunks
@@ -28,6 +27,7 @@ from hermes_memory_store.travelling import (
     Payload,
     Screened,
     SyncRow,
+    digest_of_text,
     uid_of_scope,
     version_digest,
 )
@@ -56,7 +56,7 @@ PUT = """
     INSERT INTO sync_rows (theme_id, uid, label, state, hlc, node, ancestors, said, sent, offered, seq, refused, shadow)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
     ON CONFLICT DO UPDATE SET
-      state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
+      label = excluded.label, state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
       said = excluded.said, sent = excluded.sent, offered = excluded.offered, seq = excluded.seq, refused = NULL,
       shadow = excluded.shadow
 """
@@ -149,14 +149,21 @@ def known(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None
     return Version(*row) if row else None
 
 
-def put(conn: sqlite3.Connection, theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened) -> None:
-    """Keep a version that was received in the place of the one before it, in shadow: it is yet to be shown."""
+def put_columns(theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened) -> tuple[Any, ...]:
+    """The columns of `PUT` by which a received version takes the place of the one before it: in shadow, yet to be shown."""
+    said = Payload(row.kind, row.content, row.attrs, row.state, screened)
+    dumped = said.dumped()
+    digest = said.said if screened else digest_of_text(dumped)  # encoding it once is enough
     hidden = row.state == PURGED and screened.aside is None
-    kept = None if hidden else Payload(row.kind, row.content, row.attrs, row.state, screened).dumped()
-    # What is none may call itself by any label.
-    label = row.content if row.kind == "scope" and why_not_whole(row) is None else None
-    found = (theme_id, uids.to_bytes(row.uid), label, row.state, row.hlc, uids.to_bytes(row.node))
-    conn.execute(PUT, (*found, json.dumps(row.ancestors), row.said, 1, 1, seq, kept))
+    found = (theme_id, uids.to_bytes(row.uid), label_of(row), row.state, row.hlc, uids.to_bytes(row.node))
+    return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, None if hidden else dumped)
+
+
+def label_of(row: SyncRow) -> str | None:
+    """The label by which a scope is known here; what is none may call itself by any."""
+    if row.kind != "scope" or not isinstance(row.content, str) or row.uid != uid_of_scope(row.theme, row.content):
+        return None
+    return row.content
 
 
 def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
