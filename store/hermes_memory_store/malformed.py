@@ -100,6 +100,11 @@ def checked(said: Any) -> str:
     return text.check(said, "a fact from the team") if said else said
 
 
+def one_line(said: Any) -> str:
+    """A content as a fact may have it: several lines could pass for several facts. :raises StoreError: ValueError"""
+    return " ".join(checked(said).split())
+
+
 def moment(said: Any) -> int:
     """A time in milliseconds. :raises ValueError:"""
     if not isinstance(said, int) or not 0 <= said < 1 << 48:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.malformed import checked, has_name, moment
+from hermes_memory_store.malformed import checked, has_name, moment, one_line
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.pages import chunks
@@ -34,6 +34,7 @@ from hermes_memory_store.versions import (
     payloads,
     put_columns,
     rows_of,
+    shown_of,
     versions,
 )
 from hermes_memory_store.waiting import WHY
@@ -108,11 +109,11 @@ class Receiving:
             return False
         if here.rank > row.rank:
             if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
-                self._keep_loser(uid, row, self._row(here))
+                self._keep_loser(uid, row, self._row(here), screened.shown)
             self.ignored += 1
             return False
         if not descends(row, here) and PURGED not in (row.state, here.state):
-            self._keep_loser(uid, self._row(here), row)
+            self._keep_loser(uid, self._row(here), row, shown_of(here))
         return True
 
     def _won(self, uid: bytes, row: SyncRow, screened: Screened) -> None:
@@ -127,10 +128,10 @@ class Receiving:
     def _row(self, version: Version) -> SyncRow:
         return rows_of(self._conn, self._theme_id, self._theme, [version])[0]
 
-    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow) -> None:
+    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None) -> None:
         if gist(loser) != gist(winner):
             self._contested.add(uid)
-            self.conflicts += keep(self._conn, self._theme_id, loser, "concurrent", self._now)
+            self.conflicts += keep(self._conn, self._theme_id, masked(loser, shown), "concurrent", self._now)
 
 
 def descends(row: SyncRow, here: Version) -> bool:
@@ -152,6 +153,11 @@ def gist(row: SyncRow | Payload) -> tuple[Any, ...]:
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
     said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
     return row.state, row.content, tier, *said
+
+
+def masked(row: SyncRow, shown: str | None) -> SyncRow:
+    """A version as it is kept for a person to decide on, who would bring its secrets back. :param shown: without them"""
+    return row if shown is None else replace(row, content=shown)
 
 
 def keep(
@@ -346,7 +352,7 @@ class Settling:
         kind, target = FactType(attrs["type"]).value, checked(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = " ".join(checked(said.screened.shown or said.content).split())
+        content = one_line(said.screened.shown or said.content)
         times = {name: moment(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
@@ -408,6 +414,7 @@ class Settling:
         if version is None or version.shadow is None or folded(stands) == folded(lost):
             return
         row = rows_of(self._conn, self._theme_id, self._theme, [version])[0]
+        row = masked(row, shown_of(version))
         self.conflicts += keep(self._conn, self._theme_id, row, "two heads", self._now, winner)
 
     def _lift(self) -> None:

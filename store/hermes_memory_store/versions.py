@@ -207,6 +207,12 @@ def screened_of(version: Version) -> Payload | None:
     return said if said and said.screened else None
 
 
+def shown_of(version: Version) -> str | None:
+    """The content of a version as it is shown here, where its secrets are masked."""
+    said = screened_of(version)
+    return said.screened.shown if said else None
+
+
 def beyond_screens(conn: sqlite3.Connection, old: Version, said: Payload, now: Payload) -> Payload | None:
     """What a change here says to the others of a fact that is screened here; None: nothing.
 

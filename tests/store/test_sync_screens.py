@@ -204,6 +204,29 @@ def test_a_program_without_screens_shows_no_more_of_it(ann: Member, bob: Member,
     assert bob.store.facts.get(command).tier is Tier.QUARANTINED
 
 
+@pytest.mark.parametrize("how", ["there later", "here later", "two facts"])
+def test_a_conflict_brings_no_secret_back(ann: Member, bob: Member, server: Server, how: str) -> None:
+    if how == "two facts":
+        write(ann, SECRET)
+        bob.clock.forward(5000)
+        write(bob, "V[login]: ask the operator")
+    else:
+        uid = write(ann, "V[login]: none")
+        agree(ann, bob, server=server)
+        ann.clock.forward(5000 if how == "there later" else 1000)
+        ann.store.facts.edit(uid, "the password is hunter2")
+        bob.clock.forward(5000 if how == "here later" else 1000)
+        bob.store.facts.edit(uid, "ask the operator")
+    agree(ann, bob, server=server)
+    bob.pull(server)
+    bob.store.sync.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.cursor(THEME))
+    (met,) = bob.store.sync.conflicts(THEME)
+    assert "hunter2" not in f"{met.mine} {met.theirs}"
+    bob.clock.forward(60_000)
+    bob.store.sync.resolve(met.uid, "theirs")
+    assert "hunter2" not in told(bob)
+
+
 def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     agree(ann, bob, server=server)
