@@ -202,6 +202,8 @@ class Sync:
                 for row, seen in zip(rows, screened(self._db, self._names, self.screen, theme, rows), strict=True)
                 if seen.aside is None
             }
+            if not anew:
+                continue
             with self._db.writing() as conn:
                 self.stamp(conn)
                 still = {one.uid for one in versions.versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc}
