@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.malformed import one_line
 from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.receiving import checked
+from hermes_memory_store.receiving import masked
 from hermes_memory_store.records import Mutation, standing_fact
 from hermes_memory_store.scopes import close_scope, reopen_scope
 from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow
-from hermes_memory_store.versions import Version, known, lineage, row_of, rows_of
+from hermes_memory_store.versions import Version, known, lineage, row_of, rows_of, shown_of
 
 KEPT = """
     SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
@@ -34,6 +35,7 @@ def found_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list
         label = payload.content if payload.kind == "scope" else None
         lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
         (mine,) = rows_of(conn, theme_id, theme, [stands])
+        mine = masked(mine, shown_of(stands))
         found.append(Conflict(uids.to_text(uid), theme, mine, row_of(conn, theme, lost, payload), at, why))
     return found
 
@@ -80,7 +82,7 @@ class Deciding:
         kind, target, number = FactType(row.attrs["type"]), row.attrs["target"], 2
         while standing_fact(self._change.conn, scope.id, kind, f"{target}.{number}") is not None:
             number += 1
-        said = Notation(kind, f"{target}.{number}", checked(row.content))
+        said = Notation(kind, f"{target}.{number}", one_line(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
         return self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
 
@@ -109,10 +111,10 @@ class Deciding:
             link = None
         columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
         if row is None:
-            said = Notation(kind, attrs["target"], checked(lost.content))
+            said = Notation(kind, attrs["target"], one_line(lost.content))
             self._change.insert_fact(self._theme_id, scope, said, uid=uid, **columns)
             return
-        content = checked(lost.content)
+        content = one_line(lost.content)
         if content != row.content:
             columns["content"] = content
         if scope.id != row.scope_id:

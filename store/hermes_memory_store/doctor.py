@@ -28,6 +28,9 @@ LARGE_WAL = 64 * 1024 * 1024
 SAMPLED = 500
 """Facts whose words are looked up one by one."""
 
+ASIDE_NAMED = 5
+"""Rows from the team that are named with the reason why they are not shown."""
+
 FOUND = """
     SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?
 """
@@ -273,6 +276,15 @@ def versions(store: Store, repair: bool) -> Check:
     return Check("sync", not store.sync.unversioned(), f"{said}; they got new ones", repaired=True)
 
 
+def kept_aside(store: Store, _: bool) -> Check:
+    """What came from the team and is not shown."""
+    kept = store.sync.aside()
+    if not kept:
+        return Check("team", True, "all that came from the team is shown, or waits for you")
+    first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in kept[:ASIDE_NAMED])
+    return Check("team", False, f"{len(kept)} rows from the team are kept aside and not shown: {first}")
+
+
 def privacy(store: Store, repair: bool) -> Check:
     """The file and its log may be read by their owner alone."""
     parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
@@ -326,6 +338,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "references": orphans,
     "links": links,
     "sync": versions,
+    "team": kept_aside,
     "privacy": privacy,
     "leftovers": leftovers,
     "write-ahead log": log_size,

@@ -9,17 +9,35 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.journal import Journal
+from hermes_memory_store.malformed import checked, has_name, moment, one_line
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.pages import chunks
 from hermes_memory_store.records import FactRow, standing_fact
-from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, SyncRow, uid_of_scope
+from hermes_memory_store.screening import SOURCE
+from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, Screened, SyncRow
 from hermes_memory_store.unindexed import Gathering, place
-from hermes_memory_store.versions import KNOWN, Version, known, name_of, payloads, put, rows_of, versions
+from hermes_memory_store.versions import (
+    AT_ONCE,
+    AWAY,
+    KNOWN,
+    PUT,
+    Version,
+    known,
+    name_of,
+    payloads,
+    put_columns,
+    rows_of,
+    shown_of,
+    versions,
+)
+from hermes_memory_store.waiting import WHY
 
 SYNC = Actor("sync")
 
@@ -30,15 +48,20 @@ SETTLED = """
     WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
 """
 
-MAX_CONTENT = 100_000
-"""Characters of a content that are taken from another machine: far above what any policy allows a fact."""
+
+CONTESTED = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ?"
+
+SEEN = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
 
 
 class Receiving:
     """Takes versions of one theme in, inside a running transaction."""
 
-    def __init__(self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> None:
-        self.changed = self.conflicts = self.ignored = 0
+    def __init__(
+        self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int, rows: Sequence[tuple[int, SyncRow]]
+    ) -> None:
+        """:param rows: with their sequence numbers; those that come first are older"""
+        self.changed = self.conflicts = self.ignored = self.aside = 0
         self.newest = 0
         """The newest clock that was seen: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
@@ -47,44 +70,61 @@ class Receiving:
         self._theme_id = theme_id
         self._theme = theme
         self._now = now
+        self._rows = [one for one in rows if one[1].theme == theme and has_name(one[1])]
+        self.ignored += len(rows) - len(self._rows)
+        wanted = {uids.to_bytes(row.uid) for _, row in self._rows}
+        self._here = {version.uid: version for version in versions(conn, theme_id, wanted)}
+        self._contested = {uid for (uid,) in conn.execute(CONTESTED, (theme_id,))}
 
-    def take(self, seq: int, row: SyncRow) -> None:
-        """Decide between a version and the one that is here."""
-        if row.theme != self._theme or not is_whole(row):
-            self.ignored += 1
-            return
+    def take(self, screens: Mapping[int, Screened]) -> None:
+        """Decide between each version and the one that is here.
+
+        :param screens: what this machine's screens made of those they had something to say of, by identity
+        """
+        new: dict[bytes, tuple[Any, ...]] = {}
+        for seq, row in self._rows:
+            uid, screened = uids.to_bytes(row.uid), screens.get(id(row), Screened())
+            if self._wins(seq, uid, row, screened):
+                new[uid] = put_columns(self._theme_id, row, seq=seq, screened=screened)
+                columns = new[uid]
+                self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
+                self._won(uid, row, screened)
+        self._conn.executemany(PUT, new.values())
+
+    def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: Screened) -> bool:
         self.newest = max(self.newest, row.hlc)
-        uid = uids.to_bytes(row.uid)
-        here = known(self._conn, self._theme_id, uid)
-        if here is not None and (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
-            self._conn.execute(
-                "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?",
-                (seq, self._theme_id, uid),
-            )
+        here = self._here.get(uid)
+        if here is None:
+            return True
+        if (here.hlc, uids.to_text(here.node)) == (row.hlc, row.node):
+            self._conn.execute(SEEN, (seq, self._theme_id, uid))
             self.ignored += 1
-        elif here is not None and here.rank > row.rank:
-            if row.hlc not in here.ancestors and here.state != PURGED:
-                self._keep_loser(here, row, self._row(here))
+            return False
+        if here.rank > row.rank:
+            if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
+                self._keep_loser(uid, row, self._row(here), screened.shown)
             self.ignored += 1
-        else:
-            if here is not None and not descends(row, here) and PURGED not in (row.state, here.state):
-                self._keep_loser(here, self._row(here), row)
-            self._put(uid, seq, row)
+            return False
+        if not descends(row, here) and PURGED not in (row.state, here.state):
+            self._keep_loser(uid, self._row(here), row, shown_of(here))
+        return True
 
-    def _put(self, uid: bytes, seq: int, row: SyncRow) -> None:
-        put(self._conn, self._theme_id, row, sent=True, seq=seq, shadow=row.state != PURGED)
-        if row.state == PURGED:
+    def _won(self, uid: bytes, row: SyncRow, screened: Screened) -> None:
+        self.aside += screened.aside is not None
+        if row.state == PURGED and screened.aside is None:
             self.purged.append(uid)
-        self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
+        if uid in self._contested:
+            self._conn.execute(SETTLED, (self._theme_id, uid, json.dumps(row.ancestors)))
         self.touched.add(uid)
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
         return rows_of(self._conn, self._theme_id, self._theme, [version])[0]
 
-    def _keep_loser(self, here: Version, loser: SyncRow, winner: SyncRow) -> None:
+    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None) -> None:
         if gist(loser) != gist(winner):
-            self.conflicts += keep(self._conn, self._theme_id, loser, "concurrent", self._now)
+            self._contested.add(uid)
+            self.conflicts += keep(self._conn, self._theme_id, masked(loser, shown), "concurrent", self._now)
 
 
 def descends(row: SyncRow, here: Version) -> bool:
@@ -98,28 +138,19 @@ def descends(row: SyncRow, here: Version) -> bool:
     return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
 
 
-def is_whole(row: SyncRow) -> bool:
-    """Whether a version says what a version says: rows come from programs that may be newer, older or wrong."""
-    try:
-        uids.to_bytes(row.uid), uids.to_bytes(row.node)
-        if not 0 < row.hlc < 1 << 63 or row.state not in (LIVE, DELETED, PURGED):
-            return False
-        if row.kind == "scope":
-            label = row.content
-            return isinstance(label, str) and 0 < len(label) <= 1000 and row.uid == uid_of_scope(row.theme, label)
-        return row.kind == "fact" and (row.content is None) == (row.state != LIVE)
-    except (ValueError, AttributeError, TypeError):
-        return False
-
-
 def gist(row: SyncRow | Payload) -> tuple[Any, ...]:
     """What makes two versions different for a person: not when it was said, nor whether pressure moved it."""
-    attrs = row.attrs
+    attrs = row.attrs if isinstance(row.attrs, dict) else {}
     if row.kind == "scope":
         return (attrs.get("status") == ScopeStatus.CLOSED,)
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
     said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
     return row.state, row.content, tier, *said
+
+
+def masked(row: SyncRow, shown: str | None) -> SyncRow:
+    """A version as it is kept for a person to decide on, who would bring its secrets back. :param shown: without them"""
+    return row if shown is None else replace(row, content=shown)
 
 
 def keep(
@@ -161,6 +192,18 @@ def loaded(version: Version) -> Payload:
     return Payload.loaded(str(version.shadow))
 
 
+NOTED_NO_MORE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
+
+
+def absent(conn: sqlite3.Connection, wanted: Sequence[bytes]) -> set[bytes]:
+    """Those of these uids that no fact here has."""
+    gone = set(wanted)
+    for some in chunks(list(wanted), AT_ONCE):
+        sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
+        gone.difference_update(uid for (uid,) in conn.execute(sql, some))
+    return gone
+
+
 class Settling:
     """Shows what is in shadow, as far as the store's own rules allow."""
 
@@ -178,13 +221,16 @@ class Settling:
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._shown: set[bytes] = set()
+        self._screened: set[bytes] = set()
+        self._absent: set[bytes] = set()
 
     def run(self, touched: set[bytes]) -> None:
         """Show what these facts concern, in one change of the journal; what that moves is no news to send."""
         concerned = shadows_of(self._conn, self._theme_id, touched)
         while concerned:
             waiting = [(version, loaded(version)) for version in concerned]
-            self._coming |= {version.uid for version, said in waiting if said.kind == "fact" and said.state == LIVE}
+            self._coming |= {version.uid for version, said in waiting if is_coming(said)}
+            self._absent |= absent(self._conn, [version.uid for version, _ in waiting])
             self._show([pair for pair in waiting if not is_former_scope(*pair)])
             # What was shown behind a fact that gave way is shown behind the one that took its place.
             moved, self._moved = self._moved, set()
@@ -200,13 +246,34 @@ class Settling:
     def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
         for version, said in sorted(waiting, key=order):
             self._shown.add(version.uid)
+            if said.screened:
+                self._screened.add(version.uid)
+            if said.screened.aside is not None:
+                self._hide(version)
+                continue
             try:
                 if said.kind == "scope":
                     self._scope(version, said)
                 else:
                     self._fact(version, said)
-            except (errors.StoreError, KeyError, ValueError, TypeError):
-                continue  # it stays in shadow: what cannot be shown here must not hinder the rest
+            except (errors.StoreError, KeyError, ValueError, TypeError) as error:
+                # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
+                why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
+                self._put_aside(version, said, why)
+
+    def _hide(self, version: Version) -> None:
+        """What is kept aside is not shown as it was before, either: the team says so no more."""
+        row = self._change.fact_row(version.uid) if version.label is None else None
+        if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
+            self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
+
+    def _put_aside(self, version: Version, said: Payload, why: str) -> None:
+        said.screened = replace(said.screened, aside=why)
+        self._screened.add(version.uid)
+        self._conn.execute(
+            "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+            (said.dumped(), self._theme_id, version.uid),
+        )
 
     def _scope(self, version: Version, said: Payload) -> None:
         label = version.label or ""
@@ -245,12 +312,17 @@ class Settling:
         return self._conn.execute(sql, (key.id,)).fetchone() is not None
 
     def _fact(self, version: Version, said: Payload) -> None:
-        row = self._change.fact_row(version.uid)
+        row = None if version.uid in self._absent else self._change.fact_row(version.uid)
         if row is not None and row.theme_id != self._theme_id:
-            return  # a fact of another theme has this uid here
+            raise ValueError("a fact of another theme has this uid here")
         if said.state == DELETED:
-            if row is not None and row.tier not in (Tier.WITHDRAWN, Tier.QUARANTINED):
+            if row is not None and row.tier != Tier.WITHDRAWN:
                 self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+            return
+        if said.screened.waits is not None and said.attrs["tier"] not in STANDING_TIERS:
+            # Letting it in would put it in the place of what replaced it.
+            self._put_aside(version, said, f"it was replaced, and would wait for a person ({said.screened.waits})")
+            self._hide(version)
             return
         wanted = self._columns(version.uid, said, row)
         if row is not None:
@@ -258,10 +330,14 @@ class Settling:
             if new:
                 self._change.update_fact(row, "sync", keep_time=True, **new)
             return
+        self._absent.discard(version.uid)
         kind, _, name = str(said.attrs["by"]).partition(":")
         scope = wanted.pop("scope")
         notation = Notation(FactType(said.attrs["type"]), said.attrs["target"], wanted.pop("content"))
-        self._change.insert_fact(self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), **wanted)
+        source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
+        self._change.insert_fact(
+            self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted
+        )
 
     def _columns(self, uid: bytes, said: Payload, row: FactRow | None) -> dict[str, Any]:
         """The columns by which a fact is shown, once whatever stands in its way has made room."""
@@ -269,10 +345,15 @@ class Settling:
         kind, target = FactType(attrs["type"]).value, checked(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = checked(said.content)
+        content = one_line(said.screened.shown or said.content)
         times = {name: moment(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
+        if said.screened.waits is not None and not (
+            row is not None and row.tier not in AWAY and row.content == content
+        ):
+            # Unless somebody here has let in what it says.
+            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{WHY}{said.screened.waits}"
         link = None if attrs["superseded_by"] is None else uids.to_bytes(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
@@ -325,15 +406,20 @@ class Settling:
         if version is None or version.shadow is None or folded(stands) == folded(lost):
             return
         row = rows_of(self._conn, self._theme_id, self._theme, [version])[0]
+        row = masked(row, shown_of(version))
         self.conflicts += keep(self._conn, self._theme_id, row, "two heads", self._now, winner)
 
     def _lift(self) -> None:
-        """What is shown as its version says needs no shadow any more."""
-        waiting = [one for one in versions(self._conn, self._theme_id, self._shown) if one.shadow is not None]
+        """What is shown as its version says needs no shadow any more, unless a screen had something to say of it: who undoes
+        having let it in takes nothing from the others."""
+        found = versions(self._conn, self._theme_id, self._shown - self._screened)
+        waiting = [one for one in found if one.shadow is not None]
         stand = payloads(self._conn, self._theme_id, [version.thing for version in waiting])
-        shown = [(self._theme_id, one.uid) for one in waiting if stand[one.thing].said == one.said]
+        lifted = [one for one in waiting if stand[one.thing].said == one.said]
+        shown = [(self._theme_id, one.uid) for one in lifted]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
         self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
+        self._conn.executemany(NOTED_NO_MORE, [(self._theme_id, one.thing) for one in lifted])
 
     def _forget(self) -> None:
         """What showing changed is no change of anybody's. Should anything differ from its version and not stand in shadow,
@@ -347,10 +433,12 @@ class Settling:
             for version in versions(self._conn, self._theme_id, names)
             if version.shadow is None and version.said != stand[names[version.uid]].said
         }
-        self._conn.executemany(
-            "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?",
-            [(self._theme_id, thing) for thing in noted if thing not in differ],
-        )
+        self._conn.executemany(NOTED_NO_MORE, [(self._theme_id, thing) for thing in noted if thing not in differ])
+
+
+def is_coming(said: Payload) -> bool:
+    """Whether a fact will be shown."""
+    return said.kind == "fact" and said.state == LIVE and said.screened.aside is None
 
 
 def is_former_scope(_: Version, said: Payload) -> bool:
@@ -361,7 +449,9 @@ def is_former_scope(_: Version, said: Payload) -> bool:
 def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
     """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
     version, said = waiting
-    rank = 0 if said.kind == "scope" else 1 if said.attrs.get("tier") not in STANDING_TIERS else 2
+    rank = (
+        0 if said.kind == "scope" else 1 if said.screened.aside or said.attrs.get("tier") not in STANDING_TIERS else 2
+    )
     return rank, -int.from_bytes(version.uid, "big")
 
 
@@ -377,20 +467,6 @@ def shade(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> N
 def differs(row: FactRow, name: str, value: Any) -> bool:
     """Whether a fact has something else in a column."""
     return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
-
-
-def checked(said: Any) -> str:
-    """A text that may be kept. :raises StoreError: ValueError"""
-    if not isinstance(said, str) or len(said) > MAX_CONTENT:
-        raise ValueError("not a text of a fact")
-    return text.check(said, "a fact from the team") if said else said
-
-
-def moment(said: Any) -> int:
-    """A time in milliseconds. :raises ValueError:"""
-    if not isinstance(said, int) or not 0 <= said < 1 << 48:
-        raise ValueError("not a time")
-    return said
 
 
 def folded(said: str) -> str:

@@ -24,12 +24,23 @@ from hermes_memory_store.purge import Purge
 from hermes_memory_store.receiving import SYNC, Receiving, Settling, from_row, shade, waiting_for
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
+from hermes_memory_store.screening import NoScreen, Screen, screened
 from hermes_memory_store.tiers import Tiers
-from hermes_memory_store.travelling import COUNTER_BITS, DELETED, Applied, Conflict, Cursor, Payload, Refused, SyncRow
+from hermes_memory_store.travelling import (
+    COUNTER_BITS,
+    DELETED,
+    Applied,
+    Aside,
+    Conflict,
+    Cursor,
+    Payload,
+    Refused,
+    SyncRow,
+)
 from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, rows_of, ticks
 from hermes_memory_themes import Policies
 
-__all__ = ["Applied", "Conflict", "Cursor", "Refused", "Sync", "SyncRow"]
+__all__ = ["Applied", "Aside", "Conflict", "Cursor", "Refused", "Sync", "SyncRow"]
 
 AHEAD_MS = 300_000
 """How far ahead of the server's clock a version may be stamped."""
@@ -46,6 +57,19 @@ PENDING = f"{KNOWN} WHERE theme_id = ? AND sent = 0 AND refused IS NULL ORDER BY
 
 ACKNOWLEDGE = """
     UPDATE sync_rows SET sent = 1, seq = coalesce(?, seq), refused = NULL WHERE theme_id = ? AND uid = ? AND hlc = ?
+"""
+
+
+COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
+
+ASIDE = """
+    SELECT name, uid, shadow ->> '$[0]', shadow ->> '$[4][2]' FROM sync_rows JOIN themes ON themes.id = theme_id
+    WHERE shadow IS NOT NULL AND shadow ->> '$[4][2]' IS NOT NULL AND (?1 IS NULL OR name = ?1) ORDER BY name, hlc
+"""
+
+WAITING = """
+    SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid
+    WHERE shadow IS NOT NULL AND shadow ->> '$[4][1]' IS NOT NULL AND f.tier = 'quarantined'
 """
 
 
@@ -69,6 +93,8 @@ class Sync:
         self._clock = clock
         self._tiers = tiers
         self._purge = purge
+        self.screen: Screen = NoScreen()
+        """What looks at versions from other machines before they are shown; set by whoever syncs."""
 
     @property
     def node(self) -> Uid:
@@ -158,6 +184,39 @@ class Sync:
                 found += [Refused(row, version.refused or "") for row, version in zip(rows, kept, strict=True)]
         return found
 
+    def aside(self, theme: str | None = None) -> list[Aside]:
+        """What came from the team and is not shown here, with the reason: malformed, or refused by the theme's policy."""
+        kept = self._db.rows(ASIDE, (theme,))
+        return [Aside(name, uids.to_text(uid), kind, why) for name, uid, kind, why in kept]
+
+    def look_again(self) -> int:
+        """Screen anew what is kept aside: a policy, a rule or this program may have changed; how many are shown now."""
+        count = 0
+        for theme in {one.theme for one in self.aside()}:
+            theme_id, kept = self._tracked(theme), {uids.to_bytes(one.uid) for one in self.aside(theme)}
+            with self._db.snapshot() as conn:
+                found = list(versions.versions(conn, theme_id, kept))
+                rows = rows_of(conn, theme_id, theme, found)
+            anew = {
+                uids.to_bytes(row.uid): (row, seen)
+                for row, seen in zip(rows, screened(self._db, self._names, self.screen, theme, rows), strict=True)
+                if seen.aside is None
+            }
+            if not anew:
+                continue
+            with self._db.writing() as conn:
+                self.stamp(conn)
+                still = {one.uid for one in versions.versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc}
+                new = [versions.put_columns(theme_id, anew[uid][0], seq=None, screened=anew[uid][1]) for uid in still]
+                conn.executemany(versions.PUT, new)
+                self._settle(conn, theme_id, theme, still)
+            count += len(still - {uids.to_bytes(one.uid) for one in self.aside(theme)})
+        return count
+
+    def waiting(self) -> int:
+        """How many facts from the team wait here for a person."""
+        return int(self._db.value(WAITING))
+
     def cursor(self, theme: str) -> Cursor:
         """How far the theme was pulled."""
         sql = "SELECT seq, mark_seq, mark_token FROM sync_themes WHERE theme_id = ?"
@@ -167,13 +226,14 @@ class Sync:
     def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
         """Take in rows with their server sequence, and move the cursor, in one journaled transaction."""
         theme_id = self._tracked(theme)
+        looked = screened(self._db, self._names, self.screen, theme, [row for _, row in rows])
+        found = {id(row): seen for (_, row), seen in zip(rows, looked, strict=True) if seen}
         with self._db.writing() as conn:
             self.stamp(conn)
             node_of(conn)
             level = self._tiers.gauge_within(conn, theme_id).level
-            receiving = Receiving(conn, theme_id, theme, self._clock())
-            for seq, row in rows:
-                receiving.take(seq, row)
+            receiving = Receiving(conn, theme_id, theme, self._clock(), rows)
+            receiving.take(found)
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
             touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
             touched |= waiting_for(conn, theme_id, receiving.touched)
@@ -186,7 +246,7 @@ class Sync:
                 (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id),
             )
         unreached = self._purge.finish(receiving.purged) if receiving.purged else ()
-        return Applied(receiving.changed, conflicts, receiving.ignored, unreached)
+        return Applied(receiving.changed, conflicts, receiving.ignored, receiving.aside, unreached)
 
     def offer_everything(self, theme: str) -> int:
         """The server lost its tail: everything waits again, and the theme is pulled from the start. How many wait."""
@@ -223,6 +283,15 @@ class Sync:
                     f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
                 )
             return len(gone)
+
+    def forget_deleted(self, theme: str, upto: int) -> int:
+        """The server removed what was deleted up to that sequence number, and so does this store; how many versions."""
+        theme_id = self._tracked(theme)
+        if not self._db.value(COLLECTED.format(what="SELECT 1", end="LIMIT 1"), (theme_id, upto)):
+            return 0
+        with self._db.writing() as conn:
+            self.stamp(conn)
+            return conn.execute(COLLECTED.format(what="DELETE", end=""), (theme_id, upto)).rowcount
 
     def observe(self, server_ms: int) -> int:
         """Note the server's time; how many milliseconds it is ahead of this machine's clock."""

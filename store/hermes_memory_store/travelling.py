@@ -85,6 +85,8 @@ class Applied:
     conflicts: int = 0
     ignored: int = 0
     """Known already, older than what is here, or of a thing that was purged."""
+    aside: int = 0
+    """Kept and not shown: malformed, or refused by the theme's policy."""
     unreached: tuple[str, ...] = ()
     """Backups that still hold what a purge erased, since they could not be opened or changed."""
 
@@ -113,6 +115,31 @@ class Refused:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A version from the team that is kept and not shown here: it is malformed, or the theme's policy refuses it."""
+
+    theme: str
+    uid: Uid
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What the screens of this machine made of a version from another one. It holds here alone, and never travels."""
+
+    shown: str | None = None
+    """The content as it is shown where that is not what the version says: its secrets are masked."""
+    waits: str | None = None
+    """The rule for which it waits for a person."""
+    aside: str | None = None
+    """Why it is not shown at all."""
+
+    def __bool__(self) -> bool:
+        return (self.shown, self.waits, self.aside) != (None, None, None)
+
+
 @dataclass(slots=True)
 class Payload:
     """What a version says, without its name."""
@@ -121,17 +148,21 @@ class Payload:
     content: str | None
     attrs: dict[str, Any] = field(default_factory=dict)
     state: int = LIVE
+    screened: Screened = Screened()
 
     @property
     def said(self) -> str:
         return digest_of(self.kind, self.content, self.attrs, self.state)
 
     def dumped(self) -> str:
-        return canonical([self.kind, self.content, self.attrs, self.state])
+        one = self.screened
+        screened = [[one.shown, one.waits, one.aside]] if one else []
+        return canonical([self.kind, self.content, self.attrs, self.state, *screened])
 
     @classmethod
     def loaded(cls, text: str) -> Payload:
-        return cls(*json.loads(text))
+        kind, content, attrs, state, *screened = json.loads(text)
+        return cls(kind, content, attrs, state, *(Screened(*one) for one in screened))
 
 
 def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
@@ -141,12 +172,20 @@ def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
 
 def digest_of(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:
     """32 hexadecimal digits that are equal for what says the same."""
-    return hashlib.sha256(canonical([kind, content, attrs, state]).encode()).hexdigest()[:32]
+    return digest_of_text(canonical([kind, content, attrs, state]))
+
+
+def digest_of_text(text: str) -> str:
+    """The same for what is in its canonical form already."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def canonical(value: Any) -> str:
     """One text for equal JSON, however its keys were ordered on the way."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return CANONICAL.encode(value)
 
 
 def uid_of_scope(theme: str, label: str) -> Uid:

@@ -25,7 +25,9 @@ from hermes_memory_store.travelling import (
     MAX_ANCESTORS,
     PURGED,
     Payload,
+    Screened,
     SyncRow,
+    digest_of_text,
     uid_of_scope,
     version_digest,
 )
@@ -54,7 +56,7 @@ PUT = """
     INSERT INTO sync_rows (theme_id, uid, label, state, hlc, node, ancestors, said, sent, offered, seq, refused, shadow)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
     ON CONFLICT DO UPDATE SET
-      state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
+      label = excluded.label, state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
       said = excluded.said, sent = excluded.sent, offered = excluded.offered, seq = excluded.seq, refused = NULL,
       shadow = excluded.shadow
 """
@@ -147,14 +149,21 @@ def known(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None
     return Version(*row) if row else None
 
 
-def put(
-    conn: sqlite3.Connection, theme_id: int, row: SyncRow, *, sent: bool, seq: int | None = None, shadow: bool = False
-) -> None:
-    """Keep a version in the place of the one before it. :param shadow: it is yet to be shown"""
-    kept = Payload(row.kind, row.content, row.attrs, row.state).dumped() if shadow else None
-    label = row.content if row.kind == "scope" else None
-    found = (theme_id, uids.to_bytes(row.uid), label, row.state, row.hlc, uids.to_bytes(row.node))
-    conn.execute(PUT, (*found, json.dumps(row.ancestors), row.said, int(sent), int(sent), seq, kept))
+def put_columns(theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened) -> tuple[Any, ...]:
+    """The columns of `PUT` by which a received version takes the place of the one before it: in shadow, yet to be shown."""
+    said = Payload(row.kind, row.content, row.attrs, row.state, screened)
+    dumped = said.dumped()
+    digest = said.said if screened else digest_of_text(dumped)  # encoding it once is enough
+    hidden = row.state == PURGED and screened.aside is None
+    found = (theme_id, uids.to_bytes(row.uid), label_of(row), row.state, row.hlc, uids.to_bytes(row.node))
+    return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, None if hidden else dumped)
+
+
+def label_of(row: SyncRow) -> str | None:
+    """The label by which a scope is known here; what is none may call itself by any."""
+    if row.kind != "scope" or not isinstance(row.content, str) or row.uid != uid_of_scope(row.theme, row.content):
+        return None
+    return row.content
 
 
 def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
@@ -172,17 +181,62 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
                 continue  # nobody was ever told of it
             if old is not None and old.shadow is None and old.said == payload.said:
                 continue
+            screened = None if old is None else screened_of(old)
+            if old is not None and screened is not None:
+                beyond = beyond_screens(conn, old, screened, payload)
+                if beyond is None:
+                    continue
+                payload = beyond
             new.append((thing, uid, payload, old))
         for (thing, uid, payload, old), hlc in zip(new, ticks(conn, now, len(new)), strict=True):
             descends = () if old is None else lineage(*old.ancestors, *((old.hlc,) if old.seen else ()))
             label = thing if isinstance(thing, str) else None
             told = (payload.state, hlc, node, json.dumps(descends), payload.said)
-            conn.execute(PUT, (theme_id, uid, label, *told, 0, 0, None, None))
+            shadow = payload.dumped() if payload.screened else None
+            conn.execute(PUT, (theme_id, uid, label, *told, 0, 0, None, shadow))
             conn.execute(
                 "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
             )
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
+
+
+def screened_of(version: Version) -> Payload | None:
+    """What a version says that this machine's screens show otherwise; None: they do not."""
+    said = None if version.shadow is None else Payload.loaded(version.shadow)
+    return said if said and said.screened else None
+
+
+def shown_of(version: Version) -> str | None:
+    """The content of a version as it is shown here, where its secrets are masked."""
+    said = screened_of(version)
+    return said.screened.shown if said else None
+
+
+def beyond_screens(conn: sqlite3.Connection, old: Version, said: Payload, now: Payload) -> Payload | None:
+    """What a change here says to the others of a fact that is screened here; None: nothing.
+
+    That it waits for a person or is kept aside is no deletion, that somebody here lets it in is no edit, and what is masked
+    here stays in clear where it is.
+    """
+    screened = said.screened
+    if now.state == DELETED and (screened.aside is not None or waits(conn, old.uid)):
+        return None
+    if now.state != LIVE or screened.aside is not None:
+        return now
+    if screened.shown is not None and now.content == screened.shown:
+        now = Payload(now.kind, said.content, now.attrs, LIVE, Screened(shown=screened.shown))
+    return None if timeless(now) == timeless(said) else now
+
+
+def waits(conn: sqlite3.Connection, uid: bytes) -> bool:
+    """Whether a fact is in quarantine here."""
+    return conn.execute("SELECT 1 FROM facts WHERE uid = ? AND tier = 'quarantined'", (uid,)).fetchone() is not None
+
+
+def timeless(said: Payload) -> tuple[str | None, dict[str, Any]]:
+    """What a fact says, without when it was last touched and what moved it."""
+    return said.content, {key: value for key, value in said.attrs.items() if key not in ("updated_at", "cooled_by")}
 
 
 def unversioned(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
@@ -277,7 +331,7 @@ def row_of(conn: sqlite3.Connection, theme: str, version: Version, payload: Payl
     return SyncRow(
         theme=theme,
         uid=uids.to_text(version.uid),
-        kind=version.kind,
+        kind=payload.kind,  # type: ignore[arg-type]  # one that this program does not know is kept as it came
         content=payload.content,
         attrs=payload.attrs,
         state=payload.state,

@@ -4,7 +4,7 @@ python -m tests.benchmarks.team [--facts 100000] [--rounds 3]
 
 Needs the extras `team` and `team-dev`: the server is a PostgreSQL of its own in a folder that is removed again. The floors
 are made in the same run: binary COPY into a table with the same columns and indexes, a server-side cursor's worth of rows as
-plain tuples, and SELECT 1.
+plain tuples, the same facts written in bulk, and SELECT 1.
 """
 
 from __future__ import annotations
@@ -25,10 +25,18 @@ from psycopg.conninfo import make_conninfo
 
 from hermes_memory_bridge.team.embedded import Embedded
 from hermes_memory_bridge.team.schema import migrate
+from hermes_memory_bridge.team.screens import TeamScreen
 from hermes_memory_bridge.team.server import BATCH, PAGE, STAGE, Known, Server, new_token
+from hermes_memory_bridge.trust import Trust, Vault
+from hermes_memory_store.model import PERSON
+from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_themes import Policies
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
 from tests.bridge.team.machines import THEME, team
+
+TAKEN = 1_000
+"""Rows of a page that is taken in: about what fits in the time that local writers may be kept waiting."""
 
 WORDS = [f"word{n}" for n in range(5_000)]
 
@@ -159,6 +167,44 @@ def idle(dsn: str, rounds: int) -> None:
     )
 
 
+def taken_in(facts: int, rounds: int) -> None:
+    """Rows that were pulled, taken into a store; the floor is writing the same facts there in bulk."""
+    chance = random.Random(7)
+    lines: list[Any] = [(f"V[a{n}.b]: {' '.join(chance.choices(WORDS, k=10))}", f"s{n % 50}") for n in range(facts)]
+    found: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "themes.toml").write_text("[themes.ours]\nsync = true\n", encoding="utf-8")
+            shared, alone = Policies.load(home / "themes.toml"), Policies.load(home / "none.toml")
+            with Store.open(home / "source.db", policies=shared) as store:
+                store.sync.themes()
+                store.facts.write_many("ours", lines, actor=PERSON)
+                rows = list(enumerate(store.sync.pending("ours", limit=10 * facts), 1))
+            with Store.open(home / "floor.db", policies=alone) as store:
+                began = time.process_time()
+                store.facts.write_many("ours", lines, actor=PERSON)
+                found.setdefault("written in bulk", []).append(facts / (time.process_time() - began))
+            for name, guarded in (("taken in", False), ("taken in, screened", True)):
+                with Store.open(home / f"{name}.db", policies=shared) as store:
+                    if guarded:
+                        vault = Vault(home / "secrets.json", "file")
+                        store.sync.screen = TeamScreen(Trust(shared, vault), store.sources)
+                    store.sync.themes()
+                    began = time.process_time()
+                    for start in range(0, len(rows), TAKEN):
+                        page = rows[start : start + TAKEN]
+                        store.sync.apply("ours", page, cursor=Cursor(page[-1][0]))
+                    found.setdefault(name, []).append(len(rows) / (time.process_time() - began))
+    middle = {name: statistics.median(values) for name, values in found.items()}
+    floor = middle["written in bulk"]
+    print()
+    table(
+        ("by the processor's time", "rows/s", "of the floor"),
+        [(name, round(rate), rate / floor) for name, rate in middle.items()],
+    )
+
+
 def machines(dsn: str, changes: int, idle_s: float) -> None:
     """A change's way from one machine to another, and what a bridge costs that has nothing to exchange."""
     with tempfile.TemporaryDirectory() as folder, team(Path(folder), dsn, dsn, None) as (here, there, alone):
@@ -206,6 +252,7 @@ def main() -> None:
                 conn.execute("CREATE ROLE stores LOGIN")
             migrate(postgres.dsn, runtime_role="stores")
             rates(postgres.dsn, options.facts, options.rounds)
+            taken_in(max(1_000, options.facts // 10), options.rounds)
             idle(make_conninfo(postgres.dsn, user="stores"), 2_000)
             machines(make_conninfo(postgres.dsn, user="stores"), 20, options.idle)
         finally:

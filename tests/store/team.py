@@ -6,9 +6,12 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Uid
+from hermes_memory_store.screening import NoScreen, Screen
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.travelling import Screened
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -43,16 +46,40 @@ class Server:
         return later[:limit]
 
 
+class Strict:
+    """A screen: commands wait, passwords are masked, and what must never be said is not shown at all."""
+
+    def name(self, theme: str, what: str, name: str) -> None:
+        if "obey" in name:
+            raise ArgumentError(f"{what} reads like an instruction", name)
+
+    def content(self, theme: str, target: str, content: str) -> Screened:
+        if "unspeakable" in content:
+            raise ArgumentError("it must not be said", content)
+        masked = content.replace("hunter2", "‹secret:it›")
+        return Screened(masked if masked != content else None, "command" if "obey" in content else None)
+
+
+OPEN = NoScreen()
+
+
 class Member:
     """One store of the team, which can be closed and opened again."""
 
     def __init__(self, path: Path, clock: HandClock, policies: Policies) -> None:
         self.path, self.clock, self.policies = path, clock, policies
+        self.screen: Screen = OPEN
         self.store = self._open()
         self.store.sync.themes()
 
     def _open(self) -> Store:
-        return Store.open(self.path, clock=self.clock, policies=self.policies)
+        store = Store.open(self.path, clock=self.clock, policies=self.policies)
+        store.sync.screen = self.screen
+        return store
+
+    def guard(self) -> None:
+        """Screen what comes from the others, from now on."""
+        self.screen = self.store.sync.screen = Strict()
 
     def reopen(self) -> None:
         """As after a crash: nothing in memory is kept."""

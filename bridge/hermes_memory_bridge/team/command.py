@@ -1,4 +1,5 @@
-"""`team migrate|connect|disconnect|status|verify|dev|restrict` and `sync now|status|pause|resume|verify|conflicts|resolve`.
+"""`team migrate|restrict|collect|connect|disconnect|status|verify|dev`, and
+`sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
 it from standard input.
@@ -45,6 +46,7 @@ def add_parsers(commands: Any) -> None:
     for name, run, meaning in (
         ("migrate", migrate, "make or update the tables, as their owner"),
         ("restrict", restrict, "let a role see some themes only, as the owner"),
+        ("collect", collect, "remove what was deleted long ago, as the owner"),
         ("connect", connect, "name the team database, and keep that in the keyring"),
         ("disconnect", disconnect, "forget the team database; nothing here or there is deleted"),
         ("status", team_status, "whether the database can be used, and what it is"),
@@ -52,7 +54,7 @@ def add_parsers(commands: Any) -> None:
         ("dev", dev, "a PostgreSQL of its own, for trying things out"),
     ):
         action = added(actions, name, run, meaning)
-        if name in ("migrate", "restrict"):
+        if name in ("migrate", "restrict", "collect"):
             action.add_argument(
                 "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
             )
@@ -62,6 +64,8 @@ def add_parsers(commands: Any) -> None:
         if name == "restrict":
             action.add_argument("role", metavar="ROLE")
             action.add_argument("themes", metavar="THEME", nargs="*", help="none: all of them again")
+        if name == "collect":
+            action.add_argument("--days", metavar="N", type=int, default=180, help="deleted for at least so long (180)")
         if name == "connect":
             action.add_argument("dsn", metavar="DSN", nargs="?", default="-", help="- asks, or reads standard input")
         if name == "dev":
@@ -112,6 +116,19 @@ def restrict(options: argparse.Namespace) -> int:
     guarded(lambda: driver().restrict(dsn, options.role, options.themes))
     sees = ", ".join(options.themes) or "every theme"
     told(options, {"role": options.role, "themes": options.themes}, f"{options.role} sees {sees}")
+    return 0
+
+
+def collect(options: argparse.Namespace) -> int:
+    """Remove deleted rows and old marks."""
+    driver()
+    from hermes_memory_bridge.team import collecting
+
+    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+    found = guarded(lambda: collecting.collect(dsn, days=options.days))
+    lines = [f"{one.theme}: {one.rows} deleted rows and {one.marks} marks removed" for one in found]
+    document = [{"theme": one.theme, "rows": one.rows, "marks": one.marks} for one in found]
+    told(options, {"collected": document}, "\n".join(lines) or "nothing was deleted that long ago")
     return 0
 
 
@@ -319,6 +336,9 @@ def in_words(status: dict[str, Any]) -> str:
         lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
     if status.get("conflicts"):
         lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
+    if status.get("review"):
+        lines.append(f"{status['review']} from the team wait for you; see `hermes-memory-tui review`")
+    lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)
 
@@ -354,10 +374,11 @@ def own_syncer(places: Places) -> Syncer:
     if not dsns.is_named(places):
         raise TeamError(NOT_NAMED)
     try:
+        from hermes_memory_bridge.team.screens import screens
         from hermes_memory_bridge.team.syncer import Syncer
     except ImportError:
         raise TeamError(NO_DRIVER) from None
-    return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}")
+    return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}", screens=screens(places))
 
 
 def driver() -> Any:

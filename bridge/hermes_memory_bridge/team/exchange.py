@@ -90,6 +90,7 @@ class Exchange:
         self._observed: int | None = None
         self._page = LEAST_PAGE
         self._denied: dict[str, float] = {}
+        self._forgotten: dict[str, int] = {}
         self._left = False
         self._sent_at: int | None = None
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
@@ -109,6 +110,7 @@ class Exchange:
             outcome.themes[news.theme].server_seq = news.seq
         for news in greeting.news:
             self._pull(server, news.theme)
+            self._forget_deleted(news)
         version = self.store.data_version()
         if self._sent_at == version and not greeting.news:
             return outcome
@@ -149,11 +151,11 @@ class Exchange:
         unknown = [
             one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
         ]
-        if any(one.whole for one in unknown):
+        if any(one.whole or is_behind(cursors[one.theme], one.gc_seq) for one in unknown):
             sync.renew_node()
             log.warning("this memory is a copy, or was cut off while it sent; it goes on under a name of its own")
         for one in news:
-            if not one.whole:
+            if not one.whole and not is_behind(cursors[one.theme], one.gc_seq):
                 count = sync.offer_everything(one.theme)
                 log.warning(
                     "the team database lost changes of theme %s (a fail-over or a restore): %d rows are offered again",
@@ -165,7 +167,11 @@ class Exchange:
         sync, count = self.store.sync, self.outcome.themes[theme]
         more = True
         while more:
-            page: Page = server.pull(theme, sync.cursor(theme).seq, self._page)
+            cursor = sync.cursor(theme)
+            page: Page = server.pull(theme, cursor.seq, self._page)
+            if is_behind(cursor, page.gc_seq):
+                self._list(server, theme, cursor)
+                return
             began = time.perf_counter()
             applied = sync.apply(theme, page.rows, cursor=page.cursor)
             taken_s = time.perf_counter() - began
@@ -177,6 +183,34 @@ class Exchange:
             count.server_seq = max(count.server_seq, page.cursor.seq)
             more = page.more
             self.on_progress()
+
+    def _list(self, server: Server, theme: str, cursor: Cursor) -> None:
+        """Take in everything the database has, from the start: deleted rows were removed that this store has not seen, so
+        what it had from there and finds there no more was deleted.
+
+        The cursor moves last: whoever is cut off in the middle begins again.
+        """
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        present: set[Uid] = set()
+        page = Page([], Cursor(), more=True)
+        while page.more:
+            page = server.pull(theme, page.cursor.seq, self._page)
+            applied = sync.apply(theme, page.rows, cursor=cursor)
+            present.update(row.uid for _, row in page.rows)
+            count.pulled += len(page.rows)
+            count.conflicts += applied.conflicts
+            count.unreached.update(applied.unreached)
+            self.on_progress()
+        gone = sync.keep_only(theme, present)
+        sync.apply(theme, [], cursor=page.cursor)
+        count.server_seq = max(count.server_seq, page.cursor.seq)
+        log.info("theme %s was listed from the start after a long time away; %d were deleted meanwhile", theme, gone)
+
+    def _forget_deleted(self, news: News) -> None:
+        """Deleted rows that the database removed are removed here, too: both sides are to say the same."""
+        if news.gc_seq > self._forgotten.get(news.theme, 0):
+            self.store.sync.forget_deleted(news.theme, news.gc_seq)
+            self._forgotten[news.theme] = news.gc_seq
 
     def _push(self, server: Server, theme: str) -> bool:
         """Push what waits; whether some of it is left for the next exchange."""
@@ -232,6 +266,11 @@ class Exchange:
             return True
         sync.apply(theme, [], cursor=Cursor(pushed.end, pushed.end, Uid(pushed.token)))
         return False
+
+
+def is_behind(cursor: Cursor, gc_seq: int) -> bool:
+    """Whether deleted rows were removed that a store has not seen. One that has seen nothing has nothing to delete."""
+    return 0 < cursor.seq < gc_seq
 
 
 def theme_state(theme: str) -> State:

@@ -50,13 +50,16 @@ class Team:
             if not dsn.is_named(self.places):
                 return
             try:
+                from hermes_memory_bridge.team.screens import screens
                 from hermes_memory_bridge.team.syncer import Syncer
             except ImportError:
                 self.missing = NO_DRIVER
                 log.warning("team database: %s", NO_DRIVER.words)
                 return
             places = self.places
-            self.syncer = Syncer(places.store, lambda: dsn.find(places), paused=dsn.is_paused(places))
+            self.syncer = Syncer(
+                places.store, lambda: dsn.find(places), paused=dsn.is_paused(places), screens=screens(places)
+            )
             self.syncer.start()
 
     def stop(self) -> None:

@@ -24,6 +24,7 @@ from hermes_memory_bridge.team.states import ELSEWHERE, EXCHANGING, IDLE, NOT_NA
 from hermes_memory_store import filesystem
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.screening import Screen
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,10 @@ HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
 REPORT_ROWS = 20
-"""Refused rows that a report names."""
+"""Rows that a report names: of those refused there, and of those kept aside here."""
+
+LOOK_AGAIN_S = 600.0
+"""How often what is kept aside is screened anew: a keyring may be open by now, or a policy another."""
 
 
 class Stopped(Exception):
@@ -98,14 +102,18 @@ class Syncer:
         open_store: Callable[[Path], Store] = Store.open,
         clock: Clock = system_clock,
         poll_s: float = POLL_S,
+        screens: Callable[[Store], Screen] | None = None,
     ) -> None:
-        """:param find: says the DSN, anew for each connection, so that a changed one is heard of"""
+        """:param find: says the DSN, anew for each connection, so that a changed one is heard of
+        :param screens: makes what looks at facts from the team before they are shown
+        """
         self.path = Path(path)
         self.find = find
         self.holder = holder
         self.open_store = open_store
         self.clock = clock
         self.poll_s = poll_s
+        self.screens = screens
         self.report: dict[str, Any] = {"themes": [], "conflicts": 0, "refused": [], "offset_ms": None, "node": None}
         self.state = PAUSED if paused else STARTING
         self.begun = 0
@@ -123,6 +131,7 @@ class Syncer:
         self._exchange: Exchange | None = None
         self._file: tuple[int, int] | None = None
         self._leased_until = 0.0
+        self._look_again_at = 0.0
         self._themes: list[str] = []
         self._by_turn = False
         """Whether the exchange was due, and nobody had told of anything new."""
@@ -221,6 +230,9 @@ class Syncer:
         store = self._opened()
         seen = store.data_version()
         assert self._exchange is not None
+        if time.monotonic() >= self._look_again_at:
+            self._look_again_at = time.monotonic() + LOOK_AGAIN_S
+            store.sync.look_again()
         if self._server is None:
             self._server = self._connected()
         if self.report["node"] is None:
@@ -361,7 +373,7 @@ class Syncer:
                     "unreached": sorted(done.unreached) if done else [],
                 }
             )
-        refused = sync.refused()
+        refused, aside = sync.refused(), sync.aside()
         self.report = {
             "node": sync.node,
             "offset_ms": outcome.offset_ms,
@@ -369,6 +381,11 @@ class Syncer:
             "conflicts": len(sync.conflicts()),
             "refused_count": len(refused),
             "refused": [{"theme": one.row.theme, "uid": one.row.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+            "review": sync.waiting(),
+            "aside_count": len(aside),
+            "aside": [
+                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
+            ],
         }
 
     def _opened(self) -> Store:
@@ -380,6 +397,9 @@ class Syncer:
         if self._store is None:
             self._store = self.open_store(self.path)
             self._file = filesystem.identity(self.path)
+            if self.screens is not None:
+                self._store.sync.screen = self.screens(self._store)
+            self._look_again_at = 0.0
             self._exchange = Exchange(self._store, on_progress=self._look_up)
             self._leased_until = 0.0
         return self._store

@@ -93,6 +93,12 @@ class Trust:
         :raises VaultError: it holds a secret that could not be kept
         """
         self.check_name(theme, "the target", target)
+        return self.look(theme, target, content, source=source, sources=sources)
+
+    def look(
+        self, theme: str, target: str, content: str, *, source: str = "", sources: Sources | None = None
+    ) -> Verdict:
+        """As `screen`, under a target that stands already."""
         policy = self.policies.for_theme(theme)
         suspected = suspicion(target, content) if policy.quarantine else None
         if suspected is not None and sources is not None:

@@ -42,7 +42,7 @@ class Machine:
         """Start the bridge."""
         command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(self.db)]
         self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL)
-        until(lambda: ask(self.places, "status"), "the bridge")
+        until(lambda: ask(self.places, "status"), "the bridge", 120)
 
     def kill(self) -> None:
         """As a power cut ends it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +58,15 @@ class Side:
     def refused(self, theme: str | None = None) -> list[Any]:
         return []
 
+    def aside(self, theme: str | None = None) -> list[Any]:
+        return []
+
+    def waiting(self) -> int:
+        return 0
+
+    def look_again(self) -> int:
+        return 0
+
     def conflicts(self, theme: str | None = None) -> list[Any]:
         return []
 
@@ -79,6 +88,15 @@ class Side:
         self.cursors[theme] = Cursor()
         self.unsent.update({key: row.hlc for key, row in self.rows.items() if key[0] == theme})
         return len(self.unsent)
+
+    def keep_only(self, theme: str, present: Collection[str]) -> int:
+        gone = [key for key in self.rows if key[0] == theme and key[1] not in present and key not in self.unsent]
+        for key in gone:
+            del self.rows[key]
+        return len(gone)
+
+    def forget_deleted(self, theme: str, upto: int) -> int:
+        return 0
 
     def observe(self, server_ms: int) -> int:
         self.server_ms = server_ms

@@ -73,6 +73,24 @@ def test_nothing_to_do_is_one_round_trip(database: Database) -> None:
         assert proxy.pieces - before == 1
 
 
+def test_a_pooler_that_looks_like_a_server_is_noticed_by_what_it_forgets(database: Database) -> None:
+    side = Side("ours", 'odd "name", \\ {of}')
+    for theme in side.themes():
+        side.write(theme, "said once")
+    settle(database, side)
+
+    with Server(database.runtime) as server:
+        exchange = exchange_of(side)
+        assert exchange.run(server).idle
+        assert server.direct
+        server.conn.pgconn.exec_(b"DEALLOCATE ALL")  # as another connection knows none of it
+        assert exchange.run(server).idle
+        assert not server.direct
+        assert server.conn.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+        side.write("ours", "said later")
+        assert not exchange.run(server).idle
+
+
 def test_a_lost_acknowledgement_costs_nothing(database: Database) -> None:
     side = Side("ours")
     with Proxy(database.runtime) as proxy:
@@ -226,7 +244,7 @@ def act(side: Side, chance: random.Random, uids: list[str]) -> str | None:
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))
 def test_stores_on_lines_that_fail_all_end_with_the_same(database: Database, seed: int) -> None:
     chance = random.Random(seed)
-    sides = [Side("ours") for _ in range(chance.randint(2, 4))]
+    sides = [Side("ours") for _ in range(chance.randint(2, 5))]
     exchanges = [exchange_of(side) for side in sides]
     uids: list[str] = []
     purged = set()

@@ -74,7 +74,7 @@ def test_the_hints_of_a_rule_spare_it_work_and_never_a_match(rule: Rule) -> None
     pattern = re.compile("|".join(f"(?:{one})" for one in rule.patterns))
     for content in [*ATTACKS, *MEASURED]:
         for text in readings(content):
-            if pattern.search(text) and rule.hints:
+            if pattern.search(text):
                 assert any(hint in text for hint in rule.hints), content
 
 

@@ -266,6 +266,8 @@ def exchange_text(theme: str, data: State, now: int) -> Sequence[Line]:
         pair("conflicts", str(sum(one.theme == theme for one in data.conflicts))),
         pair("refused", printable(str(sync.get("refused") or "none"))),
     ]
+    if sync.get("aside_count"):
+        lines.append(pair("not shown", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
     if told.get("words"):
         lines += [Content(""), Content.styled(printable(str(told["words"])), "$warning")]
     if not data.shared.get(theme):

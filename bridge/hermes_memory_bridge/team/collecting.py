@@ -1,0 +1,82 @@
+"""Collecting what nobody needs any more: deleted rows that every store has seen long since, and the marks of old pushes.
+
+Purged rows are never among it. A store that comes back after years may still hold what was purged, and only the row that says
+so erases it there; it has no content and costs some hundred bytes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from hermes_memory_bridge.team.schema import verify
+from hermes_memory_store.errors import ArgumentError
+
+KEPT_DAYS = 180
+"""How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
+
+NOBODY = uuid.UUID(int=0)
+"""Node of the mark that collecting leaves."""
+
+# The clock of the theme is locked first, as by a push, so that no reader steps over what is collected.
+LOCK = "SELECT seq FROM hm.clock WHERE theme = %(theme)s FOR UPDATE"
+
+HORIZON = """
+SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_interval(days => %(days)s)
+"""
+
+DELETED = "DELETE FROM hm.fact WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
+
+# The mark at the horizon stays, since whoever has seen all before it may stand on it; and each node's last one, by which a
+# copy of its store is known.
+MARKS = """
+DELETE FROM hm.mark m WHERE theme = %(theme)s AND seq < %(upto)s
+  AND EXISTS (SELECT 1 FROM hm.mark n WHERE n.theme = m.theme AND n.node = m.node AND n.seq > m.seq)
+"""
+
+# A change of its own, so that every store hears how far was collected.
+TICK = """
+WITH c AS (UPDATE hm.clock SET seq = seq + 1, gc_seq = %(upto)s WHERE theme = %(theme)s RETURNING seq)
+INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, seq, %(token)s, %(nobody)s FROM c
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was removed of one theme."""
+
+    theme: str
+    rows: int
+    marks: int
+
+
+def collect(dsn: str, *, days: int = KEPT_DAYS) -> list[Collected]:
+    """Remove what was deleted at least so long ago, as the owner of the tables, theme by theme. Again changes nothing.
+
+    :raises TeamError: the database is of another version
+    """
+    if days < 1:
+        raise ArgumentError(f"--days must be at least 1, not {days}", days)
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None, connect_timeout=10) as conn:
+        verify(conn)
+        themes = [theme for (theme,) in conn.execute("SELECT theme FROM hm.clock ORDER BY theme").fetchall()]
+        found = [of_theme(conn, theme, days) for theme in themes]
+    return [one for one in found if one.rows or one.marks]
+
+
+def of_theme(conn: psycopg.Connection[Any], theme: str, days: int) -> Collected:
+    """The same for one theme, in one transaction."""
+    with conn.transaction():
+        named: dict[str, Any] = {"theme": theme, "days": days}
+        conn.execute(LOCK, named)
+        row = conn.execute(HORIZON, named).fetchone()
+        if row is None or row[0] is None:
+            return Collected(theme, 0, 0)
+        named |= {"upto": row[0], "token": uuid.uuid4(), "nobody": NOBODY}
+        rows, marks = conn.execute(DELETED, named).rowcount, conn.execute(MARKS, named).rowcount
+        if rows or marks:
+            conn.execute(TICK, named)
+        return Collected(theme, rows, marks)

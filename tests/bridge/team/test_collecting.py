@@ -1,0 +1,189 @@
+"""What was deleted long ago leaves the database, and whoever was away meanwhile still hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge.team.collecting import collect
+from hermes_memory_bridge.team.exchange import Exchange
+from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store import uids
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.store import Store
+from hermes_memory_themes import Policies
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.machines import THEME
+from tests.bridge.team.proxy import Proxy
+
+
+@pytest.fixture
+def join(tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Makes a store that shares the theme."""
+    file = tmp_path / "memory-themes.toml"
+    file.write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+    made: list[Store] = []
+
+    def store() -> Store:
+        made.append(Store.open(tmp_path / f"{len(made)}.db", policies=Policies.load(file)))
+        return made[-1]
+
+    yield store
+    for one in made:
+        one.close()
+
+
+def exchange(database: Database, *stores: Store) -> None:
+    with Server(database.runtime) as server:
+        for store in stores:
+            Exchange(store).run(server)
+
+
+def write(store: Store, line: str) -> str:
+    return str(store.facts.write(THEME, line).fact.uid)
+
+
+def contents(store: Store) -> set[str]:
+    return {row[0] for row in store.db.rows("SELECT content FROM facts WHERE tier IN ('hot', 'cold', 'archived')")}
+
+
+def a_year_passes(database: Database) -> None:
+    database.run("UPDATE hm.mark SET at = at - interval '1 year'")
+
+
+def rows(database: Database) -> object:
+    return database.one("SELECT json_object_agg(state, n) FROM (SELECT state, count(*) n FROM hm.fact GROUP BY 1) g")
+
+
+def agree(database: Database, *stores: Store) -> None:
+    """All say the same, and so does the database."""
+    exchange(database, *stores, *stores)
+    assert len({store.sync.digest(THEME) for store in stores}) == 1
+    assert len({frozenset(contents(store)) for store in stores}) == 1
+    with Server(database.runtime) as server:
+        there = {row.uid: row.digest for _, row in server.pull(THEME, 0).rows}
+    for store in stores:
+        assert store.sync.digests(THEME) == there
+        assert all(check.ok for check in examine(store))
+
+
+def test_who_was_away_for_longer_lists_everything_once(database: Database, join: Callable[[], Store]) -> None:
+    here, there, away = join(), join(), join()
+    kept, purged = write(here, "V[a]: kept"), write(here, "V[b]: purged")
+    exchange(database, here, there, away)
+    write(here, "V[c]: deleted")
+    exchange(database, here, there, away)
+    here.undo.last()
+    here.purge.facts([uids.to_bytes(purged)])
+    exchange(database, here, there)
+    assert contents(away) == {"kept", "purged", "deleted"}
+    a_year_passes(database)
+    own = write(away, "V[d]: written meanwhile")
+    away.facts.edit(kept, "edited meanwhile")
+
+    (found,) = collect(database.admin)
+    assert found.rows == 1
+    assert rows(database) == {"0": 1, "2": 1}
+    exchange(database, here)
+    assert here.sync.cursor(THEME).seq == database.one("SELECT seq FROM hm.clock")
+    agree(database, away, here, there)
+    assert contents(away) == {"edited meanwhile", "written meanwhile"}
+    assert own in away.sync.digests(THEME)
+    assert away.db.rows("SELECT uid FROM tombstones") == [(uids.to_bytes(purged),)]
+
+    newcomer = join()
+    agree(database, newcomer, here, there, away)
+    assert collect(database.admin) == []
+
+
+def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], Store]) -> None:
+    here = join()
+    write(here, "V[c]: deleted")
+    exchange(database, here)
+    here.undo.last()
+    exchange(database, here)
+    assert collect(database.admin) == []
+    assert rows(database) == {"1": 1}
+    with pytest.raises(ArgumentError, match="at least 1"):
+        collect(database.admin, days=0)
+
+
+def test_one_that_is_cut_off_while_it_lists_begins_again(database: Database, join: Callable[[], Store]) -> None:
+    here, away = join(), join()
+    write(here, "V[gone]: deleted")
+    exchange(database, here, away)
+    here.undo.last()
+    exchange(database, here)
+    a_year_passes(database)
+    for n in range(250):
+        write(here, f"V[t{n}]: {n}")
+    exchange(database, here)
+    collect(database.admin)
+
+    pages = 0
+
+    def cut() -> None:
+        nonlocal pages
+        pages += 1
+        proxy.cut()
+
+    with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server, pytest.raises(TeamError):
+        Exchange(away, on_progress=cut).run(server)
+    assert pages == 1
+    assert "deleted" in contents(away)
+    agree(database, away, here)
+    assert "deleted" not in contents(away)
+
+
+def test_a_collection_in_the_middle_of_a_pull_is_noticed(database: Database, join: Callable[[], Store]) -> None:
+    here, away = join(), join()
+    for n in range(150):
+        write(here, f"V[t{n}]: {n}")
+    write(here, "V[gone]: deleted")
+    exchange(database, here, away)
+    here.undo.last()
+    for n in range(150):
+        write(here, f"V[t{n}]: {n} again")
+    exchange(database, here)
+    # The deletion is to come on a later page.
+    database.run("UPDATE hm.fact SET seq = 1 + (SELECT max(seq) FROM hm.fact) WHERE state = 1")
+    database.run("UPDATE hm.clock SET seq = (SELECT max(seq) FROM hm.fact)")
+    database.run("UPDATE hm.mark SET seq = (SELECT seq FROM hm.clock) WHERE seq = (SELECT max(seq) FROM hm.mark)")
+    a_year_passes(database)
+
+    def collect_now() -> None:
+        if rows(database) != {"0": 300}:
+            collect(database.admin)
+
+    with Server(database.runtime) as server:
+        Exchange(away, on_progress=collect_now).run(server)
+    agree(database, away, here)
+    assert "deleted" not in contents(away)
+
+
+def test_a_copy_and_a_lost_tail_are_still_told_apart(database: Database, join: Callable[[], Store]) -> None:
+    here, there = join(), join()
+    write(here, "V[a]: 1")
+    write(there, "V[b]: 2")
+    exchange(database, here, there, here)
+    write(here, "V[gone]: deleted")
+    exchange(database, here, there)
+    here.undo.last()
+    exchange(database, here, there)
+    a_year_passes(database)
+    collect(database.admin)
+    agree(database, here, there)
+    names = here.sync.node, there.sync.node
+    write(here, "V[c]: 3")
+    agree(database, here, there)
+    assert (here.sync.node, there.sync.node) == names
+    # The newest push is lost, as after a fail-over.
+    database.run("DELETE FROM hm.fact WHERE content = '3'")
+    database.run("DELETE FROM hm.mark WHERE seq = (SELECT seq FROM hm.clock)")
+    database.run("UPDATE hm.clock SET seq = seq - 1")
+    agree(database, here, there)
+    assert "3" in contents(there)
