@@ -83,7 +83,7 @@ class Daemon:
         self.notices = Notices(self.hub)
         self.inspection = Inspection(self.hub, self.agents)
         self.meaning = self.hub.meaning = Meaning(self.hub, vault)
-        self.team = Team(places)
+        self.team = Team(places, lambda: self.meaning.model)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 

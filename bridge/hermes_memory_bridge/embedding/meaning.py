@@ -170,6 +170,11 @@ class Meaning:
 
         return Asked(embedder.name, nearest)
 
+    @property
+    def model(self) -> str:
+        """Name and dimensions of what makes vectors now, `name:384`; empty while nothing does."""
+        return self._model
+
     # How it does, in words
 
     def state(self) -> str:

@@ -1,4 +1,4 @@
-"""`team migrate|connect|disconnect|status|verify|dev|restrict` and `sync now|status|pause|resume|verify|conflicts|resolve`.
+"""`team migrate|restrict|index|connect|disconnect|status|verify|dev` and `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
 it from standard input.
@@ -45,6 +45,7 @@ def add_parsers(commands: Any) -> None:
     for name, run, meaning in (
         ("migrate", migrate, "make or update the tables, as their owner"),
         ("restrict", restrict, "let a role see some themes only, as the owner"),
+        ("index", index, "index the vectors of large themes, as the owner"),
         ("connect", connect, "name the team database, and keep that in the keyring"),
         ("disconnect", disconnect, "forget the team database; nothing here or there is deleted"),
         ("status", team_status, "whether the database can be used, and what it is"),
@@ -55,12 +56,16 @@ def add_parsers(commands: Any) -> None:
         action.set_defaults(run=run)
         action.add_argument("--db", metavar="FILE", help="the store")
         action.add_argument("--json", action="store_true", help="one JSON document")
-        if name in ("migrate", "restrict"):
+        if name in ("migrate", "restrict", "index"):
             action.add_argument(
                 "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
             )
         if name == "migrate":
             action.add_argument("--dimension", metavar="N", type=int, help="of the vectors; text only without")
+            action.add_argument("--model", metavar="NAME", help="whose vectors these are, as `sync status` names it")
+            action.add_argument(
+                "--replace-vectors", action="store_true", help="drop vectors of another dimension; they are made again"
+            )
             action.add_argument("--runtime-role", metavar="ROLE", help="the role stores connect as; it must exist")
         if name == "restrict":
             action.add_argument("role", metavar="ROLE")
@@ -93,7 +98,15 @@ def add_parsers(commands: Any) -> None:
 def migrate(options: argparse.Namespace) -> int:
     """Bring the tables up to date."""
     dsn = secret(options.admin_dsn, "the owner's DSN: ")
-    schema = guarded(lambda: driver().migrate(dsn, dimension=options.dimension, runtime_role=options.runtime_role))
+    schema = guarded(
+        lambda: driver().migrate(
+            dsn,
+            dimension=options.dimension,
+            runtime_role=options.runtime_role,
+            model=options.model,
+            replace_vectors=options.replace_vectors,
+        )
+    )
     told(
         options,
         {"version": schema.version, "dimension": schema.dimension},
@@ -109,6 +122,14 @@ def restrict(options: argparse.Namespace) -> int:
     guarded(lambda: driver().restrict(dsn, options.role, options.themes))
     sees = ", ".join(options.themes) or "every theme"
     told(options, {"role": options.role, "themes": options.themes}, f"{options.role} sees {sees}")
+    return 0
+
+
+def index(options: argparse.Namespace) -> int:
+    """Give large themes an index of their own."""
+    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+    themes = guarded(lambda: driver().index(dsn))
+    told(options, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
     return 0
 
 
@@ -316,6 +337,8 @@ def in_words(status: dict[str, Any]) -> str:
         lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
     if status.get("conflicts"):
         lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
+    if status.get("vectors") and status["themes"]:
+        lines.append(status["vectors"]["words"])
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)
 

@@ -1,0 +1,47 @@
+-- What recall asks of the database: words as stores compare them, and vectors that never outlive their text.
+
+-- As `words.py` of the store folds, for texts beyond ASCII: accents off, scripts without spaces taken apart into characters.
+CREATE FUNCTION hm.folded(said text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN getdatabaseencoding() <> 'UTF8' THEN said ELSE
+    regexp_replace(
+      translate(replace(replace(replace(
+        lower(normalize(regexp_replace(normalize(said, NFKD), '[\u0300-\u036f]', '', 'g'), NFKC)),
+        'œ', 'oe'), 'æ', 'ae'), 'ß', 'ss'), 'øłđðı', 'olddi'),
+      '([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3100-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff])',
+      ' \1 ', 'g')
+  END
+$$;
+
+-- What is searched of a fact. The parser would keep a dotted or hyphenated name in one piece, or take it for an address, so that
+-- a word in its middle could not be found. Not stemmed: who asks looks for beginnings, and ranks by the store's own terms.
+CREATE FUNCTION hm.searched(target text, content text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT to_tsvector('simple', translate(CASE WHEN octet_length(s) = length(s) THEN s ELSE hm.folded(s) END,
+    '._-/:@~<>=&+', '            '))
+  FROM (SELECT left(coalesce(target, ''), 400) || ' ' || left(coalesce(content, ''), 8000)) AS said (s)
+$$;
+
+-- The theme is a word of its own, so that the index intersects with it instead of reading what other themes say.
+ALTER TABLE hm.fact DROP COLUMN words;
+ALTER TABLE hm.fact ADD COLUMN words tsvector GENERATED ALWAYS AS (
+  strip(hm.searched(attrs ->> 'target', content)) || array_to_tsvector(ARRAY['@' || md5(theme)])
+) STORED;
+CREATE INDEX fact_words ON hm.fact USING gin (words);
+
+-- By the owner's right: what was purged is erased whatever the role of a store may do with vectors.
+CREATE FUNCTION hm.forget_vector() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM hm.vector WHERE theme = NEW.theme AND id = NEW.id;
+  RETURN NULL;
+END $$;
+
+DO $$
+BEGIN
+  IF to_regclass('hm.vector') IS NOT NULL THEN
+    CREATE TRIGGER vector_of_former_text AFTER UPDATE ON hm.fact FOR EACH ROW
+      WHEN (NEW.state <> 0 OR NEW.content_sha IS DISTINCT FROM OLD.content_sha) EXECUTE FUNCTION hm.forget_vector();
+    DELETE FROM hm.vector v WHERE NOT EXISTS (
+      SELECT 1 FROM hm.fact f
+      WHERE f.theme = v.theme AND f.id = v.id AND f.state = 0 AND f.content_sha = v.content_sha
+    );
+  END IF;
+END $$;
