@@ -12,9 +12,11 @@ from typing import TypeVar
 
 from hermes_memory_bridge.answers import told
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.embedding.asked import WORDS_ONLY
+from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked
 from hermes_memory_bridge.embedding.fusing import fused, in_turn
-from hermes_memory_store.model import Fact, Found, Session, Turn
+from hermes_memory_store.errors import NotFound
+from hermes_memory_store.model import Fact, Found, Session, Turn, Uid
+from hermes_memory_store.store import Store
 
 Key = TypeVar("Key")
 
@@ -57,27 +59,56 @@ def facts(
     :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
-    taken = FEW if connection.asked is None else TAKEN
-    known: dict[int, Fact] = {}
-    by_words: list[list[int]] = []
-    near: list[tuple[int, float]] = []
+    known: dict[Uid, Fact] = {}
+    by_words: list[list[Uid]] = []
+    near: list[tuple[Uid, float]] = []
     for theme in themes:
-        found = told(connection.store.search.find(theme, query, limit=max(taken, limit), record=False)).facts
-        kept = [fact for fact in found if is_wanted(fact, kinds)]
-        known.update((fact.id, fact) for fact in kept)
-        by_words.append([fact.id for fact in kept])
-        if connection.asked is not None:
-            hits = connection.asked.nearest(connection.store, "fact", theme, TAKEN)
-            passing = connection.store.search.passing(theme, query, [key for key, _ in hits])
-            passing = {fact.id: fact for fact in told(Found(list(passing.values()), len(passing))).facts}
-            hits = [(key, one) for key, one in hits if key in passing and is_wanted(passing[key], kinds)]
-            known.update((key, passing[key]) for key, _ in hits)
-            near += hits
+        for found, close in looked_up_everywhere(connection, theme, query, limit, kinds):
+            known.update((fact.uid, fact) for fact in (*found, *(fact for fact, _ in close)))
+            by_words.append([fact.uid for fact in found])
+            near += [(fact.uid, one) for fact, one in close]
     best = fused(in_turn(by_words), nearest_first(near))[:limit]
     for theme in themes if record else ():
-        handed = [known[key] for key, _ in best if known[key].theme == theme]
+        handed = [known[uid] for uid, _ in best if known[uid].theme == theme]
+        if connection.elsewhere is not None:  # what is not in this store is not on its record
+            handed = list(connection.store.facts.named(fact.uid for fact in handed).values())
+            if connection.store.names.theme_or_none(theme) is None:
+                continue
         connection.store.search.note("recall", theme, handed, session=session, why=query)
-    return [RecalledFact(known[key], score) for key, score in best]
+    return [RecalledFact(known[uid], score) for uid, score in best]
+
+
+LookedUp = tuple[list[Fact], list[tuple[Fact, float]]]
+"""Facts by words, best first, and those near in meaning with their similarity."""
+
+
+def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: int, kinds: str) -> list[LookedUp]:
+    """What answers in this store, and what in the team's database and not here: a fact that is here stands as it is here."""
+    there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
+    if there is None:
+        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds)]
+    if connection.store.names.theme_or_none(theme) is None:
+        return [looked_up(there.store, there.asked, theme, query, limit, kinds)]
+    facts, close = looked_up(there.store, there.asked, theme, query, limit, kinds)
+    here = connection.store.facts.named(fact.uid for fact in (*facts, *(fact for fact, _ in close)))
+    missing = [fact for fact in facts if fact.uid not in here], [one for one in close if one[0].uid not in here]
+    try:
+        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds), missing]
+    except NotFound:
+        return [missing]  # what the line names is there alone
+
+
+def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp:
+    """What answers in one theme of one store."""
+    taken = FEW if asked is None else TAKEN
+    found = told(store.search.find(theme, query, limit=max(taken, limit), record=False)).facts
+    close: list[tuple[Fact, float]] = []
+    if asked is not None:
+        hits = asked.nearest(store, "fact", theme, TAKEN)
+        passing = store.search.passing(theme, query, [key for key, _ in hits])
+        passing = {fact.id: fact for fact in told(Found(list(passing.values()), len(passing))).facts}
+        close = [(passing[key], one) for key, one in hits if key in passing and is_wanted(passing[key], kinds)]
+    return [fact for fact in found if is_wanted(fact, kinds)], close
 
 
 def turns(

@@ -168,7 +168,7 @@ class Meaning:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
                 return []
 
-        return Asked(embedder.name, nearest)
+        return Asked(embedder.name, nearest, vector, floor)
 
     @property
     def model(self) -> str:

@@ -333,6 +333,13 @@ class Server:
         found = self.rows(statement, values)
         return found[0][0] if found else None
 
+    def set_up(self, settings: Sequence[str], statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """All rows of one statement under settings of its own. :raises TeamError:"""
+        with self.answering(ANSWER_S), self.conn.pipeline(), self.conn.transaction():
+            for one in settings:
+                self.conn.execute(one)
+            return self.conn.execute(statement, values).fetchall()
+
     def engine(self) -> str:
         """The version of PostgreSQL."""
         number = self.conn.info.server_version

@@ -18,6 +18,8 @@ from hermes_memory_bridge.team.states import NO_DRIVER, NOT_NAMED, State, TeamEr
 from hermes_memory_store.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.hub import Hub
+    from hermes_memory_bridge.team.asking import TeamAsking
     from hermes_memory_bridge.team.syncer import Syncer
     from hermes_memory_bridge.team.vectors import Filling
 
@@ -37,6 +39,12 @@ class Team:
         self.filling: Filling | None = None
         self.missing: State = NOT_NAMED
         self._lock = threading.Lock()
+
+    def asking(self, hub: Hub) -> TeamAsking:
+        """Asks the team's database for calls; it is imported, and connected, when the first call wants it."""
+        from hermes_memory_bridge.team.asking import TeamAsking
+
+        return TeamAsking(hub, lambda: dsn.is_named(self.places), lambda: dsn.find(self.places))
 
     async def begin(self) -> None:
         """Begin to exchange, when a team database is named."""

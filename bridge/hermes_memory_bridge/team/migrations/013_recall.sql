@@ -45,3 +45,35 @@ BEGIN
     );
   END IF;
 END $$;
+
+-- The newest facts of a theme that match each of some queries, by the number of the query; an empty one matches all. By the owner's
+-- right, since a policy on the table forbids its index of words (what compares words might tell of rows that it is shown), so the
+-- policy is asked here. Bounded: of a word that most facts have, only some are looked at.
+CREATE FUNCTION hm.worded(
+  asked text, queries text[], types text[], tiers text[], scopes text[], newest int, most int
+) RETURNS TABLE (n int, id uuid)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+  IF NOT has_table_privilege(session_user, 'hm.fact', 'SELECT') OR EXISTS (
+    SELECT 1 FROM hm.member m WHERE m.role = session_user AND asked <> ALL (m.themes)
+  ) THEN
+    RETURN;
+  END IF;
+  FOR n IN 1 .. cardinality(queries) LOOP
+    IF queries[n] = '' THEN
+      RETURN QUERY SELECT n, f.id FROM hm.fact f
+        WHERE f.theme = asked AND f.kind = 'fact' AND f.state = 0
+          AND (types IS NULL OR f.attrs ->> 'type' = ANY (types)) AND (tiers IS NULL OR f.attrs ->> 'tier' = ANY (tiers))
+          AND (scopes IS NULL OR coalesce(f.attrs ->> 'scope', '') = ANY (scopes))
+        ORDER BY f.id DESC LIMIT newest;
+    ELSE
+      RETURN QUERY SELECT n, w.id FROM (
+        SELECT f.id FROM hm.fact f
+        WHERE f.words @@ queries[n]::tsquery AND f.theme = asked AND f.kind = 'fact' AND f.state = 0
+          AND (types IS NULL OR f.attrs ->> 'type' = ANY (types)) AND (tiers IS NULL OR f.attrs ->> 'tier' = ANY (tiers))
+          AND (scopes IS NULL OR coalesce(f.attrs ->> 'scope', '') = ANY (scopes))
+        LIMIT most
+      ) w ORDER BY w.id DESC LIMIT newest;
+    END IF;
+  END LOOP;
+END $$;
