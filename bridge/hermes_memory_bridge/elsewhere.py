@@ -93,6 +93,8 @@ def wish(connection: Connection, store: Store, arguments: Arguments) -> Wish | N
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
         return Wish(named, True, here) if also else None
+    if scope == "session":
+        return None
     try:
         name = normalise_theme(scope)
     except ThemeError:

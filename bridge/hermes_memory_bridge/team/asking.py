@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from hermes_memory_bridge.arguments import Arguments
@@ -65,9 +66,11 @@ class TeamAsking:
         self.find = find
         self.ask_s = ask_s
         self.rest_s = rest_s
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="team question")
+        self._one = threading.Lock()
+        """Held by the question that is being asked."""
         self._server: Server | None = None
         self._idle: asyncio.TimerHandle | None = None
+        self._closed = False
         self._rests_until = 0.0
         self._trouble: State = SLOW
 
@@ -91,10 +94,12 @@ class TeamAsking:
 
     def close(self) -> None:
         """Hang up, whoever waits."""
+        self._closed = True
+        if self._idle is not None:
+            self._idle.cancel()
         server = self._server
         if server is not None:
             server.interrupt()
-        self._pool.shutdown(wait=False, cancel_futures=True)
         self._hang_up()
 
     async def _within_time(self, wanted: Wish, query: str, asked: Asked | None) -> Elsewhere:
@@ -104,17 +109,40 @@ class TeamAsking:
         loop = asyncio.get_running_loop()
         if self._idle is not None:
             self._idle.cancel()
-        asking = loop.run_in_executor(self._pool, self._ask, wanted, query, asked)
-        done, _ = await asyncio.wait([asking], timeout=self.ask_s)
-        self._idle = loop.call_later(IDLE_S, self._pool.submit, self._hang_up)
+        answer: asyncio.Future[Elsewhere] = loop.create_future()
+
+        def tell(found: Elsewhere) -> None:
+            if answer.done():  # nobody waits for it any more
+                found.close()
+            else:
+                answer.set_result(found)
+
+        def ask() -> None:
+            with self._one:
+                found = self._ask(wanted, query, asked)
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(tell, found)
+
+        # Not of a pool: whoever stops the bridge does not wait for a connection that is not coming.
+        threading.Thread(target=ask, name="team question", daemon=True).start()
+        done, _ = await asyncio.wait([answer], timeout=self.ask_s)
+        self._idle = loop.call_later(IDLE_S, self._leave)
         if done:
-            return asking.result()
-        asking.add_done_callback(asyncio.Future.exception)  # nobody waits for it any more
+            return answer.result()
+        answer.cancel()
         server = self._server
         if server is not None:
             server.interrupt()
         self._rest(SLOW)
         return Elsewhere(SLOW.words, wanted=named)
+
+    def _leave(self) -> None:
+        """Nobody asked for a while."""
+        if self._one.acquire(blocking=False):
+            try:
+                self._hang_up()
+            finally:
+                self._one.release()
 
     def _rest(self, state: State) -> None:
         self._trouble, self._rests_until = state, time.monotonic() + self.rest_s
@@ -129,6 +157,8 @@ class TeamAsking:
                 from hermes_memory_bridge.team.server import Server
             except ImportError:
                 raise TeamError(NO_DRIVER) from None
+            if self._closed or time.monotonic() < self._rests_until:
+                return Elsewhere(self._trouble.words, wanted=named)
             if self._server is None:
                 dsn = self.find()
                 if not dsn:
@@ -149,12 +179,16 @@ class TeamAsking:
                 )
                 found[theme] = Held(made, None if asked is None else near_in(asked, made, said.near))
             return Elsewhere(ANSWERED, found, named)
-        except (TeamError, StoreError, OSError) as error:
+        except Exception as error:
             self._hang_up()
+            if not isinstance(error, (TeamError, StoreError, OSError)):
+                log.exception("the team database could not be asked")
+                return Elsewhere("the question to the team failed here; see the log", wanted=named)
             if isinstance(error, StoreError) and not isinstance(error, TeamError):
                 return Elsewhere(ANSWERED, {}, ())  # the line itself is wrong, and the store says so
             state = state_of(error)
-            self._rest(state)
+            if time.monotonic() >= self._rests_until:  # else it was cut off, and that is said
+                self._rest(state)
             return Elsewhere(state.words, wanted=named)
 
     def _hang_up(self) -> None:

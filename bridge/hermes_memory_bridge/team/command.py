@@ -109,7 +109,7 @@ def migrate(options: argparse.Namespace) -> int:
     )
     told(
         options,
-        {"version": schema.version, "dimension": schema.dimension},
+        {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
         f"the team database is at version {schema.version}, "
         + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
     )
