@@ -62,8 +62,8 @@ def test_vectors_of_another_dimension_are_replaced_when_the_owner_says_so(empty:
 def test_a_database_that_has_vectors_already_is_brought_up(empty: Database) -> None:
     migrate(empty.admin, dimension=8)
     empty.run("DROP TRIGGER vector_of_former_text ON hm.fact")
-    empty.run("DROP FUNCTION hm.forget_vector, hm.searched CASCADE")
-    empty.run("DROP FUNCTION hm.folded")
+    empty.run("DROP FUNCTION hm.forget_vector, hm.worded")
+    empty.run("ALTER TABLE hm.fact DROP COLUMN words; DROP FUNCTION hm.folded")
     empty.run("ALTER TABLE hm.fact ADD COLUMN words tsvector")
     empty.run(f"DELETE FROM hm.migration WHERE version = {RECALL}")
 
