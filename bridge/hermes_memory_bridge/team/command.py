@@ -165,8 +165,17 @@ def team_status(options: argparse.Namespace) -> int:
     with guarded(lambda: server(dsn)) as found:
         version, dimension = found.schema.version, found.schema.dimension
         engine = found.engine()
-    document = {"version": version, "dimension": dimension, "server": engine, "dsn": dsns.shown(dsn)}
+        unindexed = guarded(lambda: driver().unindexed(found.conn))
+    document = {
+        "version": version,
+        "dimension": dimension,
+        "unindexed": unindexed,
+        "server": engine,
+        "dsn": dsns.shown(dsn),
+    }
     vectors = f"vectors of {dimension} dimensions" if dimension else "text only"
+    if unindexed:
+        vectors += f"; large and without an index: {', '.join(unindexed)} (`team index` makes one)"
     told(options, document, f"{dsns.shown(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}")
     return 0
 

@@ -266,6 +266,16 @@ def index(dsn: str) -> list[str]:
         return sorted(wanted.values())
 
 
+def unindexed(conn: psycopg.Connection[Any]) -> list[str]:
+    """Large themes, as far as the role sees them, that have no index of their own: every vector of them is compared."""
+    may = "SELECT has_table_privilege('hm.vector', 'SELECT')"
+    if read_schema(conn).dimension is None or conn.execute(may).fetchone() != (True,):
+        return []
+    there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
+    large = [theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
+    return [theme for theme in large if not there.get(index_of(theme))]
+
+
 def index_of(theme: str) -> str:
     """What the index of a theme is called."""
     return "vector_of_" + hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:16]

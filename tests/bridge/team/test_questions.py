@@ -12,7 +12,7 @@ import pytest
 from hermes_memory_bridge.embedding.near import packed, unit
 from hermes_memory_bridge.team import questions, schema
 from hermes_memory_bridge.team.questions import Meant
-from hermes_memory_bridge.team.schema import index, index_of, migrate, restrict
+from hermes_memory_bridge.team.schema import index, index_of, migrate, restrict, unindexed
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.vectors import numbers
 from hermes_memory_store.model import Millis
@@ -69,7 +69,10 @@ def indexes(database: Database) -> set[str]:
 
 @pytest.mark.usefixtures("small_is_large")
 def test_a_large_theme_gets_an_index_of_its_own_as_long_as_it_is_large(database: Database) -> None:
-    assert index(database.admin) == ["large"]
+    with psycopg.connect(database.runtime, autocommit=True) as conn:
+        assert unindexed(conn) == ["large"]
+        assert index(database.admin) == ["large"]
+        assert unindexed(conn) == []
     assert index(database.admin) == ["large"]
     assert indexes(database) == {index_of("large")}
 
