@@ -67,7 +67,7 @@ class Wish:
     known: bool
     """Whether this store holds any of them."""
     here: frozenset[str]
-    """Themes that this store holds whole, since it exchanges them."""
+    """Themes that this store holds whole, since it exchanges them and has done so."""
 
 
 def may_wish(arguments: Arguments) -> bool:
@@ -89,7 +89,7 @@ def wish(connection: Connection, store: Store, arguments: Arguments) -> Wish | N
     scope = (text_or_none(arguments, "scope") or "current").strip().lower()
     also = is_explicit(arguments)
     held = store.names.all_themes()
-    here = frozenset(theme for theme in held if store.policies.for_theme(theme).sync)
+    here = frozenset(theme for theme in held if store.policies.for_theme(theme).sync and store.sync.cursor(theme).seq)
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
         return Wish(named, True, here) if also else None

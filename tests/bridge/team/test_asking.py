@@ -194,8 +194,11 @@ def counted(machine: Machine) -> list[int]:
     return asked
 
 
-async def test_what_is_exchanged_is_answered_here_and_the_team_is_not_asked(ours: Machine) -> None:
+async def test_what_is_exchanged_is_answered_here_and_the_team_is_not_asked(ours: Machine, empty: Database) -> None:
     ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
+    before = await ours.recall("car", team=True)
+    assert before["team"] == "answered"  # nothing was exchanged yet
+    await share(ours, empty)
     asked = counted(ours)
 
     plain = await ours.recall("car")
