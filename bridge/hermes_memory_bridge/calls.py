@@ -66,7 +66,12 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
             asked = await hub.meaning.of(spec.meant(arguments)) if spec.meant and hub.meaning else None
-            return await hub.read(lambda store: spec.handler(connection.using(store, asked), arguments))
+            elsewhere = await hub.asking.of(connection, arguments, asked) if spec.asks_team and hub.asking else None
+            try:
+                return await hub.read(lambda store: spec.handler(connection.using(store, asked, elsewhere), arguments))
+            finally:
+                if elsewhere is not None:
+                    elsewhere.close()
         trust = None if connection.trust is None else connection.trust.for_one_call()
         job = once(connection, spec, arguments, key, trust)
         return await hub.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)

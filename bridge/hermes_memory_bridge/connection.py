@@ -19,6 +19,7 @@ from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.elsewhere import Elsewhere
     from hermes_memory_bridge.embedding.asked import Asked
     from hermes_memory_bridge.trust import Trust
 
@@ -90,6 +91,8 @@ class Connection:
         """Name of the connection's own session, by which it can be resumed."""
         self.asked: Asked | None = None
         """What the question of the call at hand means, where it is known; words alone count otherwise."""
+        self.elsewhere: Elsewhere | None = None
+        """What the team's database has to say to the call at hand, where it was asked."""
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
@@ -114,14 +117,16 @@ class Connection:
         for stream in list(self.listening):
             stream()
 
-    def using(self, store: Store, asked: Asked | None = None) -> Self:
+    def using(self, store: Store, asked: Asked | None = None, elsewhere: Elsewhere | None = None) -> Self:
         """The same connection on another handle of the store: a reader, or the one that writes.
 
         :param asked: what the question of the call means
+        :param elsewhere: what the team's database says to it
         """
         view = copy.copy(self)
         view.store = store
         view.asked = asked
+        view.elsewhere = elsewhere
         return view
 
     def later(self, job: Callable[[Store], Any]) -> None:

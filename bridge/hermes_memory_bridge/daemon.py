@@ -83,7 +83,8 @@ class Daemon:
         self.notices = Notices(self.hub)
         self.inspection = Inspection(self.hub, self.agents)
         self.meaning = self.hub.meaning = Meaning(self.hub, vault)
-        self.team = Team(places)
+        self.team = Team(places, lambda: self.meaning.model)
+        self.asking = self.hub.asking = self.team.asking(self.hub)
         self.server = make_server(self.hub, self.whose, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
 
@@ -169,6 +170,7 @@ class Daemon:
             await self.lines.close()
             await serving
             self.front.close()
+            self.asking.close()
             await asyncio.to_thread(self.team.stop)
             await self.agents.part_all()
             await self.meaning.close()

@@ -26,6 +26,7 @@ from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.elsewhere import Asking
     from hermes_memory_bridge.embedding.meaning import Meaning
 
 log = logging.getLogger(__name__)
@@ -77,6 +78,8 @@ class Hub:
         self.calls = CallLog()
         self.meaning: Meaning | None = None
         """Gives questions their meaning, where that is configured."""
+        self.asking: Asking | None = None
+        """Asks the team's database what this store does not hold."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._local = threading.local()

@@ -6,14 +6,16 @@ the session, and what may be told at all. Without vectors the same functions ans
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_bridge.answers import told
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.embedding.asked import WORDS_ONLY
+from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked
 from hermes_memory_bridge.embedding.fusing import by_place, fused, in_turn
-from hermes_memory_store.model import Fact, Found, Session, Turn
+from hermes_memory_store.errors import NotFound
+from hermes_memory_store.model import Fact, Found, Session, Turn, Uid
+from hermes_memory_store.store import Store
 
 FEW = 20
 """Facts of each theme that are looked at where words alone rank them: as many as can be asked for."""
@@ -57,32 +59,82 @@ def facts(
     :param record: not when the caller notes what it hands out of these
     :raises StoreError: as `Search.find`
     """
-    taken = FEW if connection.asked is None else FITTING
-    known: dict[int, Fact] = {}
-    rankings: list[list[int]] = []
-    by_words: dict[int, float] = {}
-    near: dict[int, float] = {}
+    known: dict[Uid, Fact] = {}
+    rankings: list[list[Uid]] = []
+    by_words: dict[Uid, float] = {}
+    near: dict[Uid, float] = {}
     for theme in themes:
-        found = told(connection.store.search.find(theme, query, limit=max(taken, limit), record=False))
-        fitting = found.scores or [0.0] * len(found.facts)
-        # Weights of words depend on the theme they stand in, so each theme is measured by its best.
-        best = max(fitting, default=0.0) or 1.0
-        kept = [(fact, one / best) for fact, one in zip(found.facts, fitting, strict=True) if is_wanted(fact, kinds)]
-        known.update((fact.id, fact) for fact, _ in kept)
-        rankings.append([fact.id for fact, _ in kept])
-        by_words.update((fact.id, one) for fact, one in kept)
-        if connection.asked is not None:
-            hits = dict(connection.asked.nearest(connection.store, "fact", theme, NEAREST, rankings[-1]))
-            others = [key for key in hits if key not in by_words]
-            passing = connection.store.search.passing(theme, query, others)
-            allowed = told(Found(list(passing.values()), len(passing))).facts
-            known.update((fact.id, fact) for fact in allowed if is_wanted(fact, kinds))
-            near.update((key, one) for key, one in hits.items() if key in known)
+        for one in looked_up_everywhere(connection, theme, query, limit, kinds):
+            known |= one.facts
+            rankings.append(list(one.by_words))
+            by_words |= one.by_words
+            near |= one.near
     ranked = (fused(by_words, near) if near else by_place(in_turn(rankings)))[:limit]
     for theme in themes if record else ():
-        handed = [known[key] for key, _ in ranked if known[key].theme == theme]
+        handed = [known[uid] for uid, _ in ranked if known[uid].theme == theme]
+        if connection.elsewhere is not None:  # what is not in this store is not on its record
+            handed = list(connection.store.facts.named(fact.uid for fact in handed).values())
+            if connection.store.names.theme_or_none(theme) is None:
+                continue
         connection.store.search.note("recall", theme, handed, session=session, why=query)
-    return [RecalledFact(known[key], score) for key, score in ranked]
+    return [RecalledFact(known[uid], score) for uid, score in ranked]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """What may answer, of one theme of one store."""
+
+    facts: dict[Uid, Fact]
+    by_words: dict[Uid, float]
+    """How well words fit, best first; 1 for the best."""
+    near: dict[Uid, float]
+    """How near in meaning, as cosine similarity."""
+
+    def without(self, others: Iterable[Fact]) -> LookedUp:
+        """What is left when these are left out."""
+        out = {fact.uid for fact in others}
+        return LookedUp(
+            {uid: fact for uid, fact in self.facts.items() if uid not in out},
+            {uid: fit for uid, fit in self.by_words.items() if uid not in out},
+            {uid: near for uid, near in self.near.items() if uid not in out},
+        )
+
+
+def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: int, kinds: str) -> list[LookedUp]:
+    """What answers in this store, and what in the team's database and not here: a fact that is here stands as it is here."""
+    there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
+    if there is None:
+        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds)]
+    found = looked_up(there.store, there.asked, theme, query, limit, kinds)
+    if connection.store.names.theme_or_none(theme) is None:
+        return [found]
+    missing = found.without(connection.store.facts.named(found.facts).values())
+    try:
+        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds), missing]
+    except NotFound:
+        return [missing]  # what the line names is there alone
+
+
+def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp:
+    """What may answer in one theme of one store."""
+    taken = FEW if asked is None else FITTING
+    found = told(store.search.find(theme, query, limit=max(taken, limit), record=False))
+    fitting = found.scores or [0.0] * len(found.facts)
+    # Weights of words depend on the theme they stand in, so each theme is measured by its best.
+    best = max(fitting, default=0.0) or 1.0
+    fit = {fact.id: one / best for fact, one in zip(found.facts, fitting, strict=True) if is_wanted(fact, kinds)}
+    facts = {fact.id: fact for fact in found.facts if fact.id in fit}
+    hits: dict[int, float] = {}
+    if asked is not None:
+        hits = dict(asked.nearest(store, "fact", theme, NEAREST, list(fit)))
+        passing = store.search.passing(theme, query, [key for key in hits if key not in fit])
+        allowed = told(Found(list(passing.values()), len(passing))).facts
+        facts |= {fact.id: fact for fact in allowed if is_wanted(fact, kinds)}
+    return LookedUp(
+        {fact.uid: fact for fact in facts.values()},
+        {facts[key].uid: one for key, one in fit.items()},
+        {facts[key].uid: one for key, one in hits.items() if key in facts},
+    )
 
 
 def turns(

@@ -12,8 +12,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_memory_store import uids
 from hermes_memory_store.db import Db
+from hermes_memory_store.model import Uid
 from hermes_memory_store.names import Names
+from hermes_memory_store.pages import chunks
 from hermes_memory_store.schema import THEME_SHIFT
 
 MOST_CHARS = 4_000
@@ -22,7 +25,12 @@ MOST_CHARS = 4_000
 FACTS = "SELECT f.id, f.uid, f.target, f.content FROM facts f WHERE {} ORDER BY f.id LIMIT ?"
 TURNS = "SELECT t.id, t.uid, t.content FROM turns t WHERE {} ORDER BY t.id LIMIT ?"
 
+AT_ONCE = 500
+"""Facts that are looked up together."""
+
 TOLD = "f.tier IN ('hot', 'cold')"
+
+NAMED = f"SELECT f.id, f.uid, f.target, f.content FROM facts f WHERE f.theme_id = ? AND {TOLD} AND f.uid IN ({{}})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,16 @@ class Saying:
     def digest(self) -> bytes:
         """By which it is known whether it still says the same."""
         return hashlib.sha256(self.text.encode("utf-8", "replace")).digest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class FactSaid:
+    """What one fact says, by the name others know it by."""
+
+    uid: Uid
+    content: str
+    digest: bytes
+    """As `Saying.digest`."""
 
 
 class Sayings:
@@ -58,6 +76,18 @@ class Sayings:
             "f.id IN (SELECT value FROM json_each(?))" if kind == "fact" else "t.id IN (SELECT value FROM json_each(?))"
         )
         return self._read(kind, where, (json.dumps(sorted(ids)), len(ids)))
+
+    def of_uids(self, theme: str, wanted: Collection[Uid]) -> list[FactSaid]:
+        """What these facts of a theme say now, as far as an agent may be told."""
+        found = []
+        for some in chunks(list(wanted), AT_ONCE):
+            sql = NAMED.format(", ".join("?" * len(some)))
+            for key, uid, target, content in self._db.rows(
+                sql, (self._names.theme_or_none(theme), *map(uids.to_bytes, some))
+            ):
+                said = Saying("fact", key, uid, said_by_fact(target, content))
+                found.append(FactSaid(uids.to_text(uid), content, said.digest))
+        return found
 
     def changed(self, since: int, limit: int) -> tuple[list[Saying], int]:
         """What was written or changed after a change of the journal, and the change up to which that is."""

@@ -12,13 +12,14 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hermes_memory_store import filesystem
+from hermes_memory_store import filesystem, uids
+from hermes_memory_store.model import Uid
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +126,18 @@ class Vectors:
             marks = ", ".join("?" * len(some))
             sql = f"SELECT id, uid, digest, model FROM vectors WHERE kind = ? AND id IN ({marks})"
             found.update((row[0], Known(*row)) for row in self._rows(sql, (kind, *some)))
+        return found
+
+    def of_uids(self, model: str, wanted: Mapping[Uid, bytes]) -> dict[Uid, bytes]:
+        """The vectors of these facts, as whole numbers, where they are of this model and of the text with this digest."""
+        found: dict[Uid, bytes] = {}
+        names = {uids.to_bytes(uid): uid for uid in wanted}
+        for start in range(0, len(names), AT_ONCE):
+            some = list(names)[start : start + AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT uid, digest, vector FROM vectors WHERE kind = 'fact' AND model = ? AND uid IN ({marks})"
+            rows = self._rows(sql, (model, *some))
+            found.update((names[uid], row) for uid, digest, row in rows if digest == wanted[names[uid]])
         return found
 
     def page(self, kind: str, after: int, limit: int) -> list[Known]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_store.errors import StoreError
@@ -24,6 +24,10 @@ class Asked:
 
     model: str
     nearest: Finder
+    vector: Sequence[float] = ()
+    """Of length one; empty where only this store may be asked."""
+    floor: float = 0.0
+    """Least similarity that counts."""
 
     @property
     def ranked_by(self) -> str:

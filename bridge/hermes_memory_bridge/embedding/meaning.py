@@ -170,7 +170,12 @@ class Meaning:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
                 return []
 
-        return Asked(embedder.name, nearest)
+        return Asked(embedder.name, nearest, vector, floor)
+
+    @property
+    def model(self) -> str:
+        """Name and dimensions of what makes vectors now, `name:384`; empty while nothing does."""
+        return self._model
 
     # How it does, in words
 

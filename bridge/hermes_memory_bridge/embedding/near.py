@@ -162,6 +162,7 @@ def unit(vector: Sequence[float]) -> list[float]:
 
 
 def packed(vector: Sequence[float]) -> tuple[float, bytes]:
-    """A vector of length one as whole numbers, and what one of them stands for."""
-    scale = max(map(abs, vector)) / STEPS
-    return scale, array("b", [round(one / scale) for one in vector]).tobytes()
+    """A vector of length one as whole numbers, and what one of them stands for, so that the numbers have that length, too."""
+    step = max(map(abs, vector)) / STEPS
+    row = array("b", [round(one / step) for one in vector])
+    return 1 / math.sqrt(sum(map(mul, row, row))), row.tobytes()

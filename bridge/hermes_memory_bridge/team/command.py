@@ -1,4 +1,4 @@
-"""`team migrate|restrict|collect|connect|disconnect|status|verify|dev`, and
+"""`team migrate|restrict|index|collect|connect|disconnect|status|verify|dev`, and
 `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
@@ -46,6 +46,7 @@ def add_parsers(commands: Any) -> None:
     for name, run, meaning in (
         ("migrate", migrate, "make or update the tables, as their owner"),
         ("restrict", restrict, "let a role see some themes only, as the owner"),
+        ("index", index, "index the vectors of large themes, as the owner"),
         ("collect", collect, "remove what was deleted long ago, as the owner"),
         ("connect", connect, "name the team database, and keep that in the keyring"),
         ("disconnect", disconnect, "forget the team database; nothing here or there is deleted"),
@@ -54,12 +55,16 @@ def add_parsers(commands: Any) -> None:
         ("dev", dev, "a PostgreSQL of its own, for trying things out"),
     ):
         action = added(actions, name, run, meaning)
-        if name in ("migrate", "restrict", "collect"):
+        if name in ("migrate", "restrict", "index", "collect"):
             action.add_argument(
                 "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
             )
         if name == "migrate":
             action.add_argument("--dimension", metavar="N", type=int, help="of the vectors; text only without")
+            action.add_argument("--model", metavar="NAME", help="whose vectors these are, as `sync status` names it")
+            action.add_argument(
+                "--replace-vectors", action="store_true", help="drop vectors of another dimension; they are made again"
+            )
             action.add_argument("--runtime-role", metavar="ROLE", help="the role stores connect as; it must exist")
         if name == "restrict":
             action.add_argument("role", metavar="ROLE")
@@ -100,10 +105,18 @@ def added(actions: Any, name: str, run: Callable[[argparse.Namespace], int], mea
 def migrate(options: argparse.Namespace) -> int:
     """Bring the tables up to date."""
     dsn = secret(options.admin_dsn, "the owner's DSN: ")
-    schema = guarded(lambda: driver().migrate(dsn, dimension=options.dimension, runtime_role=options.runtime_role))
+    schema = guarded(
+        lambda: driver().migrate(
+            dsn,
+            dimension=options.dimension,
+            runtime_role=options.runtime_role,
+            model=options.model,
+            replace_vectors=options.replace_vectors,
+        )
+    )
     told(
         options,
-        {"version": schema.version, "dimension": schema.dimension},
+        {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
         f"the team database is at version {schema.version}, "
         + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
     )
@@ -116,6 +129,14 @@ def restrict(options: argparse.Namespace) -> int:
     guarded(lambda: driver().restrict(dsn, options.role, options.themes))
     sees = ", ".join(options.themes) or "every theme"
     told(options, {"role": options.role, "themes": options.themes}, f"{options.role} sees {sees}")
+    return 0
+
+
+def index(options: argparse.Namespace) -> int:
+    """Give large themes an index of their own."""
+    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+    themes = guarded(lambda: driver().index(dsn))
+    told(options, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
     return 0
 
 
@@ -164,8 +185,17 @@ def team_status(options: argparse.Namespace) -> int:
     with guarded(lambda: server(dsn)) as found:
         version, dimension = found.schema.version, found.schema.dimension
         engine = found.engine()
-    document = {"version": version, "dimension": dimension, "server": engine, "dsn": dsns.shown(dsn)}
+        unindexed = guarded(lambda: driver().unindexed(found.conn))
+    document = {
+        "version": version,
+        "dimension": dimension,
+        "unindexed": unindexed,
+        "server": engine,
+        "dsn": dsns.shown(dsn),
+    }
     vectors = f"vectors of {dimension} dimensions" if dimension else "text only"
+    if unindexed:
+        vectors += f"; large and without an index: {', '.join(unindexed)} (`team index` makes one)"
     told(options, document, f"{dsns.shown(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}")
     return 0
 
@@ -338,6 +368,8 @@ def in_words(status: dict[str, Any]) -> str:
         lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
     if status.get("review"):
         lines.append(f"{status['review']} from the team wait for you; see `hermes-memory-tui review`")
+    if status.get("vectors") and status["themes"]:
+        lines.append(status["vectors"]["words"])
     lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)

@@ -7,6 +7,7 @@ same transaction as the note that it was applied.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -21,8 +22,18 @@ from hermes_memory_store.errors import ArgumentError
 LOCK = 0x686D_656D
 """Number of the advisory lock that migrating holds."""
 
+ROWS = 3
+"""The newest migration that the exchange of rows needs. What came after it serves recall: a database without it goes on
+exchanging, and the vectors say why they wait."""
+
+RECALL = 13
+"""The migration that vectors and questions need."""
+
 WIDEST = 4_000
 """Dimensions that an index over halfvec takes."""
+
+LARGE = 10_000
+"""Vectors of a theme from which on an index of its own pays: comparing fewer takes some milliseconds, and misses none."""
 
 BASE = """
 CREATE SCHEMA IF NOT EXISTS hm;
@@ -52,6 +63,8 @@ CREATE POLICY own_themes ON hm.vector USING (
   NOT EXISTS (SELECT 1 FROM hm.member WHERE role = current_user)
   OR theme = ANY (ARRAY(SELECT unnest(themes) FROM hm.member WHERE role = current_user))
 );
+CREATE TRIGGER vector_of_former_text AFTER UPDATE ON hm.fact FOR EACH ROW
+  WHEN (NEW.state <> 0 OR NEW.content_sha IS DISTINCT FROM OLD.content_sha) EXECUTE FUNCTION hm.forget_vector();
 """
 
 VECTOR_TYPE = """
@@ -59,7 +72,22 @@ SELECT quote_ident(n.nspname) || '.halfvec' FROM pg_extension e JOIN pg_namespac
 WHERE e.extname = 'vector'
 """
 
-VERSION = "SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension') FROM hm.migration"
+VERSION = """
+SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
+  (SELECT value FROM hm.setting WHERE name = 'model')
+FROM hm.migration
+"""
+
+KEEP_SETTING = (
+    "INSERT INTO hm.setting (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+
+THEMES_OF_VECTORS = "SELECT theme, count(*) FROM hm.vector GROUP BY theme ORDER BY theme"
+
+INDEXES = """
+SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
+"""
 
 WRITES = {
     "clock": "SELECT, INSERT, UPDATE",
@@ -81,6 +109,8 @@ class Schema:
     version: int
     dimension: int | None
     """Of the vectors; None where there are none."""
+    model: str | None = None
+    """Whose vectors these are, where the owner has said so."""
 
 
 @functools.cache
@@ -99,11 +129,25 @@ def known_version() -> int:
     return migrations()[-1][0]
 
 
-def migrate(dsn: str, *, dimension: int | None = None, runtime_role: str | None = None) -> Schema:
+def usable(version: int) -> bool:
+    """Whether rows can be exchanged with a database of this version."""
+    return ROWS <= version <= known_version()
+
+
+def migrate(
+    dsn: str,
+    *,
+    dimension: int | None = None,
+    runtime_role: str | None = None,
+    model: str | None = None,
+    replace_vectors: bool = False,
+) -> Schema:
     """Bring a database up to date, as its owner. What is there already is left as it is.
 
     :param dimension: of the vectors, fixed with the first migration that names one; text only without
     :param runtime_role: the role that stores connect as; it is let in to read and write rows, and nothing else
+    :param model: whose vectors are kept from now on; those of another are replaced
+    :param replace_vectors: vectors of another dimension may be dropped: stores make them again
     :raises TeamError: the database is newer than this program, has another dimension, or cannot be reached
     """
     if dimension is not None and not 1 <= dimension <= WIDEST:
@@ -119,7 +163,9 @@ def migrate(dsn: str, *, dimension: int | None = None, runtime_role: str | None 
                 conn.execute(text)
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
         if dimension is not None:
-            add_vectors(conn, dimension)
+            add_vectors(conn, dimension, replace=replace_vectors)
+        if model is not None:
+            conn.execute(KEEP_SETTING, ("model", model))
         if runtime_role is not None:
             let_in(conn, runtime_role)
         return read_schema(conn)
@@ -134,7 +180,7 @@ def verify(conn: psycopg.Connection[Any]) -> Schema:
         schema = read_schema(conn)
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         raise TeamError(NOT_MIGRATED) from None
-    if schema.version != known_version():
+    if not usable(schema.version):
         raise TeamError(wrong_version(schema.version, known_version()))
     return schema
 
@@ -143,24 +189,33 @@ def read_schema(conn: psycopg.Connection[Any]) -> Schema:
     """What stands in the database."""
     row = conn.execute(VERSION).fetchone()
     assert row is not None
-    return Schema(row[0], int(row[1]) if row[1] else None)
+    return Schema(row[0], int(row[1]) if row[1] else None, row[2])
 
 
-def add_vectors(conn: psycopg.Connection[Any], dimension: int) -> None:
-    """The table of vectors, and pgvector. :raises TeamError: there is one of another dimension already"""
+def add_vectors(conn: psycopg.Connection[Any], dimension: int, *, replace: bool = False) -> None:
+    """The table of vectors, and pgvector.
+
+    :param replace: drop a table of another dimension; what it held can be made again
+    :raises ArgumentError: there is one of another dimension, and it may not be dropped
+    """
     there = read_schema(conn).dimension
     if there == dimension:
         return
-    if there is not None:
+    if there is not None and not replace:
         raise ArgumentError(
-            f"the vectors of this database have {there} dimensions, not {dimension}; drop hm.vector and its setting first",
+            f"the vectors of this database have {there} dimensions, not {dimension}; with --replace-vectors they are dropped,"
+            " and made again by the bridges",
             dimension,
         )
+    if there is not None:
+        conn.execute("DROP TRIGGER vector_of_former_text ON hm.fact")
+        conn.execute("DROP TABLE hm.vector")
+        conn.execute("DELETE FROM hm.setting WHERE name IN ('dimension', 'model')")
     conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     kind = conn.execute(VECTOR_TYPE).fetchone()
     assert kind is not None
     conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(kind[0]), dimension=sql.Literal(dimension)))
-    conn.execute("INSERT INTO hm.setting (name, value) VALUES ('dimension', %s)", (str(dimension),))
+    conn.execute(KEEP_SETTING, ("dimension", str(dimension)))
 
 
 def let_in(conn: psycopg.Connection[Any], role: str) -> None:
@@ -182,3 +237,45 @@ def restrict(dsn: str, role: str, themes: list[str]) -> None:
         conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
         if themes:
             conn.execute("INSERT INTO hm.member (role, themes) VALUES (%s, %s)", (role, themes))
+
+
+def index(dsn: str) -> list[str]:
+    """Give each large theme an index over its own vectors, and take away those of themes that are no longer large, as the owner.
+
+    An index over all themes would find the nearest of everybody first, and hardly one of the theme that was asked for. Writers
+    go on meanwhile. The themes that have one now.
+    """
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10, autocommit=True) as conn:
+        if read_schema(conn).dimension is None:
+            raise ArgumentError("this database keeps no vectors: run `team migrate` with --dimension first")
+        kind = conn.execute(VECTOR_TYPE).fetchone()
+        assert kind is not None
+        there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
+        wanted = {index_of(theme): theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE}
+        for name, whole in there.items():
+            if name not in wanted or not whole:  # one whose making was cut off is of no use
+                conn.execute(sql.SQL("DROP INDEX CONCURRENTLY hm.{}").format(sql.Identifier(name)))
+        for name, theme in wanted.items():
+            if not there.get(name):
+                conn.execute(
+                    sql.SQL(
+                        "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops) WHERE theme = {}"
+                    ).format(sql.Identifier(name), sql.SQL(kind[0].rpartition(".")[0]), sql.Literal(theme))
+                )
+        conn.execute("ANALYZE hm.vector")
+        return sorted(wanted.values())
+
+
+def unindexed(conn: psycopg.Connection[Any]) -> list[str]:
+    """Large themes, as far as the role sees them, that have no index of their own: every vector of them is compared."""
+    may = "SELECT has_table_privilege('hm.vector', 'SELECT')"
+    if read_schema(conn).dimension is None or conn.execute(may).fetchone() != (True,):
+        return []
+    there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
+    large = [theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
+    return [theme for theme in large if not there.get(index_of(theme))]
+
+
+def index_of(theme: str) -> str:
+    """What the index of a theme is called."""
+    return "vector_of_" + hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:16]

@@ -17,7 +17,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName, ProgramLimitExceeded
 
-from hermes_memory_bridge.team.schema import Schema, known_version, verify
+from hermes_memory_bridge.team.schema import Schema, known_version, usable, verify
 from hermes_memory_bridge.team.states import BAD_DSN, NOT_MIGRATED, SKEW_MS, Overdue, TeamError, state_of, wrong_version
 from hermes_memory_store.sync import Cursor, SyncRow
 
@@ -216,8 +216,8 @@ class Page:
 class Server:
     """A team database, connected."""
 
-    def __init__(self, dsn: str) -> None:
-        """Connect. :raises TeamError: in words, without a word of the DSN"""
+    def __init__(self, dsn: str, *, listen: bool = True) -> None:
+        """Connect. :param listen: be told of changes :raises TeamError: in words, without a word of the DSN"""
         self._guard = threading.Lock()
         self._closed = threading.Event()
         self._due: float | None = None
@@ -238,7 +238,7 @@ class Server:
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
         try:
             self.schema: Schema = self.verify()
-            self.listening = self._listen()
+            self.listening = listen and self._listen()
         except BaseException:
             self.close()
             raise
@@ -298,7 +298,7 @@ class Server:
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
-        if row[1] != known_version():
+        if not usable(row[1]):
             raise TeamError(wrong_version(row[1], known_version()))
         news = [News(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]]
         return Greeting(row[0], row[2], news)
@@ -366,6 +366,23 @@ class Server:
         end, gc_seq, mark_seq, mark_token = found[0][:4]
         rows = [(row[4], row_of(theme, row)) for row in found if row[4] is not None]
         return Page(rows, Cursor(end, mark_seq, mark_token), more=len(rows) == limit, gc_seq=gc_seq)
+
+    def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one statement. :raises TeamError:"""
+        with self.answering(ANSWER_S):
+            return self.conn.execute(statement, values).fetchall()
+
+    def value(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> Any:
+        """The first column of the first row of one statement, or None. :raises TeamError:"""
+        found = self.rows(statement, values)
+        return found[0][0] if found else None
+
+    def set_up(self, settings: Sequence[str], statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """All rows of one statement under settings of its own. :raises TeamError:"""
+        with self.answering(ANSWER_S), self.conn.pipeline(), self.conn.transaction():
+            for one in settings:
+                self.conn.execute(one)
+            return self.conn.execute(statement, values).fetchall()
 
     def engine(self) -> str:
         """The version of PostgreSQL."""

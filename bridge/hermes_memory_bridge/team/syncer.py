@@ -49,6 +49,9 @@ RENEW_S = 20.0
 HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
+MOVING = ("idle", "clock", "exchanging")
+"""States in which rows are exchanged."""
+
 REPORT_ROWS = 20
 """Rows that a report names: of those refused there, and of those kept aside here."""
 
@@ -175,6 +178,10 @@ class Syncer:
             "next_try": self.next_at,
             **self.report,
         }
+
+    def heads(self) -> dict[str, int]:
+        """How far the database is with each theme, as of the last exchange; nothing while there is none."""
+        return {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in MOVING else {}
 
     def verify(self) -> Future[list[Differing]]:
         """Compare both sides of every theme, row by row, and name those that differ."""

@@ -46,16 +46,25 @@ def themes_of(connection: Connection, scope: str) -> list[str]:
     others = connection.store.names.all_themes() if connection.rights.other_themes else []
     known = sorted({connection.theme, *others})
     if scope == "all":
-        return known
+        elsewhere = connection.elsewhere.themes if connection.elsewhere and connection.rights.other_themes else ()
+        return sorted({*known, *elsewhere})
     name = normalise_theme(scope)
-    if name not in known:
+    if name not in known and not is_elsewhere(connection, name):
         raise UnknownTheme(name, known)
     return [name]
+
+
+def is_elsewhere(connection: Connection, theme: str) -> bool:
+    """Whether a theme is in the team's database, or may be: one that did not answer cannot say that it has it not."""
+    found = connection.elsewhere
+    return found is not None and (theme in found.themes or (not found.answered and theme in found.wanted))
 
 
 def recalled(connection: Connection, results: list[dict[str, Any]]) -> Answer:
     """The answer of both recall tools: JSON as text, and the same as data. It says by what it was ranked."""
     data = {"results": results, "count": len(results), "ranked_by": recall.ranked_by(connection)}
+    if connection.elsewhere is not None:
+        data["team"] = connection.elsewhere.said
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
@@ -95,11 +104,13 @@ SPEC = ToolSpec(
         "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
         "target": {"type": "string", "enum": list(TARGETS), "default": "both"},
         "limit": LIMIT,
+        "team": {"type": "boolean", "description": "Ask the team's database for what is not here.", "default": False},
         "session_id": {"type": "string"},
     },
     required=("query",),
-    gives=RESULTS,
+    gives={**RESULTS, "team": {"type": "string"}},
     handler=recall_memory,
+    asks_team=True,
     meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,

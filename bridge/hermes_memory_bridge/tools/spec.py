@@ -52,6 +52,9 @@ class ToolSpec:
     meant: Callable[[Arguments], object] | None = None
     """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
 
+    asks_team: bool = False
+    """Whether the team's database may be asked for what this store does not hold, before the tool runs."""
+
     about: str | None = None
     """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
     the answer says it (a fact, as it was kept), or where it may be anything."""

@@ -109,7 +109,6 @@ async def test_a_text_has_the_same_vector_alone_and_among_others(tmp_path: Path)
 
 
 @numpy_there
-@numpy_there
 async def test_the_folder_says_what_stands_for_the_whole_text(tmp_path: Path) -> None:
     pooling = tiny(tmp_path) / "1_Pooling" / "config.json"
     pooling.parent.mkdir()
@@ -130,6 +129,7 @@ async def test_the_folder_says_what_stands_for_the_whole_text(tmp_path: Path) ->
         await vector(pooling_mode_max_tokens=True)
 
 
+@numpy_there
 @pytest.mark.parametrize("spoil", ["model.safetensors", "vocab.txt", "config.json"])
 def test_a_folder_without_a_model_is_said_in_words(tmp_path: Path, spoil: str) -> None:
     (tiny(tmp_path) / spoil).write_bytes(b"")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.client import MemoryClient
 from hermes_memory_bridge.control import ask
 from hermes_memory_store.errors import StoreError
 from tests.bridge.running import PATIENCE_S, until
@@ -245,3 +246,19 @@ def test_what_two_machines_said_at_once_waits_for_a_person(database: Database, t
         assert here.contents() == there.contents() == {"PostgreSQL"}
         assert "no conflict" in here.command("sync", "conflicts").stdout
         assert "no conflict" in there.command("sync", "conflicts").stdout
+
+
+def test_a_bridge_asks_the_team_for_a_theme_it_does_not_exchange(database: Database, tmp_path: Path) -> None:
+    with team(tmp_path, database.runtime, database.runtime) as (here, there):
+        (there.home / "memory-themes.toml").write_text("", encoding="utf-8")
+        here.write("V[car]: the car is blue")
+        assert here.command("sync", "now").returncode == 0
+        there.start()
+
+        with MemoryClient(f"unix://{there.places.http}", theme=THEME) as memory:
+            without = memory.call_tool("recall_memory", query="which car").data
+            with_team = memory.call_tool("recall_memory", query="which car", team=True).data
+
+        assert (without["count"], without.get("team")) == (0, None)
+        assert [one["content"] for one in with_team["results"]] == ["V[car]: the car is blue"]
+        assert with_team["team"] == "answered"

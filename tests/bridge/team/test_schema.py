@@ -8,7 +8,7 @@ import uuid
 import psycopg
 import pytest
 
-from hermes_memory_bridge.team.schema import Schema, known_version, migrate, restrict
+from hermes_memory_bridge.team.schema import RECALL, ROWS, Schema, known_version, migrate, restrict
 from hermes_memory_bridge.team.server import Known, Server, new_token
 from hermes_memory_bridge.team.states import TeamError
 from hermes_memory_store.errors import ArgumentError
@@ -50,6 +50,33 @@ def test_vectors_of_another_dimension_are_refused(empty: Database) -> None:
     with pytest.raises(ArgumentError, match="384 dimensions, not 768"):
         migrate(empty.admin, dimension=768)
     assert migrate(empty.admin, dimension=384).dimension == 384
+
+
+def test_vectors_of_another_dimension_are_replaced_when_the_owner_says_so(empty: Database) -> None:
+    migrate(empty.admin, dimension=384, model="m:384")
+
+    assert migrate(empty.admin, dimension=768, replace_vectors=True) == Schema(known_version(), 768, None)
+    assert migrate(empty.admin, dimension=768, model="m:768").model == "m:768"
+
+
+def test_a_database_that_has_vectors_already_is_brought_up(empty: Database) -> None:
+    migrate(empty.admin, dimension=8)
+    empty.run("DROP TRIGGER vector_of_former_text ON hm.fact")
+    empty.run("DROP FUNCTION hm.forget_vector, hm.worded")
+    empty.run("ALTER TABLE hm.fact DROP COLUMN words; DROP FUNCTION hm.folded")
+    empty.run("ALTER TABLE hm.fact ADD COLUMN words tsvector")
+    empty.run(f"DELETE FROM hm.migration WHERE version = {RECALL}")
+
+    assert migrate(empty.admin) == Schema(known_version(), 8)
+    assert empty.one("SELECT count(*) FROM pg_trigger WHERE tgname = 'vector_of_former_text'") == 1
+
+
+def test_a_database_without_what_recall_needs_exchanges_all_the_same(database: Database) -> None:
+    database.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
+
+    with Server(database.runtime) as server:
+        assert server.schema.version == ROWS
+        assert server.hello(str(uuid.uuid4()), []).news == []
 
 
 @pytest.mark.parametrize(

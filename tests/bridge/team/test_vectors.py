@@ -1,0 +1,319 @@
+"""Vectors on their way to the team database: whose, of what, and what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from hermes_memory_bridge.embedding.near import packed, unit
+from hermes_memory_bridge.team import vectors as module
+from hermes_memory_bridge.team.exchange import Exchange
+from hermes_memory_bridge.team.schema import ROWS, migrate, restrict
+from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_bridge.team.vectors import Filling
+from hermes_memory_store.store import Store
+from hermes_memory_store.vectors import Vector, Vectors
+from hermes_memory_themes import Policies
+from tests.bridge.embedding.standin import standing_in, vector
+from tests.bridge.running import until
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.machines import THEME, Machine, team
+
+DIMENSIONS = 16
+
+MODEL = f"counting:{DIMENSIONS}"
+
+
+@dataclass
+class Side:
+    """A store that exchanges, and what fills vectors for it."""
+
+    path: Path
+    store: Store
+    database: Database
+
+    def write(self, content: str, target: str = "a") -> str:
+        return str(self.store.facts.write(THEME, f"V[{target}]: {content}").fact.uid)
+
+    def exchange(self) -> None:
+        with Server(self.database.runtime) as server:
+            Exchange(self.store).run(server)
+
+    def embed(self, model: str = MODEL) -> None:
+        """Make the vectors of all there is, as the bridge does in the background."""
+        made = []
+        for one in self.store.sayings.page("fact", 0, 10_000):
+            scale, row = packed(unit(vector(one.text, int(model.rpartition(":")[2]))))
+            made.append(Vector("fact", one.id, one.uid, one.digest, model, scale, row))
+        with Vectors(self.path) as vectors:
+            vectors.keep(made)
+
+    def filling(self, model: str = MODEL) -> Filling:
+        heads = lambda: {THEME: self.store.sync.cursor(THEME).seq}  # noqa: E731
+        return Filling(self.path, lambda: self.database.runtime, heads, lambda: model)
+
+    def fill(self) -> Filling:
+        """Exchange, embed, and send the vectors."""
+        self.exchange()
+        self.embed()
+        filling = self.filling()
+        filling._round()
+        return filling
+
+
+@pytest.fixture
+def side(empty: Database, tmp_path: Path) -> Iterator[Side]:
+    migrate(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
+    (tmp_path / "themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+    path = tmp_path / "memory.db"
+    with Store.open(path, policies=Policies.load(tmp_path / "themes.toml")) as store:
+        yield Side(path, store, empty)
+
+
+COUNT = "SELECT count(*) FROM hm.vector"
+
+
+def test_every_fact_of_a_shared_theme_gets_its_vector(side: Side) -> None:
+    uids = {side.write(f"fact number {n}", f"t{n}") for n in range(250)}
+    side.store.facts.write("private", "V[a]: is nobody's business")
+
+    filling = side.fill()
+
+    assert filling.status() == {"state": "filled", "words": module.FILLED.words, "missing": 0}
+    with psycopg.connect(side.database.admin) as conn:
+        rows = conn.execute("SELECT theme, id::text, model FROM hm.vector").fetchall()
+    assert {(theme, uid, model) for theme, uid, model in rows} == {(THEME, uid, MODEL) for uid in uids}
+
+
+def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
+    uid = side.write("the car is in the garage")
+    side.fill()
+    asked = unit(vector("where is the automobile", DIMENSIONS))
+    (one,) = side.store.sayings.of_ids("fact", [side.store.facts.get(uid).id])
+    scale, row = packed(unit(vector(one.text, DIMENSIONS)))
+    here = scale * sum(a * b for a, b in zip(memoryview(row).cast("b"), asked, strict=True))
+
+    there = side.database.one(
+        f"SELECT 1 - (embedding::vector({DIMENSIONS}) <=> %s::vector({DIMENSIONS})) FROM hm.vector", str(asked)
+    )
+
+    assert there == pytest.approx(here, abs=1e-6)
+
+
+def test_sending_again_changes_nothing_and_asks_nothing(side: Side) -> None:
+    for n in range(20):
+        side.write(f"fact {n}", f"t{n}")
+    side.fill()
+    before = side.database.one("SELECT string_agg(xmin::text, ',') FROM hm.vector")
+
+    another, connections = side.filling(), []
+    find = another.find
+    another.find = lambda: connections.append(1) or find()  # type: ignore[func-returns-value]
+    another._round()
+    another._round()
+    assert len(connections) == 1
+
+    assert side.database.one("SELECT string_agg(xmin::text, ',') FROM hm.vector") == before
+
+
+def test_a_filling_that_was_cut_off_goes_on(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 7)
+    for n in range(30):
+        side.write(f"fact {n}", f"t{n}")
+    side.exchange()
+    side.embed()
+    cut = side.filling()
+    send = cut._send
+
+    def once(*args: object) -> None:
+        send(*args)  # type: ignore[arg-type]
+        cut._stop.set()
+
+    cut._send = once  # type: ignore[assignment]
+    cut._round()
+    assert side.database.one(COUNT) == 7
+
+    side.filling()._round()
+    assert side.database.one(COUNT) == 30
+
+
+def test_a_changed_content_replaces_the_vector(side: Side) -> None:
+    uid = side.write("the tea is hot")
+    filling = side.fill()
+    before = side.database.one("SELECT embedding::text FROM hm.vector")
+
+    side.store.facts.edit(uid, "the car is blue")
+    side.exchange()
+    assert side.database.one(COUNT) == 0
+    filling._round()
+    assert filling.status()["missing"] == 1
+    side.embed()
+    filling._round()
+
+    assert side.database.one(COUNT) == 1
+    assert side.database.one("SELECT embedding::text FROM hm.vector") != before
+
+
+@pytest.mark.parametrize("how", ["purge", "undo"])
+def test_what_is_gone_has_no_vector_there_either(side: Side, how: str) -> None:
+    kept, gone = side.write("is kept", "a"), side.write("the secret word", "b")
+    filling = side.fill()
+    if how == "purge":
+        side.store.purge.erase([gone])
+    else:
+        side.store.undo.last()
+
+    side.exchange()
+
+    assert side.database.one("SELECT string_agg(id::text, ',') FROM hm.vector") == kept
+    filling._round()
+    assert side.database.one(COUNT) == 1
+
+
+def test_a_purge_erases_also_where_the_role_may_do_nothing_with_vectors(side: Side) -> None:
+    uid = side.write("the secret word")
+    side.fill()
+    side.database.run(f"REVOKE ALL ON hm.vector FROM {side.database.name}_runtime")
+    side.store.purge.erase([uid])
+
+    side.exchange()
+
+    assert side.database.one(COUNT) == 0
+
+
+def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side) -> None:
+    uid = side.write("the secret word")
+    side.exchange()
+    side.embed()
+    filling = side.filling()
+    send = filling._send
+
+    def late(*args: object) -> None:
+        side.database.run(f"UPDATE hm.fact SET state = 2, content = NULL, content_sha = NULL WHERE id = '{uid}'")
+        send(*args)  # type: ignore[arg-type]
+
+    filling._send = late  # type: ignore[assignment]
+    filling._round()
+
+    assert side.database.one(COUNT) == 0
+
+
+def test_facts_somebody_is_writing_to_are_passed_over_and_come_later(side: Side) -> None:
+    uids = [side.write(f"fact {n}", f"t{n}") for n in range(3)]
+    side.exchange()
+    side.embed()
+    filling = side.filling()
+    with psycopg.connect(side.database.admin) as conn:
+        conn.execute("UPDATE hm.fact SET attrs = attrs WHERE id = %s", (uids[1],))
+        filling._round()
+        assert side.database.one(COUNT) == 2
+        conn.rollback()
+    filling._round()
+
+    assert side.database.one(COUNT) == 3
+
+
+def test_vectors_of_another_model_are_left_until_the_owner_says_so(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    side.write("a fact")
+    side.fill()
+    other = f"other:{DIMENSIONS}"
+    side.embed(other)
+    filling = side.filling(other)
+    filling._round()
+
+    assert filling.state.name == "another model"
+    assert f"made by {MODEL}" in filling.state.words
+    assert side.database.one("SELECT model FROM hm.vector") == MODEL
+
+    migrate(side.database.admin, model=other)
+    monkeypatch.setattr(module, "REST_S", 0.0)
+    filling._round()
+    assert filling.state.name == "filled"
+    assert side.database.one("SELECT model FROM hm.vector") == other
+
+
+def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
+    side.write("a fact")
+    side.fill()
+    side.database.run(
+        "WITH f AS (INSERT INTO hm.fact (theme, id, content, content_sha, hlc, node, seq)"
+        " VALUES ('theirs', gen_random_uuid(), 'x', 'x', 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
+        f" INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, array_fill(1, ARRAY[{DIMENSIONS}]) FROM f"
+    )
+    restrict(side.database.admin, f"{side.database.name}_runtime", [THEME])
+
+    with Server(side.database.runtime, listen=False) as server:
+        assert server.rows("SELECT theme FROM hm.vector") == [(THEME,)]
+        with pytest.raises(TeamError):
+            server.rows("INSERT INTO hm.vector SELECT 'theirs', id, model, content_sha, embedding FROM hm.vector")
+
+
+def without_room(database: Database) -> None:
+    database.run("DROP TABLE hm.vector; DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact")
+    database.run("DELETE FROM hm.setting")
+
+
+def narrower(database: Database) -> None:
+    migrate(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
+
+
+def older(database: Database) -> None:
+    database.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
+
+
+def denied(database: Database) -> None:
+    database.run(f"REVOKE ALL ON hm.vector FROM {database.name}_runtime")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "name", "words"),
+    [
+        (without_room, "no room", "team migrate --dimension"),
+        (narrower, "another dimension", "8 dimensions, counting:16 makes 16"),
+        (older, "old schema", "team migrate"),
+        (denied, "denied", "--runtime-role"),
+    ],
+)
+def test_what_the_database_cannot_take_is_said_and_blocks_no_facts(
+    side: Side, trouble: Callable[[Database], None], name: str, words: str
+) -> None:
+    trouble(side.database)
+    side.write("a fact")
+    side.exchange()
+    side.embed()
+
+    filling = side.filling()
+    filling.start()
+    try:
+        until(lambda: filling.status()["state"] == name, "the state")
+    finally:
+        filling.stop()
+
+    assert words in filling.status()["words"]
+    assert side.database.one("SELECT count(*) FROM hm.fact") == 1
+
+
+@pytest.mark.slow
+def test_a_bridge_with_an_embedding_fills_the_teams_vectors(
+    empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(empty.admin, dimension=64, runtime_role=f"{empty.name}_runtime")
+    with standing_in() as endpoint, team(tmp_path, empty.runtime, empty.runtime) as (with_model, without):
+        without.start()
+        monkeypatch.setenv("HERMES_MEMORY_EMBED_URL", endpoint.url)
+        monkeypatch.setenv("HERMES_MEMORY_EMBED_MODEL", "counting")
+        with_model.start()
+        without.write("V[car]: the car is in the garage")
+        until(lambda: empty.one(COUNT) == 1, "the vector", 60)
+        until(lambda: vectors_of(with_model) == "filled", "the state")
+        assert vectors_of(without) == "no model"
+        assert "has its vector" in with_model.command("sync", "status").stdout
+
+
+def vectors_of(machine: Machine) -> str:
+    return str(machine.status().get("vectors", {}).get("state"))
