@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.views.agent import AgentView
 from tests.tui.inspector.driving import (
     VIEWS,
@@ -111,7 +111,7 @@ async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path,
             await pilot.press("escape")
             await until(pilot, lambda: pilot.app.screen is view)
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         harmless(screen_text(pilot), 150)
         await type_text(pilot, "[")
         await pilot.press("enter")
