@@ -17,6 +17,7 @@ from hermes_memory_tui.acts import Preview
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.gauge import styled_bar
 from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.pages import titled
 
 BAR = 24
 """Cells of a gauge."""
@@ -62,7 +63,7 @@ class Confirming(Modal[bool]):
     def on_mount(self) -> None:
         many = shown.plural(self.preview.facts, "fact")
         whole = f" of scope {printable(self.preview.scope)}" if self.preview.scope else ""
-        self.query_one("#confirm").border_title = printable(f"{self.preview.act.word} · {many}{whole}")
+        self.query_one("#confirm").border_title = titled(f"{self.preview.act.word} · {many}{whole}")
         if self.preview.act.final:
             self.line.focus()
         else:
