@@ -10,13 +10,14 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from hermes_memory_store.model import Change, Gauge
+from hermes_memory_store.model import Change, Gauge, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown
 from hermes_memory_tui.acts import Preview
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.gauge import styled_bar
 from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.pages import titled
 
 BAR = 24
 """Cells of a gauge."""
@@ -62,7 +63,7 @@ class Confirming(Modal[bool]):
     def on_mount(self) -> None:
         many = shown.plural(self.preview.facts, "fact")
         whole = f" of scope {printable(self.preview.scope)}" if self.preview.scope else ""
-        self.query_one("#confirm").border_title = printable(f"{self.preview.act.word} · {many}{whole}")
+        self.query_one("#confirm").border_title = titled(f"{self.preview.act.word} · {many}{whole}")
         if self.preview.act.final:
             self.line.focus()
         else:
@@ -115,7 +116,8 @@ class Confirming(Modal[bool]):
 def told(preview: Preview) -> Content:
     """Everything an act would change, in words."""
     tiers = ", ".join(
-        f"{shown.TIER_SHAPES[tier]} {shown.count(number)} {tier.value}" for tier, number in preview.tiers.items()
+        f"{shown.TIER_SHAPES[tier]} {shown.count(number)} {tier.value}"
+        for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
     )
     types = ", ".join(f"{shown.count(number)} {kind.word}" for kind, number in preview.types.items())
     lines = [Content(tiers), Content.styled(types, "$dim"), Content("")]
@@ -125,7 +127,7 @@ def told(preview: Preview) -> Content:
                 (f"{shown.TIER_SHAPES[fact.tier]} ", "$dim"),
                 (f"{shown.name(fact)}  ", "bold"),
                 printable(fact.content)[:100],
-                (f"  {printable(fact.scope)}" if fact.scope else "", "$dim"),
+                (f"  {printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
             )
         )
     more = preview.facts - len(preview.samples)

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.pick import Pick
+from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.views.agent import AgentView
 from tests.tui.inspector.driving import (
     VIEWS,
@@ -104,14 +105,14 @@ async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path,
         view.grid.go_to(scope.uid)
         for key in ("e", "P"):
             await pilot.press(key)
-            await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+            await until(pilot, lambda: isinstance(pilot.app.screen, Ask | Confirming))
             harmless(screen_text(pilot), 150)
             if text in MARKUP:
                 assert scope.label in screen_text(pilot)
             await pilot.press("escape")
             await until(pilot, lambda: pilot.app.screen is view)
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Pick))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         harmless(screen_text(pilot), 150)
         await type_text(pilot, "[")
         await pilot.press("enter")
@@ -128,7 +129,7 @@ async def test_a_scope_with_any_name_is_purged_by_typing_it(path: Path) -> None:
         await opened(pilot, "scopes")
         await to_row(pilot, "[/x] [red")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
         assert "[/x] [red" in screen_text(pilot)
         await type_text(pilot, "[/x] [red")
         await pilot.press("enter")
