@@ -6,7 +6,7 @@ the session, and what may be told at all. Without vectors the same functions ans
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_bridge.answers import told
@@ -90,9 +90,8 @@ class LookedUp:
     near: dict[Uid, float]
     """How near in meaning, as cosine similarity."""
 
-    def without(self, others: Iterable[Fact]) -> LookedUp:
+    def without(self, out: Collection[str]) -> LookedUp:
         """What is left when these are left out."""
-        out = {fact.uid for fact in others}
         return LookedUp(
             {uid: fact for uid, fact in self.facts.items() if uid not in out},
             {uid: fit for uid, fit in self.by_words.items() if uid not in out},
@@ -105,14 +104,21 @@ def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: 
     there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
     if there is None:
         return [looked_up(connection.store, connection.asked, theme, query, limit, kinds)]
-    found = looked_up(there.store, there.asked, theme, query, limit, kinds)
     if connection.store.names.theme_or_none(theme) is None:
-        return [found]
-    missing = found.without(connection.store.facts.named(found.facts).values())
-    try:
-        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds), missing]
-    except NotFound:
-        return [missing]  # what the line names is there alone
+        return [looked_up(there.store, there.asked, theme, query, limit, kinds)]
+    found, unknown = [], []
+    for store, asked in ((connection.store, connection.asked), (there.store, there.asked)):
+        try:
+            found.append(looked_up(store, asked, theme, query, limit, kinds))
+        except NotFound as error:  # what the line names may be known to the other alone
+            unknown.append(error)
+            continue
+        if store is there.store:
+            facts = connection.store.facts
+            found[-1] = found[-1].without({*facts.named(found[-1].facts), *facts.purged(found[-1].facts)})
+    if not found:
+        raise unknown[0]
+    return found
 
 
 def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp:

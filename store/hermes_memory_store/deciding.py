@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from hermes_memory_store import uids
@@ -17,7 +18,10 @@ from hermes_memory_store.receiving import masked
 from hermes_memory_store.records import Mutation, standing_fact
 from hermes_memory_store.scopes import close_scope, reopen_scope
 from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow
-from hermes_memory_store.versions import Version, known, lineage, row_of, rows_of, shown_of
+from hermes_memory_store.versions import Version, is_aside, known, lineage, row_of, rows_of, shown_of
+
+KEPT_ASIDE = "(kept aside; `sync status` says why)"
+"""What is said of a version whose words are not shown here."""
 
 KEPT = """
     SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
@@ -34,9 +38,12 @@ def found_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list
         payload = Payload.loaded(said)
         label = payload.content if payload.kind == "scope" else None
         lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
+        theirs = row_of(conn, theme, lost, payload)
         (mine,) = rows_of(conn, theme_id, theme, [stands])
         mine = masked(mine, shown_of(stands))
-        found.append(Conflict(uids.to_text(uid), theme, mine, row_of(conn, theme, lost, payload), at, why))
+        if is_aside(stands):
+            mine = replace(mine, content=KEPT_ASIDE, attrs=theirs.attrs)
+        found.append(Conflict(uids.to_text(uid), theme, mine, theirs, at, why))
     return found
 
 

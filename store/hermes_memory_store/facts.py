@@ -229,6 +229,14 @@ class Facts:
                 found[fact.uid] = fact
         return found
 
+    def purged(self, wanted: Iterable[str]) -> set[str]:
+        """Which of these uids are of facts that were erased here."""
+        found: set[str] = set()
+        for some in pages.chunks([uids.to_bytes(uid) for uid in wanted], UIDS_AT_ONCE):
+            sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
+            found.update(uids.to_text(uid) for (uid,) in self._db.rows(sql, list(some)))
+        return found
+
     def page(
         self,
         wanted: FactFilter,

@@ -29,6 +29,7 @@ from hermes_memory_store.versions import (
     KNOWN,
     PUT,
     Version,
+    is_aside,
     known,
     name_of,
     payloads,
@@ -105,7 +106,7 @@ class Receiving:
                 self._keep_loser(uid, row, self._row(here), screened.shown)
             self.ignored += 1
             return False
-        if not descends(row, here) and PURGED not in (row.state, here.state):
+        if not descends(row, here) and PURGED not in (row.state, here.state) and not is_aside(here):
             self._keep_loser(uid, self._row(here), row, shown_of(here))
         return True
 

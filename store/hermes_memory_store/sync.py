@@ -207,8 +207,8 @@ class Sync:
             with self._db.writing() as conn:
                 self.stamp(conn)
                 still = {one.uid for one in versions.versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc}
-                new = [versions.put_columns(theme_id, anew[uid][0], seq=None, screened=anew[uid][1]) for uid in still]
-                conn.executemany(versions.PUT, new)
+                new = [(versions.shadowed(*anew[uid]), theme_id, uid) for uid in still]
+                conn.executemany(versions.LOOKED_AGAIN, new)
                 self._settle(conn, theme_id, theme, still)
             count += len(still - {uids.to_bytes(one.uid) for one in self.aside(theme)})
         return count

@@ -62,6 +62,9 @@ PUT = """
 """
 
 
+LOOKED_AGAIN = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
+"""What is on its way, or has arrived, stays so."""
+
 WITHOUT = """
     SELECT uid FROM facts f WHERE theme_id = ?1 AND tier NOT IN ('withdrawn', 'quarantined')
       AND NOT EXISTS (SELECT 1 FROM sync_rows WHERE theme_id = ?1 AND uid = f.uid)
@@ -159,6 +162,12 @@ def put_columns(theme_id: int, row: SyncRow, *, seq: int | None, screened: Scree
     return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, None if hidden else dumped)
 
 
+def shadowed(row: SyncRow, screened: Screened) -> str | None:
+    """A received version in shadow, yet to be shown; None where there is nothing to show."""
+    hidden = row.state == PURGED and screened.aside is None
+    return None if hidden else Payload(row.kind, row.content, row.attrs, row.state, screened).dumped()
+
+
 def label_of(row: SyncRow) -> str | None:
     """The label by which a scope is known here; what is none may call itself by any."""
     if row.kind != "scope" or not isinstance(row.content, str) or row.uid != uid_of_scope(row.theme, row.content):
@@ -211,6 +220,12 @@ def shown_of(version: Version) -> str | None:
     """The content of a version as it is shown here, where its secrets are masked."""
     said = screened_of(version)
     return said.screened.shown if said else None
+
+
+def is_aside(version: Version) -> bool:
+    """Whether a version is kept aside: nothing it says is shown here in any form."""
+    said = screened_of(version)
+    return said is not None and said.screened.aside is not None
 
 
 def beyond_screens(conn: sqlite3.Connection, old: Version, said: Payload, now: Payload) -> Payload | None:

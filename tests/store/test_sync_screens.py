@@ -227,6 +227,34 @@ def test_a_conflict_brings_no_secret_back(ann: Member, bob: Member, server: Serv
     assert "hunter2" not in told(bob)
 
 
+@pytest.mark.parametrize("later", ["what is kept aside", "what may be shown"])
+def test_what_is_kept_aside_does_not_come_back_through_a_conflict(
+    ann: Member, bob: Member, server: Server, later: str
+) -> None:
+    uid = write(ann, "D[cache]: redis")
+    agree(ann, bob, server=server)
+    if later == "what is kept aside":
+        bob.store.facts.edit(uid, "memcached")
+        ann.clock.forward(5000)
+        ann.store.facts.edit(uid, "unspeakable")
+        agree(ann, bob, server=server)
+    else:
+        ann.store.facts.edit(uid, "unspeakable")
+        ann.push(server)
+        bob.pull(server)
+        _, said_of = server.rows[uid]
+        later_row = replace(said_of, content="valkey", hlc=said_of.hlc + (5000 << 16), ancestors=())
+        bob.store.sync.apply(THEME, [(len(server.accepted) + 1, later_row)], cursor=bob.store.sync.cursor(THEME))
+
+    said = bob.store.sync.conflicts(THEME)
+    assert "unspeakable" not in f"{said}"
+    assert [one.theirs.content for one in said] == (["memcached"] if later == "what is kept aside" else [])
+    bob.clock.forward(60_000)
+    for one in said:
+        bob.store.sync.resolve(one.uid, "theirs")
+    assert "unspeakable" not in told(bob)
+
+
 def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     agree(ann, bob, server=server)

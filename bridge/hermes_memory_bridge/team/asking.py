@@ -21,6 +21,7 @@ from hermes_memory_bridge.trust.screening import suspicion
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.gathered import Foreign, gathered
+from hermes_memory_store.malformed import MAX_CONTENT
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 
@@ -202,8 +203,10 @@ class TeamAsking:
 def may_be_told(store: Store, theme: str, one: Foreign) -> bool:
     """Whether a fact may be told unseen by a person, by this machine's policy: neither what reads like an instruction to an
     agent, where that waits, nor what holds a secret, where that is masked."""
+    if not isinstance(one.attrs, dict) or not isinstance(one.content, str) or len(one.content) > MAX_CONTENT:
+        return False
     target, scope = one.attrs.get("target"), one.attrs.get("scope")
-    if not isinstance(target, str) or not isinstance(one.content, str):
+    if not isinstance(target, str):
         return False
     policy = store.policies.for_theme(theme)
     if policy.secrets != "allow" and secrets_in(target, one.content):

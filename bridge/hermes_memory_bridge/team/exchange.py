@@ -166,23 +166,31 @@ class Exchange:
     def _pull(self, server: Server, theme: str) -> None:
         sync, count = self.store.sync, self.outcome.themes[theme]
         more = True
+        # Who begins at the start misses only what is collected after it began.
+        collected: int | None = None if not sync.cursor(theme).seq else 0
         while more:
             cursor = sync.cursor(theme)
             page: Page = server.pull(theme, cursor.seq, self._page)
-            if is_behind(cursor, page.gc_seq):
+            collected = page.gc_seq if collected is None else collected
+            if is_behind(cursor, page.gc_seq) and page.gc_seq > collected:
                 self._list(server, theme, cursor)
                 return
-            began = time.perf_counter()
-            applied = sync.apply(theme, page.rows, cursor=page.cursor)
-            taken_s = time.perf_counter() - began
-            if len(page.rows) == self._page:
-                self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, HOLD_S / max(taken_s, 0.001)))))
-            count.pulled += len(page.rows)
-            count.conflicts += applied.conflicts
-            count.unreached.update(applied.unreached)
+            self._apply(theme, page, page.cursor)
             count.server_seq = max(count.server_seq, page.cursor.seq)
             more = page.more
-            self.on_progress()
+
+    def _apply(self, theme: str, page: Page, cursor: Cursor) -> None:
+        """Take a page in; the next one is as long as a transaction may take."""
+        count = self.outcome.themes[theme]
+        began = time.perf_counter()
+        applied = self.store.sync.apply(theme, page.rows, cursor=cursor)
+        taken_s = time.perf_counter() - began
+        if len(page.rows) == self._page:
+            self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, HOLD_S / max(taken_s, 0.001)))))
+        count.pulled += len(page.rows)
+        count.conflicts += applied.conflicts
+        count.unreached.update(applied.unreached)
+        self.on_progress()
 
     def _list(self, server: Server, theme: str, cursor: Cursor) -> None:
         """Take in everything the database has, from the start: deleted rows were removed that this store has not seen, so
@@ -195,12 +203,8 @@ class Exchange:
         page = Page([], Cursor(), more=True)
         while page.more:
             page = server.pull(theme, page.cursor.seq, self._page)
-            applied = sync.apply(theme, page.rows, cursor=cursor)
+            self._apply(theme, page, cursor)
             present.update(row.uid for _, row in page.rows)
-            count.pulled += len(page.rows)
-            count.conflicts += applied.conflicts
-            count.unreached.update(applied.unreached)
-            self.on_progress()
         gone = sync.keep_only(theme, present)
         sync.apply(theme, [], cursor=page.cursor)
         count.server_seq = max(count.server_seq, page.cursor.seq)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hermes_memory_bridge.team.schema import RECALL
 from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.states import State, TeamError
+from hermes_memory_bridge.team.states import DENIED, State, TeamError
 from hermes_memory_store import uids
 from hermes_memory_store.asked import Word, asked
 from hermes_memory_store.clock import Clock
@@ -141,7 +141,7 @@ def answers(
     best = rarest(hits, total, keep=[uid for uid, _ in near])
     rows = server.rows(FACTS, {"theme": theme, "ids": best}) if best else []
     close = {uid for uid, _ in near}
-    others = compared(server, theme, meant, [uid for uid in best if uid not in close]) if meant is not None else {}
+    others = compared(server, theme, meant, [uid for uid in best if uid not in close]) if meant and near else {}
     facts = [Foreign(Uid(uid), content, json.loads(attrs), between) for uid, content, attrs, between in rows]
     labels = [label for label in taken.filter.scopes if label]
     named = server.rows(SCOPES, (theme, [uid_of_scope(theme, label) for label in labels])) if labels else []
@@ -154,7 +154,12 @@ def nearest(server: Server, theme: str, meant: Meant, limit: int, floor: float) 
         return []
     place, asked = server.value(VECTOR_SCHEMA), written(meant.vector)
     told = {"theme": theme, "model": meant.model, "asked": asked, "rounded": asked, "limit": limit + SPARE}
-    found = server.set_up(SETTINGS, NEAREST.format(place=place), told)
+    try:
+        found = server.set_up(SETTINGS, NEAREST.format(place=place), told)
+    except TeamError as error:
+        if error.state.name != DENIED.name:
+            raise
+        return []  # words answer without
     close = [(Uid(uid), near) for uid, near in found if near >= floor]
     return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.to_bytes(one[0]))))[:limit]
 

@@ -89,6 +89,12 @@ SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.inde
 WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
 """
 
+LET_IN = """
+SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+WHERE c.oid = 'hm.fact'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+"""
+"""Roles that write rows already."""
+
 WRITES = {
     "clock": "SELECT, INSERT, UPDATE",
     "mark": "SELECT, INSERT",
@@ -166,8 +172,9 @@ def migrate(
             add_vectors(conn, dimension, replace=replace_vectors)
         if model is not None:
             conn.execute(KEEP_SETTING, ("model", model))
-        if runtime_role is not None:
-            let_in(conn, runtime_role)
+        roles = {role for (role,) in conn.execute(LET_IN).fetchall()}  # to what is new, too
+        for role in sorted(roles | ({runtime_role} if runtime_role is not None else set())):
+            let_in(conn, role)
         return read_schema(conn)
 
 

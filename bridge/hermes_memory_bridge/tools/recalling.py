@@ -97,18 +97,18 @@ def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
 
 SPEC = ToolSpec(
     name="recall_memory",
-    title="Recall durable facts",
-    description=("Search durable facts, also of other agents where the token allows it. Returns JSON."),
+    title="Recall facts",
+    description="Search facts, also of other agents where the token allows. Returns JSON.",
     arguments={
         "query": {"type": "string"},
         "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
         "target": {"type": "string", "enum": list(TARGETS), "default": "both"},
         "limit": LIMIT,
-        "team": {"type": "boolean", "description": "Ask the team's database for what is not here.", "default": False},
+        "team": {"type": "boolean", "description": "the team's too"},
         "session_id": {"type": "string"},
     },
     required=("query",),
-    gives={**RESULTS, "team": {"type": "string"}},
+    gives=RESULTS,
     handler=recall_memory,
     asks_team=True,
     meant=lambda arguments: arguments.get("query"),

@@ -20,6 +20,7 @@ from hermes_memory_bridge.team.schema import ROWS, migrate, restrict
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.vectors import Filling
 from hermes_memory_bridge.tools.recalling import SPEC
+from hermes_memory_store import uids
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -266,6 +267,58 @@ async def test_what_reads_like_an_instruction_or_holds_a_secret_is_not_told(
     answer = await other.recall("car", scope=THEME)
 
     assert [one["content"] for one in answer["results"]] == ["V[car]: the car is blue"]
+
+
+async def test_a_row_that_is_none_hides_no_other(ours: Machine, other: Machine, empty: Database) -> None:
+    ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
+    broken = ours.hub.store.facts.write(THEME, "V[cars]: the car is red").fact.uid
+    await share(ours, empty)
+    empty.run(f"UPDATE hm.fact SET attrs = '[1]' WHERE id = '{broken}'")
+
+    answer = await other.recall("car", scope=THEME)
+
+    assert [one["content"] for one in answer["results"]] == ["V[car]: the car is blue"]
+
+
+async def test_a_scope_that_only_this_machine_knows_is_answered_from_here(
+    ours: Machine, other: Machine, empty: Database
+) -> None:
+    ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
+    await share(ours, empty)
+    other.hub.store.facts.write(THEME, "V[mine]: a car in the garage", scope="garage")
+
+    answer = await other.recall("car scope:garage", scope=THEME, team=True)
+    nowhere = await other.recall("car scope:moon", scope=THEME, team=True)
+
+    assert [one["content"] for one in answer["results"]] == ["V[mine]: a car in the garage"]
+    assert "error" in nowhere
+
+
+async def test_what_was_purged_here_is_not_told_again_from_there(
+    ours: Machine, other: Machine, empty: Database
+) -> None:
+    ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
+    uid = ours.hub.store.facts.write(THEME, "V[cars]: the car is red").fact.uid
+    await share(ours, empty)
+    other.hub.store.facts.write(THEME, "V[mine]: something else")
+    other.hub.store.db.conn.execute(
+        "INSERT INTO tombstones SELECT ?, theme_id, 1, actor_id FROM facts LIMIT 1", (uids.to_bytes(uid),)
+    )
+
+    answer = await other.recall("car", scope=THEME, team=True)
+
+    assert [one["content"] for one in answer["results"]] == ["V[car]: the car is blue"]
+
+
+async def test_words_answer_where_vectors_may_not_be_read(ours: Machine, other: Machine, empty: Database) -> None:
+    ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
+    await share(ours, empty)
+    await ready(other)
+    empty.run(f"REVOKE ALL ON hm.vector FROM {empty.name}_runtime")
+
+    answer = await other.recall("car", scope=THEME)
+
+    assert (answer["team"], answer["count"]) == ("answered", 1)
 
 
 async def test_a_team_that_does_not_answer_keeps_nobody_waiting(ours: Machine, other: Machine, empty: Database) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.collecting import collect
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.server import Server
@@ -137,6 +138,29 @@ def test_one_that_is_cut_off_while_it_lists_begins_again(database: Database, joi
     assert "deleted" in contents(away)
     agree(database, away, here)
     assert "deleted" not in contents(away)
+
+
+def test_who_comes_new_after_a_collection_pulls_on_where_it_was(
+    database: Database, join: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, new = join(), join()
+    for n in range(12):
+        write(here, f"V[n.{n}]: {n}")
+    exchange(database, here)
+    here.undo.last()
+    write(here, "V[last]: last")
+    exchange(database, here)
+    a_year_passes(database)
+    collect(database.admin)
+    monkeypatch.setattr(module, "LEAST_PAGE", 4)
+    monkeypatch.setattr(module, "PAGE", 4)
+    monkeypatch.setattr(Exchange, "_list", lambda *_: pytest.fail("listed everything"))
+
+    exchange(database, new)
+
+    assert contents(new) == contents(here)
+    monkeypatch.undo()
+    agree(database, here, new)
 
 
 def test_a_collection_in_the_middle_of_a_pull_is_noticed(database: Database, join: Callable[[], Store]) -> None:

@@ -7,6 +7,7 @@ import uuid
 
 import psycopg
 import pytest
+from psycopg import conninfo
 
 from hermes_memory_bridge.team.schema import RECALL, ROWS, Schema, known_version, migrate, restrict
 from hermes_memory_bridge.team.server import Known, Server, new_token
@@ -57,6 +58,36 @@ def test_vectors_of_another_dimension_are_replaced_when_the_owner_says_so(empty:
 
     assert migrate(empty.admin, dimension=768, replace_vectors=True) == Schema(known_version(), 768, None)
     assert migrate(empty.admin, dimension=768, model="m:768").model == "m:768"
+
+
+def test_who_was_let_in_is_let_in_to_vectors_that_come_later(database: Database) -> None:
+    migrate(database.admin, dimension=8)
+    migrate(database.admin, dimension=16, replace_vectors=True)
+
+    with psycopg.connect(database.runtime) as conn:
+        assert conn.execute("SELECT count(*) FROM hm.vector").fetchone() == (0,)
+
+
+def test_nobody_makes_a_trigger_of_the_owners_right(database: Database) -> None:
+    migrate(database.admin, dimension=8)
+    with psycopg.connect(database.runtime, autocommit=True) as conn:
+        conn.execute("CREATE TEMP TABLE mine (theme text, id uuid)")
+        conn.execute("CREATE TRIGGER mine AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION hm.forget_vector()")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("INSERT INTO mine VALUES ('theirs', gen_random_uuid())")
+
+
+def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
+    name = f"{empty.name}_latin"
+    made = f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
+    empty.run(made)
+    try:
+        dsn = conninfo.make_conninfo(empty.admin, dbname=name)
+        assert migrate(dsn).version == known_version()
+        with psycopg.connect(dsn) as conn:
+            assert conn.execute("SELECT hm.folded('Zürich')").fetchone() == ("Zürich",)
+    finally:
+        empty.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_a_database_that_has_vectors_already_is_brought_up(empty: Database) -> None:

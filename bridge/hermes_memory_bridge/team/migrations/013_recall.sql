@@ -1,16 +1,25 @@
 -- What recall asks of the database: words as stores compare them, and vectors that never outlive their text.
 
 -- As `words.py` of the store folds, for texts beyond ASCII: accents off, scripts without spaces taken apart into characters.
-CREATE FUNCTION hm.folded(said text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN getdatabaseencoding() <> 'UTF8' THEN said ELSE
-    regexp_replace(
-      translate(replace(replace(replace(
-        lower(normalize(regexp_replace(normalize(said, NFKD), '[\u0300-\u036f]', '', 'g'), NFKC)),
-        'œ', 'oe'), 'æ', 'ae'), 'ß', 'ss'), 'øłđðı', 'olddi'),
-      '([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3100-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff])',
-      ' \1 ', 'g')
-  END
-$$;
+-- A database of another encoding cannot even name them, and compares them as they come.
+DO $make$
+BEGIN
+  IF getdatabaseencoding() = 'UTF8' THEN
+    EXECUTE $sql$
+      CREATE FUNCTION hm.folded(said text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        SELECT regexp_replace(
+          translate(replace(replace(replace(
+            lower(normalize(regexp_replace(normalize(said, NFKD), '[\u0300-\u036f]', '', 'g'), NFKC)),
+            E'\u0153', 'oe'), E'\u00e6', 'ae'), E'\u00df', 'ss'), E'\u00f8\u0142\u0111\u00f0\u0131', 'olddi'),
+          '([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3100-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff])',
+          ' \1 ', 'g')
+      $$ $sql$;
+  ELSE
+    EXECUTE $sql$
+      CREATE FUNCTION hm.folded(said text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT said $$
+    $sql$;
+  END IF;
+END $make$;
 
 -- Not stemmed: who asks looks for beginnings, and ranks by the store's own terms. The parser would keep a dotted or hyphenated name
 -- in one piece, or take it for an address, so that a word in its middle could not be found. The theme is a word of its own, so
@@ -31,6 +40,9 @@ CREATE INDEX fact_words ON hm.fact USING gin (words);
 -- By the owner's right: what was purged is erased whatever the role of a store may do with vectors.
 CREATE FUNCTION hm.forget_vector() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  IF TG_RELID <> 'hm.fact'::regclass THEN
+    RAISE insufficient_privilege USING MESSAGE = 'vectors are forgotten with their facts alone';
+  END IF;
   DELETE FROM hm.vector WHERE theme = NEW.theme AND id = NEW.id;
   RETURN NULL;
 END $$;
