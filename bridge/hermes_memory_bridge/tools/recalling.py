@@ -98,7 +98,7 @@ def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
 SPEC = ToolSpec(
     name="recall_memory",
     title="Recall facts",
-    description="Search facts, also of other agents where the token allows. Returns JSON.",
+    description="Search facts, also of other agents where the token allows, as JSON.",
     arguments={
         "query": {"type": "string"},
         "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
