@@ -258,8 +258,9 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
         if answer and b"[y/N]" in said:
             os.write(ours, answer)
             answer = b""
+    code = started.wait(30)  # before the terminal closes: that would hang up on a process that is about to exit
     os.close(ours)
-    return started.wait(30), said.decode()
+    return code, said.decode()
 
 
 def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
