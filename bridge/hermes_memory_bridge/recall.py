@@ -7,6 +7,7 @@ the session, and what may be told at all. Without vectors the same functions ans
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hermes_memory_bridge.answers import told
@@ -106,19 +107,17 @@ def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: 
         return [looked_up(connection.store, connection.asked, theme, query, limit, kinds)]
     if connection.store.names.theme_or_none(theme) is None:
         return [looked_up(there.store, there.asked, theme, query, limit, kinds)]
-    found, unknown = [], []
-    for store, asked in ((connection.store, connection.asked), (there.store, there.asked)):
-        try:
-            found.append(looked_up(store, asked, theme, query, limit, kinds))
-        except NotFound as error:  # what the line names may be known to the other alone
-            unknown.append(error)
-            continue
-        if store is there.store:
-            facts = connection.store.facts
-            found[-1] = found[-1].without({*facts.named(found[-1].facts), *facts.purged(found[-1].facts)})
-    if not found:
-        raise unknown[0]
-    return found
+    found = []
+    with suppress(NotFound):  # what the line names may be known to the other alone
+        missing = looked_up(there.store, there.asked, theme, query, limit, kinds)
+        held = connection.store.facts
+        found = [missing.without({*held.named(missing.facts), *held.purged(missing.facts)})]
+    try:
+        return [looked_up(connection.store, connection.asked, theme, query, limit, kinds), *found]
+    except NotFound:
+        if not found:
+            raise
+        return found
 
 
 def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp:

@@ -154,18 +154,17 @@ def known(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None
 
 def put_columns(theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened) -> tuple[Any, ...]:
     """The columns of `PUT` by which a received version takes the place of the one before it: in shadow, yet to be shown."""
-    said = Payload(row.kind, row.content, row.attrs, row.state, screened)
-    dumped = said.dumped()
-    digest = said.said if screened else digest_of_text(dumped)  # encoding it once is enough
-    hidden = row.state == PURGED and screened.aside is None
+    shadow = shadowed(row, screened)
+    digest = row.said if shadow is None or screened else digest_of_text(shadow)  # encoding it once is enough
     found = (theme_id, uids.to_bytes(row.uid), label_of(row), row.state, row.hlc, uids.to_bytes(row.node))
-    return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, None if hidden else dumped)
+    return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, shadow)
 
 
 def shadowed(row: SyncRow, screened: Screened) -> str | None:
     """A received version in shadow, yet to be shown; None where there is nothing to show."""
-    hidden = row.state == PURGED and screened.aside is None
-    return None if hidden else Payload(row.kind, row.content, row.attrs, row.state, screened).dumped()
+    if row.state == PURGED and screened.aside is None:
+        return None
+    return Payload(row.kind, row.content, row.attrs, row.state, screened).dumped()
 
 
 def label_of(row: SyncRow) -> str | None:

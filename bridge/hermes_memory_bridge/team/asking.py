@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +16,7 @@ from hermes_memory_bridge.elsewhere import ANSWERED, HERE, NOT_NAMED, Elsewhere,
 from hermes_memory_bridge.embedding.asked import Asked
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.team.states import NO_DRIVER, SLOW, State, TeamError, state_of
-from hermes_memory_bridge.trust.screening import suspicion
+from hermes_memory_bridge.trust.screening import suspicion, suspicion_of_name
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.gathered import Foreign, gathered
@@ -211,8 +210,9 @@ def may_be_told(store: Store, theme: str, one: Foreign) -> bool:
     policy = store.policies.for_theme(theme)
     if policy.secrets != "allow" and secrets_in(target, one.content):
         return False
-    names = re.sub(r"[-_.]+", " ", f"{target} {scope or ''}")
-    return not policy.quarantine or (suspicion(target, one.content) is None and suspicion("", names) is None)
+    if not policy.quarantine:
+        return True
+    return suspicion(target, one.content) is None and suspicion_of_name(f"{target} {scope or ''}") is None
 
 
 def near_in(asked: Asked, made: Store, near: list[tuple[Uid, float]], compared: Mapping[Uid, float]) -> Asked:

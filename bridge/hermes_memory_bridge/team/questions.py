@@ -48,10 +48,6 @@ OLD = State("old schema", "the team database is too old to be asked: its owner m
 SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
 """For this transaction alone. Only the index of a large theme heeds them."""
 
-VECTOR_SCHEMA = """
-SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
-"""
-
 NEAREST = """
 SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) %(asked)s::{place}.vector)
 FROM (
@@ -152,10 +148,10 @@ def nearest(server: Server, theme: str, meant: Meant, limit: int, floor: float) 
     """What is nearest in meaning, none below the floor; nothing where there are no vectors of that model."""
     if server.schema.dimension != len(meant.vector):
         return []
-    place, asked = server.value(VECTOR_SCHEMA), written(meant.vector)
+    asked = written(meant.vector)
     told = {"theme": theme, "model": meant.model, "asked": asked, "rounded": asked, "limit": limit + SPARE}
     try:
-        found = server.set_up(SETTINGS, NEAREST.format(place=place), told)
+        found = server.set_up(SETTINGS, NEAREST.format(place=server.schema.place), told)
     except TeamError as error:
         if error.state.name != DENIED.name:
             raise
@@ -164,12 +160,12 @@ def nearest(server: Server, theme: str, meant: Meant, limit: int, floor: float) 
     return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.to_bytes(one[0]))))[:limit]
 
 
-def compared(server: Server, theme: str, meant: Meant, uids: Sequence[Uid]) -> dict[Uid, float]:
+def compared(server: Server, theme: str, meant: Meant, wanted: Sequence[Uid]) -> dict[Uid, float]:
     """How near these are in meaning, as far as they have vectors of that model."""
-    if server.schema.dimension != len(meant.vector) or not uids:
+    if not wanted:
         return {}
-    told = {"theme": theme, "model": meant.model, "asked": written(meant.vector), "ids": list(uids)}
-    return {Uid(uid): near for uid, near in server.rows(COMPARED.format(place=server.value(VECTOR_SCHEMA)), told)}
+    told = {"theme": theme, "model": meant.model, "asked": written(meant.vector), "ids": list(wanted)}
+    return {Uid(uid): near for uid, near in server.rows(COMPARED.format(place=server.schema.place), told)}
 
 
 def written(vector: Sequence[float]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
@@ -67,14 +67,14 @@ CREATE TRIGGER vector_of_former_text AFTER UPDATE ON hm.fact FOR EACH ROW
   WHEN (NEW.state <> 0 OR NEW.content_sha IS DISTINCT FROM OLD.content_sha) EXECUTE FUNCTION hm.forget_vector();
 """
 
-VECTOR_TYPE = """
-SELECT quote_ident(n.nspname) || '.halfvec' FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-WHERE e.extname = 'vector'
+VECTOR_SCHEMA = """
+SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
 """
+"""Where pgvector is: not always on the search path."""
 
-VERSION = """
+VERSION = f"""
 SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
-  (SELECT value FROM hm.setting WHERE name = 'model')
+  (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA})
 FROM hm.migration
 """
 
@@ -117,6 +117,8 @@ class Schema:
     """Of the vectors; None where there are none."""
     model: str | None = None
     """Whose vectors these are, where the owner has said so."""
+    place: str | None = field(default=None, compare=False)
+    """The schema that pgvector is in, quoted."""
 
 
 @functools.cache
@@ -196,7 +198,7 @@ def read_schema(conn: psycopg.Connection[Any]) -> Schema:
     """What stands in the database."""
     row = conn.execute(VERSION).fetchone()
     assert row is not None
-    return Schema(row[0], int(row[1]) if row[1] else None, row[2])
+    return Schema(row[0], int(row[1]) if row[1] else None, row[2], row[3])
 
 
 def add_vectors(conn: psycopg.Connection[Any], dimension: int, *, replace: bool = False) -> None:
@@ -219,9 +221,9 @@ def add_vectors(conn: psycopg.Connection[Any], dimension: int, *, replace: bool 
         conn.execute("DROP TABLE hm.vector")
         conn.execute("DELETE FROM hm.setting WHERE name IN ('dimension', 'model')")
     conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    kind = conn.execute(VECTOR_TYPE).fetchone()
-    assert kind is not None
-    conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(kind[0]), dimension=sql.Literal(dimension)))
+    place = conn.execute(VECTOR_SCHEMA).fetchone()
+    assert place is not None
+    conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(f"{place[0]}.halfvec"), dimension=sql.Literal(dimension)))
     conn.execute(KEEP_SETTING, ("dimension", str(dimension)))
 
 
@@ -253,10 +255,9 @@ def index(dsn: str) -> list[str]:
     go on meanwhile. The themes that have one now.
     """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10, autocommit=True) as conn:
-        if read_schema(conn).dimension is None:
+        schema = read_schema(conn)
+        if schema.dimension is None or schema.place is None:
             raise ArgumentError("this database keeps no vectors: run `team migrate` with --dimension first")
-        kind = conn.execute(VECTOR_TYPE).fetchone()
-        assert kind is not None
         there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
         wanted = {index_of(theme): theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE}
         for name, whole in there.items():
@@ -267,7 +268,7 @@ def index(dsn: str) -> list[str]:
                 conn.execute(
                     sql.SQL(
                         "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops) WHERE theme = {}"
-                    ).format(sql.Identifier(name), sql.SQL(kind[0].rpartition(".")[0]), sql.Literal(theme))
+                    ).format(sql.Identifier(name), sql.SQL(schema.place), sql.Literal(theme))
                 )
         conn.execute("ANALYZE hm.vector")
         return sorted(wanted.values())

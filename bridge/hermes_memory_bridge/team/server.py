@@ -280,14 +280,12 @@ class Server:
         :raises TeamError:
         """
         if known != self._known:
-            self._known, self._asked = (
-                known,
-                (
-                    array([one.theme for one in known]),
-                    array([one.cursor.seq for one in known]),
-                    array([one.cursor.mark_seq for one in known]),
-                    array([one.cursor.mark_token for one in known]),
-                ),
+            self._known = known
+            self._asked = (
+                array([one.theme for one in known]),
+                array([one.cursor.seq for one in known]),
+                array([one.cursor.mark_seq for one in known]),
+                array([one.cursor.mark_token for one in known]),
             )
         row = self._nothing_new() if self.direct else None
         if row is None or not row[3]:

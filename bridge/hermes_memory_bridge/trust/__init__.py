@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import copy
 import logging
-import re
 from dataclasses import dataclass
 from typing import Self
 
-from hermes_memory_bridge.trust.screening import Suspicion, suspicion
+from hermes_memory_bridge.trust.screening import Suspicion, suspicion, suspicion_of_name
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
@@ -119,7 +118,7 @@ class Trust:
         found = secrets_in("", name) if policy.secrets != "allow" else []
         if found:
             raise SecretRefused(f"{what} holds a secret ({shape(found[0])}); write it as the content", shape(found[0]))
-        suspected = suspicion("", re.sub(r"[-_.]+", " ", name)) if policy.quarantine else None
+        suspected = suspicion_of_name(name) if policy.quarantine else None
         if suspected is not None:
             raise NameRefused(f"{what} {suspected.what}; name what the fact is about", suspected.rule)
 

@@ -30,6 +30,11 @@ def own() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(OWN_TARGET), re.compile(ELEVATED)
 
 
+def suspicion_of_name(name: str) -> Suspicion | None:
+    """As `suspicion`, of a target or scope: what separates its words is read as space."""
+    return suspicion("", re.sub(r"[-_.]+", " ", name))
+
+
 def suspicion(target: str, content: str) -> Suspicion | None:
     """The first rule a fact falls under; None for an ordinary one."""
     for text in readings(content):
