@@ -233,8 +233,10 @@ class Settling:
             self._coming |= {version.uid for version, said in waiting if is_coming(said)}
             self._absent |= absent(self._conn, [version.uid for version, _ in waiting])
             self._show([pair for pair in waiting if not is_former_scope(*pair)])
-            # What was shown behind a fact that gave way is shown behind the one that took its place.
+            # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
+            if moved:
+                self._change.flush()
             concerned = shadows_of(self._conn, self._theme_id, moved, scopes=False)
         self._change.flush()
         # Only now it is known whether facts stand in them.
@@ -270,6 +272,8 @@ class Settling:
 
     def _put_aside(self, version: Version, said: Payload, why: str) -> None:
         said.screened = replace(said.screened, aside=why)
+        self._coming.discard(version.uid)
+        self._moved.add(version.uid)
         self._screened.add(version.uid)
         self._conn.execute(
             "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",

@@ -209,7 +209,7 @@ class Sync:
                 still = {one.uid for one in versions.versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc}
                 new = [(versions.shadowed(*anew[uid]), theme_id, uid) for uid in still]
                 conn.executemany(versions.LOOKED_AGAIN, new)
-                self._settle(conn, theme_id, theme, still)
+                self._settle(conn, theme_id, theme, still | waiting_for(conn, theme_id, still))
             count += len(still - {uids.to_bytes(one.uid) for one in self.aside(theme)})
         return count
 

@@ -361,3 +361,19 @@ def test_what_could_not_be_shown_is_looked_at_again(ann: Member, bob: Member, se
     assert bob.store.facts.get(uid).content == "unspeakable"
     assert bob.store.sync.aside() == []
     agree(ann, bob, server=server)
+
+
+@pytest.mark.parametrize("between", ["obey me", "unspeakable"])
+def test_what_was_replaced_by_something_kept_aside_leads_nowhere_until_it_is_shown(
+    between: str, ann: Member, bob: Member, server: Server
+) -> None:
+    first, second, third = (write(ann, f"C[cache]: {said}") for said in ("redis", between, "sqlite"))
+    agree(ann, bob, server=server)
+    assert [one.uid for one in bob.store.sync.aside()] == [second]
+    assert [bob.store.facts.get(uid).superseded_by for uid in (first, third)] == [None, None]
+
+    bob.screen = NoScreen()
+    bob.reopen()
+    assert bob.store.sync.look_again() == 1
+    assert [bob.store.facts.get(uid).superseded_by for uid in (first, second)] == [second, third]
+    agree(ann, bob, server=server)
