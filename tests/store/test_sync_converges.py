@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from hermes_memory_store import uids
+from hermes_memory_store import uids, versions
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Actor, FactFilter, Tier
@@ -47,6 +47,7 @@ class Team(RuleBasedStateMachine):
         policies = Policies.load(home / "themes.toml")
         self.server = Server()
         self.delivered: list[tuple[int, SyncRow]] = []
+        self.made: dict[tuple[str, int], SyncRow] = {}
         self.purged: set[str] = set()
         self.members = [Member(home / f"{n}.db", HandClock(1_790_000_000_000 + 7 * n), policies) for n in range(count)]
         for member in self.members[max(1, count - screens) :] if screens else []:
@@ -185,6 +186,17 @@ class Team(RuleBasedStateMachine):
             there = {row[0].hex() for row in member.store.db.rows("SELECT uid FROM facts")}
             assert not gone & there
 
+    @invariant()
+    def what_was_made_is_remembered(self) -> None:
+        """Also what lost before anybody was sent it."""
+        for member in getattr(self, "members", []):
+            store = member.store
+            if not (theme_id := store.names.theme_or_none(THEME)):
+                continue
+            found = [versions.Version(*row) for row in store.db.rows(f"{versions.KNOWN} WHERE theme_id = ?", (theme_id,))]
+            new = [one for one in found if (uids.to_text(one.uid), one.hlc) not in self.made]
+            self.made |= {(row.uid, row.hlc): row for row in versions.rows_of(store.db.conn, theme_id, THEME, new)}
+
     def come_to_rest(self) -> None:
         converge(self.members, self.server)
         first = self.members[0].store
@@ -211,11 +223,14 @@ class Team(RuleBasedStateMachine):
             for met in member.store.sync.conflicts(THEME):
                 clocks[met.uid] |= {met.theirs.hlc, *met.theirs.ancestors}
         stands = {uid: row for uid, (_, row) in self.server.rows.items()}
-        # Of two that say the same, knowing one is knowing both.
+        # Of two that say the same, knowing one is knowing both, and what it was made from.
         known = {(row.uid, gist(row)) for row in self.server.accepted if row.hlc in clocks[row.uid]}
+        for row in self.made.values():
+            if (row.uid, gist(row)) in known:
+                clocks.setdefault(row.uid, set()).update({row.hlc, *row.ancestors})
         for row in self.server.accepted:
             if stands[row.uid].state != 2 and len(stands[row.uid].ancestors) < 16:
-                assert (row.uid, gist(row)) in known, (row, stands[row.uid])
+                assert row.hlc in clocks[row.uid] or (row.uid, gist(row)) in known, (row, stands[row.uid])
 
 
 Team.TestCase.settings = settings(
