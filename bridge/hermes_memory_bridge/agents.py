@@ -193,5 +193,5 @@ def erase_overdue(store: Store) -> None:
         policy = store.policies.for_theme(theme)
         store.purge.erase_held(theme, policy.retention_days * DAY_MS)
         if policy.turn_days:
-            store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF)
+            store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF, everywhere=False)
     store.calls.forget_old()

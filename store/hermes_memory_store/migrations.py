@@ -12,6 +12,7 @@ from sqlite_utils import Database, Migrations
 
 from hermes_memory_store.schema import (
     APPLICATION_ID,
+    FIFTH_SCHEMA,
     FIRST_SCHEMA,
     FOURTH_SCHEMA,
     SECOND_SCHEMA,
@@ -47,6 +48,13 @@ def m003_sources(db: Database) -> None:
 def m004_sync(db: Database) -> None:
     """Versions of what is exchanged with a team, and the triggers that note every change of it."""
     for statement in FOURTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m005_shared_turns(db: Database) -> None:
+    """Which captured turns a team knows of."""
+    for statement in FIFTH_SCHEMA:
         db.execute(statement)
 
 

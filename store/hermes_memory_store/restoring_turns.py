@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.journal import Entry
@@ -17,12 +17,16 @@ from hermes_memory_store.model import IMPORT, Actor, OrphanPolicy, SessionStatus
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS, checked_name
-from hermes_memory_store.store import Store
 from hermes_memory_store.turns import INDEX, MAX_TURN, ROLES
 from hermes_memory_store.upgrade import INSERT_SESSION
 from hermes_memory_store.words import indexed_text
 
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
 INSERT = "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+ERASED = "SELECT 1 FROM sync_turns WHERE theme_id = ? AND uid = ? AND erased = 1"
 
 
 def checked_turn(turn: SaidTurn) -> SaidTurn:
@@ -49,39 +53,47 @@ def bring(store: Store, theme: str, turns: Sequence[SaidTurn], *, actor: Actor =
     """Bring checked turns into a theme, in one transaction: how many came, and how many were there already."""
     if not turns:
         return 0, 0
-    created = 0
     with store.db.writing() as conn:
         now = store.journal.now(conn)
         theme_id = store.names.theme_for_writing(conn, theme, now)
-        low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
-        last = conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
-        sessions: dict[str | None, int | None] = {None: None}
-        entries: list[Entry] = []
+        named: dict[bytes, SaidTurn] = {}
         for turn in turns:
             uid = uid_here(conn, theme_id, turn.uid)
-            if uid is None:
-                continue
-            if turn.session not in sessions:
-                sessions[turn.session] = session_of(conn, theme_id, str(turn.session), turn.at, now, entries)
-            last += 1
-            created += 1
-            session = sessions[turn.session]
-            conn.execute(INSERT, (last, uid, theme_id, session, turn.role, turn.content, turn.at))
-            conn.execute(INDEX, (last, indexed_text(turn.content)))
-            mark = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
-            told = {"role": turn.role, "chars": len(turn.content), "digest": mark}
-            entries.append(Entry("capture", "turn", uid, theme_id, None, told))
+            if uid is not None:
+                named.setdefault(uid, turn)
+        entries = bring_within(conn, theme_id, named.items(), now)
         if entries:
             store.journal.append(conn, entries, actor=actor, at=now)
-    return created, len(turns) - created
+    return len(named), len(turns) - len(named)
+
+
+def bring_within(
+    conn: sqlite3.Connection, theme_id: int, turns: Iterable[tuple[bytes, SaidTurn]], now: int
+) -> list[Entry]:
+    """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
+    low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
+    last = conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
+    sessions: dict[str | None, int | None] = {None: None}
+    entries: list[Entry] = []
+    for number, (uid, turn) in enumerate(turns, last + 1):
+        if turn.session not in sessions:
+            sessions[turn.session] = session_of(conn, theme_id, str(turn.session), turn.at, now, entries)
+        session = sessions[turn.session]
+        conn.execute(INSERT, (number, uid, theme_id, session, turn.role, turn.content, turn.at))
+        conn.execute(INDEX, (number, indexed_text(turn.content)))
+        mark = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
+        told = {"role": turn.role, "chars": len(turn.content), "digest": mark}
+        entries.append(Entry("capture", "turn", uid, theme_id, None, told))
+    return entries
 
 
 def uid_here(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> bytes | None:
-    """The uid under which a turn comes into a theme; None when it is there. A turn may be in several themes of one store."""
+    """The uid under which a turn comes into a theme; None when it is there, or was erased for the whole team. A turn may be in
+    several themes of one store."""
     for name in (uid, hashlib.sha256(uid + theme_id.to_bytes(8, "big")).digest()[:16]):
         row = conn.execute("SELECT theme_id FROM turns WHERE uid = ?", (name,)).fetchone()
         if row is None:
-            return name
+            return None if conn.execute(ERASED, (theme_id, name)).fetchone() else name
         if row[0] == theme_id:
             return None
     return None

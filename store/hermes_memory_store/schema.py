@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 4
+STORE_VERSION = 5
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -423,6 +423,31 @@ FOURTH_SCHEMA = (
     WHEN old.label <> new.label AND {TRACKED.format(row="new")} BEGIN
       INSERT OR IGNORE INTO sync_changed VALUES (old.theme_id, old.label), (new.theme_id, new.label);
       INSERT OR IGNORE INTO sync_changed SELECT theme_id, uid FROM facts WHERE scope_id = new.id;
+    END
+    """,
+)
+
+FIFTH_SCHEMA = (
+    "ALTER TABLE sync_themes ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE sync_themes ADD COLUMN turn_seq INTEGER NOT NULL DEFAULT 0",
+    # Turns of themes that share them: a turn never changes, so all there is to know is whether it was erased for good, here or
+    # elsewhere, and whether the team knows. What was erased stays here by its uid, so that it does not come back.
+    """
+    CREATE TABLE sync_turns (
+      theme_id INTEGER NOT NULL,
+      uid BLOB NOT NULL,
+      own INTEGER NOT NULL,
+      erased INTEGER NOT NULL,
+      sent INTEGER NOT NULL,
+      refused TEXT,
+      PRIMARY KEY (theme_id, uid)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX sync_turns_unsent ON sync_turns (theme_id, uid) WHERE sent = 0",
+    """
+    CREATE TRIGGER turns_sync_new AFTER INSERT ON turns
+    WHEN EXISTS (SELECT 1 FROM sync_themes WHERE theme_id = new.theme_id AND turns = 1) BEGIN
+      INSERT OR IGNORE INTO sync_turns VALUES (new.theme_id, new.uid, 1, 0, 0, NULL);
     END
     """,
 )

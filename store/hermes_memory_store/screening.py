@@ -29,6 +29,9 @@ class Screen(Protocol):
     def content(self, theme: str, target: str, content: str) -> Screened:
         """:raises StoreError: a content that must not be shown in any form, with the reason"""
 
+    def turn(self, theme: str, content: str) -> str:
+        """A captured turn as it may be kept here. :raises StoreError: it may not, with the reason"""
+
 
 class NoScreen:
     """Lets everything pass."""
@@ -37,6 +40,9 @@ class NoScreen:
 
     def content(self, theme: str, target: str, content: str) -> Screened:
         return Screened()
+
+    def turn(self, theme: str, content: str) -> str:
+        return content
 
 
 NOTHING = Screened()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.recorder import Recorder
     from hermes_memory_store.sayings import Sayings
     from hermes_memory_store.search import Search
+    from hermes_memory_store.shared_turns import SharedTurns
     from hermes_memory_store.sources import Sources
     from hermes_memory_store.sync import Sync
     from hermes_memory_store.turns import Turns
@@ -107,6 +108,15 @@ class Store:
         from hermes_memory_store.turns import Turns
 
         return Turns(self.db, self.names, self.journal, self.clock)
+
+    @cached_property
+    def shared_turns(self) -> SharedTurns:
+        """What was said and is shared with the team."""
+        from hermes_memory_store.shared_turns import SharedTurns
+
+        return SharedTurns(
+            self.db, self.names, self.journal, self.policies, self.clock, self.turns, lambda: self.sync.screen
+        )
 
     @cached_property
     def sayings(self) -> Sayings:

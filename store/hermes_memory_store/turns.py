@@ -51,6 +51,11 @@ MAX_LIMIT = 1_000
 INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
 UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
 
+TELL_TEAM = """
+    UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
+    WHERE theme_id = ? AND uid = ? AND erased = 0 AND (own = 1 OR ?)
+"""
+
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 ROWS = (
@@ -152,34 +157,49 @@ class Turns:
         """Erase turns for good, as `erase` does; how many there were."""
         return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
 
-    def erase(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+    def erase(
+        self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON, everywhere: bool = True
+    ) -> tuple[int, tuple[str, ...]]:
         """Erase turns for good, from the index and the backups too: how many there were, and the backups that still hold them
-        because they could not be reached."""
+        because they could not be reached.
+
+        :param everywhere: whether what came from the team is erased for all of it; what was captured here always is
+        """
         with self._db.writing() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
-            conn.execute("PRAGMA secure_delete = ON")
             rows = conn.execute(
                 "SELECT id, uid, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
             ).fetchall()
-            for key, _, content in rows:
-                conn.execute(UNINDEX, (key, indexed_text(content)))
-                conn.execute("DELETE FROM turns WHERE id = ?", (key,))
-            if rows:
-                conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
-                entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
-                self._journal.append(conn, [entry], actor=actor, at=now)
+            gone = [uid for _, uid, _ in rows]
+            conn.executemany(TELL_TEAM, [(theme_id, uid, everywhere) for uid in gone])
+            self.erase_within(conn, theme_id, rows, actor, now)
+        return len(rows), self.finish(gone) if rows else ()
+
+    def erase_within(
+        self, conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, bytes, str]], actor: Actor, now: int
+    ) -> None:
+        """Erase turns inside a running transaction; `finish` has to follow it. :param rows: their keys, uids and contents"""
         if not rows:
-            return 0, ()
+            return
+        conn.execute("PRAGMA secure_delete = ON")
+        for key, _, content in rows:
+            conn.execute(UNINDEX, (key, indexed_text(content)))
+            conn.execute("DELETE FROM turns WHERE id = ?", (key,))
+        conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+        entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
+        self._journal.append(conn, [entry], actor=actor, at=now)
+
+    def finish(self, gone: Collection[bytes]) -> tuple[str, ...]:
+        """Erase turns from what lies beside the store; the backups that still hold them because they could not be reached."""
         if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
         from hermes_memory_store import backup
 
-        wanted = [uid for _, uid, _ in rows]
-        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
-        unreached += [] if vectors.erase(self._db.path, wanted) else [vectors.place(self._db.path)]
-        return len(rows), tuple(map(str, unreached))
+        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, gone)]
+        unreached += [] if vectors.erase(self._db.path, gone) else [vectors.place(self._db.path)]
+        return tuple(map(str, unreached))
 
     def _ranked(
         self, theme: str | None, query: str, limit: int, session: str | None, roles: Sequence[str]
@@ -285,7 +305,10 @@ def erase_from(conn: sqlite3.Connection, wanted: Collection[bytes]) -> bool:
         return False
     conn.execute("BEGIN IMMEDIATE")
     held = False
+    shared = conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sync_turns'").fetchone()
     for uid in wanted:
+        if shared:  # whoever puts this copy back has not told the team yet
+            conn.execute("UPDATE sync_turns SET erased = 1, sent = 0 WHERE uid = ? AND own = 1", (uid,))
         for key, content in conn.execute("SELECT id, content FROM turns WHERE uid = ?", (uid,)).fetchall():
             held = True
             conn.execute(UNINDEX, (key, indexed_text(content)))

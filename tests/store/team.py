@@ -59,6 +59,11 @@ class Strict:
         masked = content.replace("hunter2", "‹secret:it›")
         return Screened(masked if masked != content else None, "command" if "obey" in content else None)
 
+    def turn(self, theme: str, content: str) -> str:
+        if "unspeakable" in content:
+            raise ArgumentError("it must not be said", content)
+        return content.replace("hunter2", "‹secret:it›")
+
 
 OPEN = NoScreen()
 

@@ -16,22 +16,30 @@ LATER = {
     2: ("m002_bridge", ("turns_text", "turns", "calls", "credentials")),
     3: ("m003_sources", ("source_rules",)),
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
+    5: ("m005_shared_turns", ("sync_turns",)),
 }
 """What each version after the first one added."""
 
-TRIGGERS = (
-    "facts_sync_new",
-    "facts_sync_changed",
-    "facts_sync_gone",
-    "facts_sync_purged",
-    "scopes_sync_new",
-    "scopes_sync_changed",
-    "scopes_sync_renamed",
-)
-"""What the fourth version added to tables of the first."""
+ALTERED = {
+    4: (
+        "DROP TRIGGER facts_sync_new",
+        "DROP TRIGGER facts_sync_changed",
+        "DROP TRIGGER facts_sync_gone",
+        "DROP TRIGGER facts_sync_purged",
+        "DROP TRIGGER scopes_sync_new",
+        "DROP TRIGGER scopes_sync_changed",
+        "DROP TRIGGER scopes_sync_renamed",
+    ),
+    5: (
+        "DROP TRIGGER turns_sync_new",
+        "ALTER TABLE sync_themes DROP COLUMN turns",
+        "ALTER TABLE sync_themes DROP COLUMN turn_seq",
+    ),
+}
+"""Takes back what a version added to tables of earlier ones."""
 
 
-@pytest.fixture(params=[1, 2, 3])
+@pytest.fixture(params=[1, 2, 3, 4])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)
@@ -44,10 +52,10 @@ def old(tmp_path: Path, before: int) -> Path:
     with Store.open(path) as store:
         store.facts.write("default", "D[cache]: redis", scope="speed")
     conn = sqlite3.connect(path)
-    for number, (migration, tables) in LATER.items():
+    for number, (migration, tables) in reversed(LATER.items()):
         if number > before:
-            for trigger in TRIGGERS if number == 4 else ():
-                conn.execute(f"DROP TRIGGER {trigger}")
+            for statement in ALTERED.get(number, ()):
+                conn.execute(statement)
             for name in tables:
                 conn.execute(f"DROP TABLE {name}")
             conn.execute("DELETE FROM _sqlite_migrations WHERE name = ?", (migration,))

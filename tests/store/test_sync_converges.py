@@ -193,7 +193,9 @@ class Team(RuleBasedStateMachine):
             store = member.store
             if not (theme_id := store.names.theme_or_none(THEME)):
                 continue
-            found = [versions.Version(*row) for row in store.db.rows(f"{versions.KNOWN} WHERE theme_id = ?", (theme_id,))]
+            found = [
+                versions.Version(*row) for row in store.db.rows(f"{versions.KNOWN} WHERE theme_id = ?", (theme_id,))
+            ]
             new = [one for one in found if (uids.to_text(one.uid), one.hlc) not in self.made]
             self.made |= {(row.uid, row.hlc): row for row in versions.rows_of(store.db.conn, theme_id, THEME, new)}
 

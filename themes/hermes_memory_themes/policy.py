@@ -52,6 +52,8 @@ class Policy:
     """Whether suspicious writes wait for a person."""
     sync: bool = False
     """Whether the theme is exchanged with the team database."""
+    sync_turns: bool = False
+    """With `sync`: whether its captured messages are exchanged, too."""
     turns: str = "filtered"
     """Which captured messages are kept: `all`, `filtered` (not those that only acknowledge, or are too short), or `none`."""
     turn_min_chars: int = 0
@@ -289,6 +291,7 @@ def template() -> str:
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
         "sync": "exchange the theme with the team database",
+        "sync_turns": "with sync: exchange its captured messages, too, those captured before included",
         "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
         "turn_min_chars": "with filtered: shortest message that is kept, in characters",
         "turn_days": "how long a captured message is kept, in days; 0 for ever",

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hermes_memory_bridge.team import turns
+from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import (
     BATCH,
     DATA_ERRORS,
@@ -25,6 +27,7 @@ from hermes_memory_bridge.team.server import (
 )
 from hermes_memory_bridge.team.states import DENIED, IDLE, READ_ONLY, State, TeamError, skewed
 from hermes_memory_store.model import Uid
+from hermes_memory_store.shared_turns import TurnRow
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, SyncRow
 
@@ -62,6 +65,13 @@ class ThemeCount:
     state: State | None = None
     """What keeps this theme alone from being exchanged."""
     unreached: set[str] = field(default_factory=set)
+    turns_pulled: int = 0
+    turns_pushed: int = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not (self.pulled or self.pushed or self.refused or self.turns_pulled or self.turns_pushed)
 
 
 @dataclass(slots=True)
@@ -75,7 +85,7 @@ class Outcome:
     @property
     def idle(self) -> bool:
         """Whether there was nothing to do."""
-        return not any(one.pulled or one.pushed or one.refused for one in self.themes.values())
+        return all(one.idle for one in self.themes.values())
 
 
 class Exchange:
@@ -92,6 +102,8 @@ class Exchange:
         self._denied: dict[str, float] = {}
         self._forgotten: dict[str, int] = {}
         self._left = False
+        self._sharing: list[str] | None = None
+        """Themes whose captured turns were exchanged last."""
         self._sent_at: int | None = None
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
 
@@ -111,6 +123,9 @@ class Exchange:
         for news in greeting.news:
             self._pull(server, news.theme)
             self._forget_deleted(news)
+        shared = self._with_turns(greeting.version)
+        for theme in shared:
+            self._pull_turns(server, theme)
         version = self.store.data_version()
         if self._sent_at == version and not greeting.news:
             return outcome
@@ -121,11 +136,15 @@ class Exchange:
                 count.state, outcome.state = DENIED, theme_state(theme)
                 continue
             if greeting.read_only:
-                if sync.pending(theme, limit=1):
+                if sync.pending(theme, limit=1) or (
+                    theme in shared and self.store.shared_turns.pending(theme, limit=1)
+                ):
                     outcome.state = READ_ONLY
                 continue
             try:
                 self._left = self._push(server, theme) or self._left
+                if theme in shared:
+                    self._left = self._push_turns(server, theme) or self._left
                 self._denied.pop(theme, None)
             except TeamError as error:
                 if error.state.name != DENIED.name:
@@ -241,6 +260,69 @@ class Exchange:
             rows = sync.pending(theme, limit=BATCH)
         return False
 
+    def _with_turns(self, version: int) -> list[str]:
+        """Themes whose captured turns are exchanged, as far as the database keeps such."""
+        if version < TURNS:
+            return []
+        if self._sharing is None:
+            self.store.shared_turns.look_again()
+        shared = self.store.shared_turns.themes(list(self.outcome.themes))
+        if shared != self._sharing:
+            self._sharing, self._sent_at = shared, None
+        return shared
+
+    def _pull_turns(self, server: Server, theme: str) -> None:
+        shared, count = self.store.shared_turns, self.outcome.themes[theme]
+        after = shared.cursor(theme)
+        while after < count.server_seq:
+            page = turns.pull(server, theme, after)
+            taken = shared.apply(theme, page.rows, upto=page.upto)
+            count.turns_pulled += len(page.rows)
+            count.unreached.update(taken.unreached)
+            count.server_seq = max(count.server_seq, page.upto)
+            self.on_progress()
+            if not page.more:
+                return
+            after = page.upto
+
+    def _push_turns(self, server: Server, theme: str) -> bool:
+        """Push turns and erasures that wait; whether some of them are left for the next exchange."""
+        shared = self.store.shared_turns
+        self._pull_turns(server, theme)  # what this store pushed of facts lies between, and nothing else as a rule
+        rounds = MOST_ROUNDS + shared.waiting(theme) // BATCH
+        while rows := shared.pending(theme, limit=BATCH):
+            behind = False
+            for base, token, sent in self._offer_turns(server, theme, rows):
+                shared.acknowledge(theme, sent, base=base, end=base + len(sent))
+                self.outcome.themes[theme].turns_pushed += len(sent)
+                behind = self._pass_over(theme, base, base + len(sent), token) or behind
+                self.on_progress()
+            if behind:
+                self._pull(server, theme)
+                self._pull_turns(server, theme)
+            rounds -= 1
+            if not rounds:
+                return True
+        return False
+
+    def _offer_turns(
+        self, server: Server, theme: str, rows: Sequence[TurnRow]
+    ) -> list[tuple[int, str, Sequence[TurnRow]]]:
+        """As `_offer`; of each push the theme's sequence before it, its token, and what was sent."""
+        token = new_token()
+        self._tokens.append(token)
+        try:
+            return [(turns.push(server, theme, self.store.sync.node, rows, token), token, rows)]
+        except DATA_ERRORS as error:
+            if len(rows) == 1:
+                why = reason(error)
+                self.store.shared_turns.refuse(theme, rows[0].uid, why)
+                self.outcome.themes[theme].refused += 1
+                log.warning("the team database will not have turn %s of theme %s: %s", rows[0].uid, theme, why)
+                return []
+        half = len(rows) // 2
+        return [done for part in (rows[:half], rows[half:]) for done in self._offer_turns(server, theme, part)]
+
     def _offer(self, server: Server, theme: str, rows: Sequence[SyncRow], *, load: bool) -> list[Pushed]:
         """Push rows; one that the database will not have is found by halves, noted, and blocks nothing."""
         token = new_token()
@@ -262,13 +344,17 @@ class Exchange:
         """Note what was taken; whether others pushed meanwhile, so that the theme must be pulled first."""
         sync, count = self.store.sync, self.outcome.themes[theme]
         sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.taken]
-        cursor = sync.cursor(theme)
         sync.acknowledge(theme, sent, [seq for _, seq in pushed.taken])
         count.pushed += len(sent)
-        count.server_seq = max(count.server_seq, pushed.end)
-        if cursor.seq != pushed.base:
+        return self._pass_over(theme, pushed.base, pushed.end, pushed.token)
+
+    def _pass_over(self, theme: str, base: int, end: int, token: str) -> bool:
+        """What this store pushed itself needs no pull; whether others pushed before, so that it does."""
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        count.server_seq = max(count.server_seq, end)
+        if sync.cursor(theme).seq != base:
             return True
-        sync.apply(theme, [], cursor=Cursor(pushed.end, pushed.end, Uid(pushed.token)))
+        sync.apply(theme, [], cursor=Cursor(end, end, Uid(token)))
         return False
 
 

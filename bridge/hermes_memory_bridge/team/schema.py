@@ -29,6 +29,9 @@ exchanging, and the vectors say why they wait."""
 RECALL = 13
 """The migration that vectors and questions need."""
 
+TURNS = 14
+"""The migration that captured turns need."""
+
 WIDEST = 4_000
 """Dimensions that an index over halfvec takes."""
 
@@ -100,12 +103,13 @@ WRITES = {
     "mark": "SELECT, INSERT",
     "fact": "SELECT, INSERT, UPDATE",
     "stage": "SELECT, INSERT, DELETE",
+    "turn": "SELECT, INSERT, UPDATE",
     "vector": "SELECT, INSERT, UPDATE, DELETE",
     "member": "SELECT",
     "migration": "SELECT",
     "setting": "SELECT",
 }
-"""What the runtime role may do with each table. Rows of facts are never deleted: a deletion is a row, too."""
+"""What the runtime role may do with each table. Rows of facts and turns are never deleted: a deletion is a row, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,10 @@ class TeamScreen:
         shown = verdict.content if verdict.masked else None
         return Screened(shown, verdict.suspicion.rule if verdict.suspicion else None)
 
+    def turn(self, theme: str, content: str) -> str:
+        """Only the secrets, as of a turn that is captured here. :raises InputError: VaultError; it is not kept"""
+        return self._trust.mask(theme, "turn", content).content
+
 
 def screens(places: Places) -> Callable[[Store], Screen]:
     """The screens of a store, as its syncer opens it."""

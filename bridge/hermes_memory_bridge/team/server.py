@@ -172,6 +172,8 @@ class Greeting:
     """The answer to a hello."""
 
     server_ms: int
+    version: int
+    """Of the schema, which its owner may have updated meanwhile."""
     read_only: bool
     news: list[News]
 
@@ -299,7 +301,7 @@ class Server:
         if not usable(row[1]):
             raise TeamError(wrong_version(row[1], known_version()))
         news = [News(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]]
-        return Greeting(row[0], row[2], news)
+        return Greeting(row[0], row[1], row[2], news)
 
     def _nothing_new(self) -> tuple[Any, ...] | None:
         """The answer to `NOTHING_NEW`; None when somebody in between lends another connection to each statement."""

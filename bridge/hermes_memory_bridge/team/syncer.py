@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.team import turns
 from hermes_memory_bridge.team.exchange import Exchange, Outcome
+from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import ELSEWHERE, EXCHANGING, IDLE, NOT_NAMED, PAUSED, STARTING, State, TeamError
 from hermes_memory_store import filesystem
@@ -319,6 +321,7 @@ class Syncer:
         self._turn()
         assert self._server is not None
         sync = self._opened().sync
+        shared = self._shared()
         found = []
         for theme in sync.themes():
             there: dict[str, str] = {}
@@ -331,6 +334,10 @@ class Syncer:
             waiting = {row.uid for row in sync.pending(theme, limit=1_000_000)}
             waiting |= {one.row.uid for one in sync.refused(theme)}
             here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
+            if theme in shared:
+                there |= self._turns_there(theme)
+                here |= {uid: turn_digest(gone) for uid, gone in self._opened().shared_turns.states(theme).items()}
+                waiting |= self._opened().shared_turns.unsent(theme)
             found.append(
                 Differing(
                     theme,
@@ -342,6 +349,24 @@ class Syncer:
                 )
             )
         return found
+
+    def _shared(self) -> list[str]:
+        """Themes whose captured turns are exchanged."""
+        store, server = self._opened(), self._server
+        if server is not None and server.schema.version < TURNS:
+            return []
+        return store.shared_turns.themes(store.sync.themes())
+
+    def _turns_there(self, theme: str) -> dict[str, str]:
+        assert self._server is not None
+        there: dict[str, str] = {}
+        after, more = 0, True
+        while more:
+            page = turns.pull(self._server, theme, after)
+            there.update({one.uid: turn_digest(one.erased) for one in page.rows})
+            after, more = page.upto, page.more
+            self._look_up()
+        return there
 
     def _look_up(self) -> None:
         """Between two steps of a long exchange."""
@@ -360,8 +385,9 @@ class Syncer:
     def _tell(self, outcome: Outcome) -> None:
         """Write the report that other threads read."""
         self._told = time.monotonic()
-        sync = self._opened().sync
+        sync, talk = self._opened().sync, self._opened().shared_turns
         waiting = sync.pending_counts()
+        shared = talk.themes(list(waiting))
         rows = []
         for theme in sync.themes():
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
@@ -377,10 +403,11 @@ class Syncer:
                     "behind": there - cursor.seq,
                     "pulled": done.pulled if done else 0,
                     "pushed": done.pushed if done else 0,
+                    "turns": talk.waiting(theme) if theme in shared else None,
                     "unreached": sorted(done.unreached) if done else [],
                 }
             )
-        refused, aside = sync.refused(), sync.aside()
+        refused, aside = sync.refused(), [*sync.aside(), *talk.left_out()]
         self.report = {
             "node": sync.node,
             "offset_ms": outcome.offset_ms,
@@ -432,3 +459,8 @@ class Syncer:
         while not self._jobs.empty():
             _, done = self._jobs.get_nowait()
             done.cancel()
+
+
+def turn_digest(erased: bool) -> str:
+    """What there is to compare of a turn, which never changes."""
+    return "erased" if erased else "kept"

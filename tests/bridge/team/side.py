@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.sync import Applied, Cursor, SyncRow
 
 
@@ -129,3 +131,23 @@ class Side:
 
     def release(self, holder: str) -> None:
         pass
+
+
+class Silence:
+    """What `store.shared_turns` promises, where no turn is shared."""
+
+    def themes(self, synced: Sequence[str]) -> list[str]:
+        return []
+
+    def look_again(self) -> int:
+        return 0
+
+    def left_out(self) -> list[Any]:
+        return []
+
+
+def store_of(side: Side, clock: Clock = system_clock) -> Any:
+    """As much of a store as the exchange asks for."""
+    return SimpleNamespace(
+        sync=side, shared_turns=Silence(), clock=clock, data_version=lambda: side.hlc % 2**31, close=lambda: None
+    )

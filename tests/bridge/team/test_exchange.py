@@ -8,7 +8,6 @@ import threading
 import time
 import uuid
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -18,14 +17,13 @@ from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import TeamError
-from hermes_memory_store.clock import system_clock
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
-from tests.bridge.team.side import Side
+from tests.bridge.team.side import Side, store_of
 
 
 def exchange_of(side: Side) -> Exchange:
-    return Exchange(SimpleNamespace(sync=side, clock=system_clock, data_version=lambda: side.hlc))  # type: ignore[arg-type]
+    return Exchange(store_of(side))
 
 
 def settle(database: Database, *sides: Side) -> None:

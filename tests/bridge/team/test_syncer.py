@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from hermes_memory_store.clock import system_clock
 from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.proxy import Proxy
-from tests.bridge.team.side import Side
+from tests.bridge.team.side import Side, store_of
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +45,7 @@ def syncing(
         return system_clock() + offset_ms
 
     def open_store(_: Path) -> Any:
-        return SimpleNamespace(sync=side, data_version=lambda: side.hlc % 2**31, close=lambda: None, clock=clock)
+        return store_of(side, clock)
 
     find = dsn if callable(dsn) else (lambda: dsn)
     made = Syncer(path, find, open_store=open_store, **settings)
@@ -100,7 +99,7 @@ def test_behind_a_pooler_nothing_is_left_in_the_connections_it_lends(database: D
             kept = "SELECT (SELECT count(*) FROM pg_prepared_statements) + (SELECT count(*) FROM pg_cursors)"
             one.pause(True)
             with server_module.Server(proxy.dsn()) as server:
-                Exchange(SimpleNamespace(sync=here, clock=system_clock, data_version=lambda: 0)).run(server)  # type: ignore[arg-type]
+                Exchange(store_of(here)).run(server)
                 assert server.conn.execute(kept).fetchone() == (0,)
                 assert server.conn.execute("SELECT count(*) FROM pg_listening_channels()").fetchone() == (0,)
 

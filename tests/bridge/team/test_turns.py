@@ -1,0 +1,331 @@
+"""Captured turns of a theme that shares them: on every machine the same, and erased on every machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from hermes_memory_bridge.team import exchange as module
+from hermes_memory_bridge.team.exchange import Exchange
+from hermes_memory_bridge.team.schema import RECALL, migrate, restrict
+from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.model import PERSON
+from hermes_memory_store.store import Store
+from hermes_memory_store.travelling import Screened
+from hermes_memory_themes import Policies
+from tests.bridge.team.conftest import LONG, Database
+from tests.bridge.team.proxy import Proxy
+
+THEME = "ours"
+
+DAY_MS = 86_400_000
+
+SHARED = f"[themes.{THEME}]\nsync = true\nsync_turns = true\n"
+
+
+class Machine:
+    """A store of the team, and its exchange."""
+
+    def __init__(self, home: Path, said: str) -> None:
+        home.mkdir()
+        self.home = home
+        self.days = 0
+        self.policy(said)
+
+    def policy(self, said: str) -> None:
+        """From now on this stands in its memory-themes.toml."""
+        file = self.home / "memory-themes.toml"
+        file.write_text(said, encoding="utf-8")
+        self.close()
+        self.store, self.syncing = (
+            Store.open(self.home / "memory.db", policies=Policies.load(file), clock=self.clock) for _ in range(2)
+        )
+        self.exchange = Exchange(self.syncing)
+
+    def close(self) -> None:
+        for name in ("store", "syncing"):
+            if hasattr(self, name):
+                getattr(self, name).close()
+
+    def clock(self) -> int:
+        return system_clock() + self.days * DAY_MS
+
+    def say(self, *contents: str, session: str | None = None) -> None:
+        opened = self.store.sessions.open(THEME, session) if session else None
+        for content in contents:
+            self.store.turns.add(THEME, "user", content, session=opened)
+
+    def heard(self) -> list[str]:
+        return sorted(turn.content for turn in self.store.turns.list(THEME, limit=10_000))
+
+
+@pytest.fixture
+def join(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
+    made: list[Machine] = []
+
+    def machine(said: str = SHARED) -> Machine:
+        made.append(Machine(tmp_path / str(len(made)), said))
+        return made[-1]
+
+    yield machine
+    for one in made:
+        one.close()
+
+
+def settle(database: Database, *machines: Machine) -> None:
+    with Server(database.runtime) as server:
+        for _ in range(3):
+            for machine in machines:
+                machine.exchange.run(server)
+
+
+def test_what_was_said_on_one_machine_is_found_on_the_other(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    here.say("Let us deploy the authentication service on Friday", session="planning")
+    here.say("Lunch is at noon.")
+    settle(database, here, there)
+
+    found, *_ = there.store.turns.search(THEME, "when do we deploy?")
+    said, *_ = here.store.turns.search(THEME, "when do we deploy?")
+    assert found.turn == said.turn
+    assert found.turn.session == "planning"
+    assert there.store.turns.search(THEME, "deploy", session="planning")
+    assert there.heard() == here.heard()
+    assert there.store.journal.verify().ok
+    assert all(check.ok for check in examine(there.store))
+
+
+def test_turns_stay_here_unless_their_theme_says_otherwise(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(f"[themes.{THEME}]\nsync = true\n"), join()
+    here.say("nobody's but mine")
+    here.store.facts.write(THEME, "D[db]: sqlite")
+    settle(database, here, there)
+    assert there.heard() == []
+    assert database.one("SELECT count(*) FROM hm.turn") == 0
+
+    here.policy(SHARED)
+    settle(database, here, there)
+    assert there.heard() == ["nobody's but mine"]
+
+    here.policy(f"[themes.{THEME}]\nsync = true\n")
+    here.say("mine again")
+    there.say("not for the other")
+    settle(database, here, there)
+    assert there.heard() == ["nobody's but mine", "not for the other"]
+    assert here.heard() == ["mine again", "nobody's but mine"]
+    here.store.turns.erase(THEME)
+    settle(database, here, there)
+    assert there.heard() == ["not for the other"], "what was shared once is erased for everybody"
+
+
+def test_who_erases_by_hand_erases_for_everybody_and_for_good(
+    database: Database, join: Callable[..., Machine], tmp_path: Path
+) -> None:
+    here, there, later = join(), join(), join()
+    here.say("the secret word xylophone")
+    there.say("and what follows it")
+    settle(database, here, there)
+    assert len(there.heard()) == len(here.heard()) == 2
+    there.store.turns.erase(THEME)
+    settle(database, there, here, later)
+
+    assert here.heard() == there.heard() == later.heard() == []
+    assert database.one("SELECT count(*) FROM hm.turn WHERE state = 2 AND content IS NULL") == 2
+    for machine in (here, there):
+        machine.close()
+        assert b"xylophone" not in (machine.home / "memory.db").read_bytes()
+        machine.policy(SHARED)
+    for machine in (here, there, later):
+        machine.store.sync.offer_everything(THEME)
+    settle(database, here, there, later)
+    assert here.heard() == there.heard() == later.heard() == []
+
+
+def test_who_captured_a_turn_says_how_long_it_is_kept_and_others_may_keep_it_for_less(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    long, short = join(SHARED + "turn_days = 30\n"), join(SHARED + "turn_days = 7\n")
+    long.say("said by who keeps it long")
+    short.say("said by who keeps it briefly")
+    settle(database, long, short)
+
+    def retire() -> None:
+        for machine, days in ((long, 30), (short, 7)):
+            machine.store.turns.erase(THEME, older_than_ms=days * DAY_MS, actor=PERSON, everywhere=False)
+        settle(database, long, short)
+
+    long.days = short.days = 10
+    retire()
+    assert short.heard() == []
+    assert long.heard() == ["said by who keeps it long"]
+    short.store.sync.offer_everything(THEME)
+    settle(database, long, short)
+    assert short.heard() == [], "it does not come back to who keeps it for less"
+    long.days = short.days = 31
+    retire()
+    assert long.heard() == []
+    assert database.one("SELECT count(*) FROM hm.turn WHERE state = 0") == 0
+
+
+def test_what_is_older_than_turns_are_kept_here_does_not_come(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join(SHARED + "turn_days = 7\n")
+    here.say("long ago")
+    there.days = 8
+    settle(database, here, there)
+    assert there.heard() == []
+
+
+class Strict:
+    """Masks, and keeps some out."""
+
+    def name(self, theme: str, what: str, name: str) -> None: ...
+
+    def content(self, theme: str, target: str, content: str) -> Screened:
+        return Screened()
+
+    def turn(self, theme: str, content: str) -> str:
+        if "unspeakable" in content:
+            from hermes_memory_store.errors import ArgumentError
+
+            raise ArgumentError("it must not be kept", content)
+        return content.replace("hunter2", "‹secret:it›")
+
+
+def test_turns_pass_the_screens_of_the_machine_they_come_to(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    there.syncing.sync.screen = Strict()
+    here.say("it is hunter2", "something unspeakable")
+    settle(database, here, there)
+
+    assert there.heard() == ["it is ‹secret:it›"]
+    ((theme, why),) = [(one.theme, one.why) for one in there.store.shared_turns.left_out()]
+    assert (theme, why) == (THEME, "it must not be kept")
+    assert here.heard() == ["it is hunter2", "something unspeakable"]
+    there.policy(SHARED)  # another day, without that screen
+    settle(database, here, there)
+    assert there.heard() == ["it is ‹secret:it›", "something unspeakable"]
+    assert there.store.shared_turns.left_out() == []
+
+
+def test_a_turn_the_database_cannot_keep_hinders_no_other(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    here.say("before", "with \0 in it", "after")
+    settle(database, here, there)
+
+    assert there.heard() == ["after", "before"]
+    assert here.store.shared_turns.waiting(THEME) == 0
+
+
+def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_them(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    here.say(*(f"{n} " + "word " * 15_000 for n in range(40)), *(f"short {n}" for n in range(700)))
+    with Server(database.runtime) as server:
+        done = here.exchange.run(server).themes[THEME]
+        assert (done.turns_pushed, done.turns_pulled) == (740, 0)
+        assert here.exchange.run(server).idle
+        there.exchange.run(server)
+    assert there.heard() == here.heard()
+    assert database.one("SELECT count(*) FROM hm.mark") > 2  # type: ignore[operator]
+
+
+def test_nothing_to_do_is_one_round_trip(database: Database, join: Callable[..., Machine]) -> None:
+    here = join()
+    here.say("something")
+    here.store.facts.write(THEME, "D[db]: sqlite")
+    settle(database, here)
+    with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server:
+        here.exchange.run(server)
+        before = proxy.pieces
+        assert here.exchange.run(server).idle
+        assert proxy.pieces - before == 1
+
+
+def test_a_database_of_an_older_version_exchanges_facts_and_turns_once_it_is_migrated(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    database.run("DROP TABLE hm.turn; DROP FUNCTION hm.turns_worded")
+    database.run(f"DELETE FROM hm.migration WHERE version > {RECALL}")
+    here.say("waits")
+    here.store.facts.write(THEME, "D[db]: sqlite")
+    with Server(database.runtime) as one, Server(database.runtime) as two:
+        here.exchange.run(one)
+        assert database.one("SELECT count(*) FROM hm.fact WHERE kind = 'fact'") == 1
+        migrate(database.admin)
+        here.exchange.run(one)
+        there.exchange.run(two)
+    assert there.heard() == ["waits"]
+
+
+def test_a_role_sees_the_turns_of_its_themes_only(database: Database, join: Callable[..., Machine]) -> None:
+    here = join()
+    here.say("for us")
+    settle(database, here)
+    restrict(database.admin, f"{database.name}_runtime", ["theirs"])
+    with Server(database.runtime) as server:
+        assert server.value("SELECT count(*) FROM hm.turn") == 0
+        words = "SELECT count(*) FROM hm.turns_worded('ours', ARRAY['us'], 10, 10)"
+        assert server.value(words) == 0
+        restrict(database.admin, f"{database.name}_runtime", [])
+        assert server.value("SELECT count(*) FROM hm.turn") == 1
+        assert server.value(words) == 1
+    with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        conn.execute("DELETE FROM hm.turn")
+
+
+def test_a_database_that_lost_its_newest_changes_is_offered_all_turns_again(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    here.say("first")
+    settle(database, here, there)
+    with psycopg.connect(database.admin) as conn:
+        conn.execute("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+    there.say("second")
+    settle(database, here, there)
+    assert here.heard() == there.heard() == ["first", "second"]
+    assert database.one("SELECT count(*) FROM hm.turn") == 2
+
+
+@pytest.mark.parametrize("seed", range(12 if LONG else 3))
+def test_turns_arrive_over_lines_that_fail_and_what_was_erased_never_returns(
+    database: Database, join: Callable[..., Machine], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    chance = random.Random(seed)
+    machines = [join() for _ in range(chance.randint(2, 4))]
+    said: set[str] = set()
+    with Proxy(database.runtime, seed) as proxy:
+        for step in range(60):
+            machine = chance.choice(machines)
+            what = chance.random()
+            if what < 0.5:
+                said.add(content := f"{seed} said {step}")
+                machine.say(content)
+            elif what < 0.55 and machine.store.names.theme_or_none(THEME):
+                gone = machine.heard()
+                machine.store.turns.erase(THEME)
+                said -= set(gone)
+            elif what < 0.6:
+                machine.store.facts.write(THEME, f"V[t{step}]: {step}")
+            proxy.cut_chance = proxy.lose_chance = 0.05
+            try:
+                with Server(proxy.dsn()) as server:
+                    machine.exchange.run(server)
+            except TeamError:
+                machine.policy(SHARED)  # as after a crash
+        proxy.cut_chance = proxy.lose_chance = 0.0
+    settle(database, *machines)
+    for machine in machines:
+        assert set(machine.heard()) == said
+        assert machine.store.shared_turns.waiting(THEME) == 0
+        assert all(check.ok for check in examine(machine.store))
