@@ -66,7 +66,8 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
             asked = await hub.meaning.of(spec.meant(arguments)) if spec.meant and hub.meaning else None
-            elsewhere = await hub.asking.of(connection, arguments, asked) if spec.asks_team and hub.asking else None
+            kind = spec.asks_team
+            elsewhere = await hub.asking.of(connection, kind, arguments, asked) if kind and hub.asking else None
             try:
                 return await hub.read(lambda store: spec.handler(connection.using(store, asked, elsewhere), arguments))
             finally:

@@ -1,4 +1,4 @@
-"""What was found elsewhere than in this machine's store: facts of themes that only the team's database holds.
+"""What was found elsewhere than in this machine's store: facts and turns of themes that only the team's database holds.
 
 It is asked for nothing that this store holds by itself: a theme that is exchanged is here whole. Who recalls sees what was found
 as stores in memory, and whether there was an answer, in words.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from hermes_memory_bridge.arguments import Arguments, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.embedding.asked import Asked
 from hermes_memory_store.store import Store
 from hermes_memory_themes import ThemeError, normalise_theme
+
+Kind = Literal["fact", "turn"]
 
 ANSWERED = "answered"
 HERE = "not asked: all of it is exchanged, and here"
@@ -23,7 +25,7 @@ NOT_NAMED = "not asked: no team database is named"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The facts of one theme that may answer, as a store, and what of them is near in meaning."""
+    """The facts or the turns of one theme that may answer, as a store, and what of them is near in meaning."""
 
     store: Store
     asked: Asked | None
@@ -53,8 +55,11 @@ class Elsewhere:
 class Asking(Protocol):
     """Whoever asks the team's database."""
 
-    async def of(self, connection: Connection, arguments: Arguments, asked: Asked | None) -> Elsewhere | None:
-        """What it says to a call; None when the call is none of its business. Never an error, and never for long."""
+    async def of(
+        self, connection: Connection, kind: Kind, arguments: Arguments, asked: Asked | None
+    ) -> Elsewhere | None:
+        """What it says to a call for facts or turns; None when the call is none of its business. Never an error, and never for
+        long."""
         ...
 
 
@@ -83,13 +88,21 @@ def is_explicit(arguments: Arguments) -> bool:
     return arguments.get("team") in (True, "true", "True", "yes", 1, "1")
 
 
-def wish(connection: Connection, store: Store, arguments: Arguments) -> Wish | None:
+def is_here(store: Store, kind: Kind, theme: str) -> bool:
+    """Whether this store holds all that the team has of a theme: it exchanges it, and has done so."""
+    policy = store.policies.for_theme(theme)
+    if kind == "turn":
+        return policy.sync and policy.sync_turns and store.shared_turns.cursor(theme) > 0
+    return policy.sync and store.sync.cursor(theme).seq > 0
+
+
+def wish(connection: Connection, store: Store, kind: Kind, arguments: Arguments) -> Wish | None:
     """What a call wants of the team; None when this store answers it alone, as it does unless a theme is not here at all or the
     call says `team`."""
     scope = (text_or_none(arguments, "scope") or "current").strip().lower()
     also = is_explicit(arguments)
     held = store.names.all_themes()
-    here = frozenset(theme for theme in held if store.policies.for_theme(theme).sync and store.sync.cursor(theme).seq)
+    here = frozenset(theme for theme in held if is_here(store, kind, theme))
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
         return Wish(named, True, here) if also else None

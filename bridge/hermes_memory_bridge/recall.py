@@ -146,23 +146,61 @@ def turns(
     connection: Connection, themes: Sequence[str], query: str, limit: int, *, within: str | None = None
 ) -> list[RecalledTurn]:
     """The turns of these themes that answer, best first. :param within: only those of the session of that name"""
-    taken = FEW if connection.asked is None else FITTING
-    known: dict[int, Turn] = {}
-    by_words: dict[int, float] = {}
-    near: dict[int, float] = {}
+    known: dict[Uid, Turn] = {}
+    by_words: dict[Uid, float] = {}
+    near: dict[Uid, float] = {}
     for theme in themes:
-        hits = connection.store.turns.search(theme, query, limit=max(taken, limit), session=within)
-        known.update((hit.id, hit.turn) for hit in hits)
-        by_words.update((hit.id, hit.score) for hit in hits)
-        if connection.asked is not None:
-            close = dict(connection.asked.nearest(connection.store, "turn", theme, NEAREST, [hit.id for hit in hits]))
-            others = [key for key in close if key not in by_words]
-            known.update(connection.store.turns.fetched(theme, others, session=within))
-            near.update((key, one) for key, one in close.items() if key in known)
+        for one in heard_everywhere(connection, theme, query, limit, within):
+            known |= one.turns
+            by_words |= one.by_words
+            near |= one.near
     if not near:  # then a score says how many of the words are there
         best = sorted(by_words.items(), key=lambda one: (-one[1], -known[one[0]].at))
-        return [RecalledTurn(known[key], score) for key, score in best[:limit]]
-    return [RecalledTurn(known[key], score) for key, score in fused(by_words, near)[:limit]]
+        return [RecalledTurn(known[uid], score) for uid, score in best[:limit]]
+    return [RecalledTurn(known[uid], score) for uid, score in fused(by_words, near)[:limit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said that may answer, of one theme of one store."""
+
+    turns: dict[Uid, Turn]
+    by_words: dict[Uid, float]
+    near: dict[Uid, float]
+
+    def without(self, out: Collection[str]) -> Heard:
+        """What is left when these are left out."""
+        return Heard(
+            {uid: turn for uid, turn in self.turns.items() if uid not in out},
+            {uid: fit for uid, fit in self.by_words.items() if uid not in out},
+            {uid: near for uid, near in self.near.items() if uid not in out},
+        )
+
+
+def heard_everywhere(connection: Connection, theme: str, query: str, limit: int, within: str | None) -> list[Heard]:
+    """What answers in this store, and what in the team's database and not here; what was erased here does not come back so."""
+    here = heard(connection.store, connection.asked, theme, query, limit, within)
+    there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
+    if there is None:
+        return [here]
+    missing = heard(there.store, there.asked, theme, query, limit, within)
+    return [here, missing.without(connection.store.turns.known(theme, missing.turns))]
+
+
+def heard(store: Store, asked: Asked | None, theme: str, query: str, limit: int, within: str | None) -> Heard:
+    """What was said that may answer, in one theme of one store."""
+    taken = FEW if asked is None else FITTING
+    hits = store.turns.search(theme, query, limit=max(taken, limit), session=within)
+    known = {hit.id: hit.turn for hit in hits}
+    close: dict[int, float] = {}
+    if asked is not None:
+        close = dict(asked.nearest(store, "turn", theme, NEAREST, list(known)))
+        known |= store.turns.fetched(theme, [key for key in close if key not in known], session=within)
+    return Heard(
+        {turn.uid: turn for turn in known.values()},
+        {hit.turn.uid: hit.score for hit in hits},
+        {known[key].uid: one for key, one in close.items() if key in known},
+    )
 
 
 def ranked_by(connection: Connection) -> str:

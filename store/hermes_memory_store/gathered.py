@@ -11,6 +11,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,7 @@ def gathered(
         theme_id = store.names.theme_for_writing(conn, theme, clock())
         keys = {label: scope_of(conn, theme_id, label) for label in {UNSCOPED, *scopes}}
         rows: list[FactRow] = []
-        # Those left out lie between: a word's share of the theme is guessed from how far apart its facts are.
-        apart, number = max(FAR, total // max(1, len(facts))), 0
-        for one in facts:
-            number += one.between + 1 if one.between < FAR - 1 else apart
+        for one, number in zip(facts, numbers([one.between for one in facts], total), strict=True):
             try:
                 label = checked(one.attrs["scope"] or UNSCOPED)
                 if label not in keys:
@@ -111,6 +109,17 @@ def gathered(
         conn.execute("COMMIT")
         conn.execute("PRAGMA query_only = ON")
     return store
+
+
+def numbers(betweens: Sequence[int], total: int) -> list[int]:
+    """Numbers for what was written in this order. What was left out lies between: a word's share of the theme is guessed from how
+    far apart those are that have it.
+
+    :param betweens: how many were left out before each; `FAR` or more need not be told apart
+    :param total: how many there are
+    """
+    apart = max(FAR, total // max(1, len(betweens)))
+    return list(accumulate(between + 1 if between < FAR - 1 else apart for between in betweens))
 
 
 def scope_of(conn: sqlite3.Connection, theme_id: int, label: str) -> int:

@@ -21,6 +21,7 @@ from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit
 from hermes_memory_store.names import Names
+from hermes_memory_store.pages import chunks
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread
 from hermes_memory_store.schema import THEME_SHIFT
@@ -48,8 +49,15 @@ ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 
 MAX_LIMIT = 1_000
 
+AT_ONCE = 500
+"""Turns that are looked up together."""
+
 INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
 UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
+
+KNOWN = """
+    SELECT uid FROM turns WHERE uid IN ({marks}) UNION SELECT uid FROM sync_turns WHERE theme_id = ? AND uid IN ({marks})
+"""
 
 TELL_TEAM = """
     UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
@@ -72,6 +80,8 @@ class Turns:
         self._names = names
         self._journal = journal
         self._clock = clock
+        self.stands_for: int | None = None
+        """How many turns there are, where these are only those of somebody else's that may answer."""
 
     def add(
         self, theme: str, role: str, content: str, *, session: Session | None = None, at: int | None = None
@@ -137,6 +147,16 @@ class Turns:
             for row in self._rows([key for key in keys if low <= key <= high])
             if (session is None or row[3] == session) and (not roles or row[4] in roles)
         }
+
+    def known(self, theme: str, wanted: Collection[str]) -> set[str]:
+        """Those of these turns that are here, or were erased here. :param wanted: uids"""
+        names = {uids.to_bytes(uid): uid for uid in wanted}
+        theme_id = self._names.theme_or_none(theme)
+        found: set[str] = set()
+        for some in chunks(list(names), AT_ONCE):
+            sql = KNOWN.format(marks=", ".join("?" * len(some)))
+            found.update(names[uid] for (uid,) in self._db.rows(sql, (*some, theme_id, *some)))
+        return found
 
     def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
         """Turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
@@ -207,7 +227,7 @@ class Turns:
         taken = parse_query(plain(query), theme=theme, now=self._clock())
         look = asked(taken.words, taken.phrases, taken.excluded)
         low, high = self._range(theme)
-        total = max(1, high - low)
+        total = self.stands_for or max(1, high - low)
         rarities: list[float] = []
         scores: dict[int, float] = {}
         for expression in [*(word.expression() for word in look.words), *([look.required([])] if look.phrases else [])]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_bridge.arguments import Arguments
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.elsewhere import ANSWERED, HERE, NOT_NAMED, Elsewhere, Held, Wish, may_wish, wish
+from hermes_memory_bridge.elsewhere import ANSWERED, HERE, NOT_NAMED, Elsewhere, Held, Kind, Wish, may_wish, wish
 from hermes_memory_bridge.embedding.asked import Asked
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.team.states import NO_DRIVER, SLOW, State, TeamError, state_of
@@ -20,6 +20,7 @@ from hermes_memory_bridge.trust.screening import suspicion, suspicion_of_name
 from hermes_memory_bridge.trust.secrets import secrets_in
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.gathered import Foreign, gathered
+from hermes_memory_store.gathered_turns import gathered_turns
 from hermes_memory_store.malformed import MAX_CONTENT
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
@@ -76,20 +77,22 @@ class TeamAsking:
         self._rests_until = 0.0
         self._trouble: State = SLOW
 
-    async def of(self, connection: Connection, arguments: Arguments, asked: Asked | None) -> Elsewhere | None:
+    async def of(
+        self, connection: Connection, kind: Kind, arguments: Arguments, asked: Asked | None
+    ) -> Elsewhere | None:
         """See `elsewhere.Asking`."""
         try:
             query = arguments.get("query")
             if not isinstance(query, str) or not may_wish(arguments):
                 return None
-            wanted = await self.hub.read(lambda store: wish(connection, store, arguments))
+            wanted = await self.hub.read(lambda store: wish(connection, store, kind, arguments))
             if wanted is None:
                 return None
             if not self.named():
                 return Elsewhere(NOT_NAMED) if wanted.known else None
             if wanted.themes is not None and wanted.here.issuperset(wanted.themes):
                 return Elsewhere(HERE)
-            return await self._within_time(wanted, query, asked)
+            return await self._within_time(wanted, kind, query, asked)
         except Exception:
             log.exception("the team database could not be asked")
             return None
@@ -104,7 +107,7 @@ class TeamAsking:
             server.interrupt()
         self._hang_up()
 
-    async def _within_time(self, wanted: Wish, query: str, asked: Asked | None) -> Elsewhere:
+    async def _within_time(self, wanted: Wish, kind: Kind, query: str, asked: Asked | None) -> Elsewhere:
         named = wanted.themes or ()
         if time.monotonic() < self._rests_until:
             return Elsewhere(self._trouble.words, wanted=named)
@@ -121,7 +124,7 @@ class TeamAsking:
 
         def ask() -> None:
             with self._one:
-                found = self._ask(wanted, query, asked)
+                found = self._ask(wanted, kind, query, asked)
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(tell, found)
 
@@ -151,7 +154,7 @@ class TeamAsking:
 
     # On the thread that asks.
 
-    def _ask(self, wanted: Wish, query: str, asked: Asked | None) -> Elsewhere:
+    def _ask(self, wanted: Wish, kind: Kind, query: str, asked: Asked | None) -> Elsewhere:
         named = wanted.themes or ()
         try:
             try:
@@ -166,20 +169,11 @@ class TeamAsking:
                 if not dsn:
                     return Elsewhere(NOT_NAMED, wanted=named)
                 self._server = Server(dsn, listen=False)
-            server, store = self._server, self.hub.store
+            server = self._server
             there = questions.themes_there(server, wanted.themes)
-            meant = (
-                questions.Meant(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
-            )
-            found = {}
-            for theme in [theme for theme in there if theme not in wanted.here][:MOST_THEMES]:
-                floor = asked.floor if asked else 0.0
-                said = questions.answers(server, theme, query, meant, NEAR, floor, store.clock)
-                facts = [one for one in said.facts if may_be_told(store, theme, one)]
-                made = gathered(
-                    theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
-                )
-                found[theme] = Held(made, None if asked is None else near_in(asked, made, said.near, said.compared))
+            ask_one = self._facts if kind == "fact" else self._turns
+            missing = [theme for theme in there if theme not in wanted.here][:MOST_THEMES]
+            found = {theme: ask_one(server, theme, query, asked) for theme in missing}
             return Elsewhere(ANSWERED, found, named)
         except Exception as error:
             self._hang_up()
@@ -192,6 +186,26 @@ class TeamAsking:
             if time.monotonic() >= self._rests_until:  # else it was cut off, and that is said
                 self._rest(state)
             return Elsewhere(state.words, wanted=named)
+
+    def _facts(self, server: Server, theme: str, query: str, asked: Asked | None) -> Held:
+        from hermes_memory_bridge.team.questions import Meant, answers
+
+        store = self.hub.store
+        meant = Meant(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
+        said = answers(server, theme, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
+        facts = [one for one in said.facts if may_be_told(store, theme, one)]
+        made = gathered(theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock)
+        return Held(made, None if asked is None else near_in(asked, made, said.near, said.compared))
+
+    def _turns(self, server: Server, theme: str, query: str, asked: Asked | None) -> Held:
+        from hermes_memory_bridge.team.turn_questions import turn_answers
+
+        store = self.hub.store
+        said = turn_answers(server, theme, query, store.clock)
+        may_tell = store.policies.for_theme(theme).secrets == "allow"
+        turns = [one for one in said.turns if may_tell or not secrets_in("turn", one.said.content)]
+        # Their meaning is compared by no machine but those that have them: words answer.
+        return Held(gathered_turns(theme, turns, total=said.total, policies=store.policies, clock=store.clock), None)
 
     def _hang_up(self) -> None:
         server, self._server = self._server, None

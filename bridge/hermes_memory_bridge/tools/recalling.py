@@ -98,7 +98,7 @@ def recall_memory(connection: Connection, arguments: Arguments) -> Answer:
 SPEC = ToolSpec(
     name="recall_memory",
     title="Recall facts",
-    description="Search facts, also of other agents where the token allows, as JSON.",
+    description="Search facts, also of other agents where the token allows.",
     arguments={
         "query": {"type": "string"},
         "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
@@ -110,7 +110,7 @@ SPEC = ToolSpec(
     required=("query",),
     gives=RESULTS,
     handler=recall_memory,
-    asks_team=True,
+    asks_team="fact",
     meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hermes_memory_bridge.answers import Answer, refusal
 from hermes_memory_bridge.arguments import Arguments
@@ -52,8 +52,8 @@ class ToolSpec:
     meant: Callable[[Arguments], object] | None = None
     """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
 
-    asks_team: bool = False
-    """Whether the team's database may be asked for what this store does not hold, before the tool runs."""
+    asks_team: Literal["fact", "turn"] | None = None
+    """For what the team's database may be asked that this store does not hold, before the tool runs."""
 
     about: str | None = None
     """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where

@@ -78,18 +78,18 @@ CAPTURE = ToolSpec(
 RECALL = ToolSpec(
     name="recall_conversation",
     title="Recall what was said",
-    description=(
-        "Search past chat turns of all sessions, when the user refers to something said before. Returns JSON."
-    ),
+    description="Search past turns of all sessions, when the user refers to something said before.",
     arguments={
         "query": {"type": "string"},
         "scope": {"type": "string", "description": "current, session, all, or a theme", "default": "current"},
         "limit": LIMIT,
+        "team": {"type": "boolean"},
         "session_id": {"type": "string"},
     },
     required=("query",),
     gives=RESULTS,
     handler=recall_conversation,
+    asks_team="turn",
     meant=lambda arguments: arguments.get("query"),
     about="query",
     reads_only=True,

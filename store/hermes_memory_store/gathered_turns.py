@@ -1,0 +1,57 @@
+"""Turns of somebody else's memory that may answer a question, as a store in this process's memory: as `gathered.py` for facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.db import translating
+from hermes_memory_store.gathered import InMemory, numbers
+from hermes_memory_store.journal import Entry
+from hermes_memory_store.malformed import moment
+from hermes_memory_store.portable import SaidTurn
+from hermes_memory_store.restoring_turns import INSERT, checked_turn, session_of
+from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.store import Store
+from hermes_memory_store.turns import INDEX
+from hermes_memory_store.words import indexed_text
+from hermes_memory_themes import Policies
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTurn:
+    """A turn of somebody else's memory."""
+
+    said: SaidTurn
+    between: int
+    """Turns that were captured between the one before it in the list and this one."""
+
+
+def gathered_turns(theme: str, turns: Sequence[ForeignTurn], *, total: int, policies: Policies, clock: Clock) -> Store:
+    """A store that holds these turns of one theme, in the order they were captured. What is no turn is left out.
+
+    :param total: turns there are of the theme, from which follows how much a word tells
+    """
+    db = InMemory()
+    store = Store(db, clock, policies)
+    with db.lock, translating(db.path):
+        conn = db.conn
+        conn.execute("BEGIN")
+        theme_id = store.names.theme_for_writing(conn, theme, clock())
+        unjournaled: list[Entry] = []
+        for one, number in zip(turns, numbers([one.between for one in turns], total), strict=True):
+            try:
+                said = checked_turn(one.said)
+                at = moment(said.at)
+            except (errors.StoreError, ValueError, TypeError, AttributeError):
+                continue
+            session = said.session and session_of(conn, theme_id, said.session, at, 0, unjournaled)
+            key = (theme_id << THEME_SHIFT) + number
+            conn.execute(INSERT, (key, said.uid, theme_id, session or None, said.role, said.content, at))
+            conn.execute(INDEX, (key, indexed_text(said.content)))
+        conn.execute("COMMIT")
+        store.turns.stands_for = total
+        conn.execute("PRAGMA query_only = ON")
+    return store

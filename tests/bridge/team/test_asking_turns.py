@@ -1,0 +1,151 @@
+"""What was said, recalled over the team's database: as from a store that holds it, and never what may not be told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_bridge import calls
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.team.asking import TeamAsking
+from hermes_memory_bridge.team.exchange import Exchange
+from hermes_memory_bridge.team.schema import RECALL
+from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.tools.turn import RECALL as SPEC
+from hermes_memory_store.model import Rights
+from hermes_memory_store.store import Store
+from hermes_memory_themes import Policies
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.test_asking import WORDS
+
+THEME = "ours"
+
+SHARED = f"[themes.{THEME}]\nsync = true\nsync_turns = true\n"
+
+QUERIES = [
+    "database", "deploy", "when was the database deployed?", "who is the doctor of the team", "restore backup nightly",
+    "cafe price", "strasse", "データベース", "設計", '"blue green"', "blue -green", "token key", "nothing of this exists",
+    "what did the physician buy in march", "invoice", "how slow is the query on the server?", "-blue", "t: colon",
+]  # fmt: skip
+
+
+class Machine:
+    """A store, and who asks the team."""
+
+    def __init__(self, home: Path, dsn: str, policy: str, theme: str) -> None:
+        home.mkdir()
+        file = home / "memory-themes.toml"
+        file.write_text(policy, encoding="utf-8")
+        self.path = home / "memory.db"
+        self.dsn = dsn
+        self.hub = Hub(self.path)
+        self.hub.store.policies = Policies.load(file)
+        self.asking = self.hub.asking = TeamAsking(self.hub, lambda: True, lambda: dsn, ask_s=30)
+        self.connection = Connection(self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.later)
+
+    async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
+        """What `recall_conversation` answers."""
+        told = {"query": query, "limit": 20, **arguments}
+        return (await calls.call(self.hub, self.connection, SPEC, told, None)).data
+
+    def exchange(self) -> None:
+        with Server(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:
+            Exchange(own).run(server)
+
+    def close(self) -> None:
+        self.asking.close()
+        self.hub.close()
+
+
+@pytest.fixture
+async def ours(database: Database, tmp_path: Path) -> AsyncIterator[Machine]:
+    """Holds and exchanges the theme."""
+    machine = Machine(tmp_path / "ours", database.runtime, SHARED, THEME)
+    yield machine
+    machine.close()
+
+
+@pytest.fixture
+async def other(database: Database, tmp_path: Path) -> AsyncIterator[Machine]:
+    """Holds nothing of it."""
+    machine = Machine(tmp_path / "other", database.runtime, "", "mine")
+    yield machine
+    machine.close()
+
+
+def talk(store: Store, count: int) -> None:
+    """A conversation of several sessions."""
+    chance = random.Random(5)
+    sessions = [store.sessions.open(THEME, name) for name in ("one", "two", "three")]
+    for n in range(count):
+        said = " ".join(chance.choices(WORDS, k=chance.randint(3, 14))) + chance.choice([".", "?", ""])
+        role = "user" if n % 2 else "assistant"
+        store.turns.add(THEME, role, said, session=sessions[n * 3 // count])
+
+
+async def test_the_team_answers_as_a_store_that_holds_what_was_said(ours: Machine, other: Machine) -> None:
+    talk(ours.hub.store, 160)
+    ours.exchange()
+    for query in QUERIES:
+        here, there = await ours.recall(query, scope=THEME), await other.recall(query, scope=THEME)
+        assert there.pop("team") == "answered"
+        assert here == there, query
+    assert (await ours.recall("database"))["count"] == 20
+
+
+async def test_a_session_of_the_team_is_known_by_its_name(ours: Machine, other: Machine) -> None:
+    talk(ours.hub.store, 30)
+    ours.exchange()
+    found = (await other.recall("database deploy team", scope=THEME))["results"]
+    assert {one["session_id"] for one in found} <= {"one", "two", "three"}
+    assert found
+
+
+async def test_what_is_shared_and_here_is_answered_here(ours: Machine) -> None:
+    talk(ours.hub.store, 10)
+    ours.exchange()
+    assert "team" not in await ours.recall("database")
+    assert (await ours.recall("database", team=True))["team"].startswith("not asked: all of it is exchanged")
+
+
+async def test_what_is_here_stands_and_what_was_erased_here_is_not_told_from_there(
+    ours: Machine, other: Machine, database: Database
+) -> None:
+    file = other.path.parent / "memory-themes.toml"
+    file.write_text(SHARED, encoding="utf-8")
+    other.hub.store.policies.look_again()
+    ours.hub.store.turns.add(THEME, "user", "the database is on fire")
+    ours.exchange()
+    other.exchange()
+    file.write_text("", encoding="utf-8")
+    other.hub.store.policies.look_again()
+    ours.hub.store.turns.add(THEME, "user", "the database was put out")
+    ours.exchange()
+    both = await other.recall("database", scope=THEME, team=True)
+    assert sorted(one["content"] for one in both["results"]) == ["the database is on fire", "the database was put out"]
+    other.hub.store.turns.erase(THEME)
+    left = await other.recall("database", scope=THEME, team=True)
+    assert [one["content"] for one in left["results"]] == ["the database was put out"]
+
+
+async def test_a_secret_is_not_told(ours: Machine, other: Machine) -> None:
+    ours.hub.store.turns.add(THEME, "user", "the key of the database is AKIAIOSFODNN7EXAMPLE")
+    ours.hub.store.turns.add(THEME, "user", "the database has a key")
+    ours.exchange()
+    told = await other.recall("database key", scope=THEME)
+    assert [one["content"] for one in told["results"]] == ["the database has a key"]
+
+
+async def test_a_database_without_turns_says_so(ours: Machine, other: Machine, database: Database) -> None:
+    talk(ours.hub.store, 10)
+    ours.hub.store.facts.write(THEME, "D[db]: sqlite")
+    ours.exchange()
+    database.run(f"DROP TABLE hm.turn; DELETE FROM hm.migration WHERE version > {RECALL}")
+    told = await other.recall("database", scope=THEME)
+    assert told["results"] == []
+    assert "team migrate" in told["team"]
