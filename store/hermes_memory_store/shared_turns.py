@@ -133,6 +133,11 @@ class SharedTurns:
                 found.append(theme)
         return found
 
+    def reaches_team(self, theme: str) -> bool:
+        """Whether the team knows of turns of a theme, so that erasing them erases them for everybody."""
+        sql = "SELECT 1 FROM sync_turns WHERE theme_id = ? LIMIT 1"
+        return self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
+
     def pending(self, theme: str, *, limit: int = 500) -> list[TurnRow]:
         """Turns and erasures that nobody acknowledged yet, oldest first, of `MOST_CHARS` characters and one turn at most."""
         found, chars = [], 0

@@ -242,7 +242,9 @@ def wait(options: argparse.Namespace, status: Callable[[], dict[str, Any]], numb
         now = status()
         if now["exchanges"] >= number:
             break
-        moving = "; ".join(progress(one) for one in now["themes"] if one["waiting"] or one["behind"])
+        moving = "; ".join(
+            progress(one) for one in now["themes"] if one["waiting"] or one["behind"] or one.get("turns")
+        )
         if moving and moving != shown and not options.json:
             sys.stderr.write(f"{moving}\n")
             shown = moving
@@ -254,7 +256,8 @@ def wait(options: argparse.Namespace, status: Callable[[], dict[str, Any]], numb
 
 def progress(theme: dict[str, Any]) -> str:
     """How far a theme is, on the way."""
-    return f"{theme['theme']}: {theme['waiting']} to send, {theme['behind']} to fetch"
+    turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+    return f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch"
 
 
 def sync_status(options: argparse.Namespace) -> int:
@@ -358,7 +361,10 @@ def in_words(status: dict[str, Any]) -> str:
     if status.get("last_exchange"):
         lines.append(f"last exchange {iso(status['last_exchange'])}")
     for theme in status["themes"]:
-        lines.append(f"{theme['theme']}: {theme['waiting']} to send, {theme['behind']} to fetch, at {theme['cursor']}")
+        turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+        lines.append(
+            f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch, at {theme['cursor']}"
+        )
         if theme["state"] != "idle":
             lines.append(f"  {theme['words']}")
         lines += [f"  a purge could not reach the backup {path}" for path in theme["unreached"]]

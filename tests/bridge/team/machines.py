@@ -19,13 +19,15 @@ from tests.bridge.running import until
 
 THEME = "ours"
 
+POLICY = f"[themes.{THEME}]\nsync = true\nsync_turns = true\n"
+
 
 class Machine:
     """One machine."""
 
     def __init__(self, home: Path, dsn: str | None) -> None:
         home.mkdir(exist_ok=True)
-        (home / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+        (home / "memory-themes.toml").write_text(POLICY, encoding="utf-8")
         self.home = home
         self.db = home / "memory.db"
         self.places = Places.of(self.db)
@@ -89,16 +91,23 @@ class Machine:
                 row[0] for row in store.db.rows("SELECT content FROM facts WHERE tier IN ('hot', 'cold', 'archived')")
             }
 
-    def digest(self) -> str:
-        """Digest of the theme."""
+    def heard(self) -> list[str]:
+        """What was said."""
         with self.store() as store:
-            return store.sync.digest(THEME)
+            return sorted(turn.content for turn in store.turns.list(THEME, limit=10_000))
+
+    def digest(self) -> str:
+        """Digest of the theme: its facts, and what was said."""
+        with self.store() as store:
+            return f"{store.sync.digest(THEME)} {hash(tuple(self.heard()))}"
 
     def at_rest(self) -> bool:
         """Whether it has nothing to send or to fetch, and no row it was refused."""
         status = self.status()
         themes = status.get("themes") or [{}]
-        return status.get("state") == "idle" and all(one.get("waiting") == one.get("behind") == 0 for one in themes)
+        return status.get("state") == "idle" and all(
+            one.get("waiting") == one.get("behind") == one.get("turns") == 0 for one in themes
+        )
 
 
 @contextmanager

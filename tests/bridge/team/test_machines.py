@@ -30,7 +30,7 @@ def settle(machines: list[Machine]) -> None:
     """Wait until they do; one that found the database away would try again by itself, in up to a minute."""
     deadline = time.monotonic() + PATIENCE_S * len(machines)
     while not settled(machines):
-        assert time.monotonic() < deadline, [(machine.digest(), machine.status()) for machine in machines]
+        assert time.monotonic() < deadline, "\n".join(f"{machine.digest()} {machine.status()}" for machine in machines)
         for machine in machines:
             ask(machine.places, "sync", action="now")
         time.sleep(0.2)
@@ -71,13 +71,20 @@ def test_a_purge_reaches_every_machine_and_nothing_purged_returns(database: Data
         assert database.one("SELECT count(*) FROM hm.fact WHERE content LIKE %s", "%xylophone%") == 0
 
 
-def act(machine: Machine, chance: random.Random, said: set[str], purged: set[str]) -> None:
+def act(machine: Machine, chance: random.Random, said: set[str], purged: set[str], heard: set[str]) -> None:
     """Something that agents and people do at once."""
     with machine.store() as store:
         rows = store.db.rows("SELECT lower(hex(uid)) FROM facts WHERE tier IN ('hot', 'cold') ORDER BY uid")
         facts = [row[0] for row in rows]
         what = chance.random()
-        if what < 0.6 or not facts:
+        if what < 0.15:
+            turn = store.turns.add(THEME, "user", f"heard {chance.getrandbits(40)}")
+            heard.add(turn.content)
+        elif what < 0.17 and store.names.theme_or_none(THEME):
+            gone = {turn.content for turn in store.turns.list(THEME, limit=10_000)}
+            store.turns.erase(THEME)
+            heard -= gone
+        elif what < 0.6 or not facts:
             content = f"said {chance.getrandbits(40)}"
             uid = store.facts.write(THEME, f"V[t{chance.randrange(400)}]: {content}").fact.uid
             said.add(str(uid))
@@ -98,6 +105,7 @@ def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
     chance = random.Random(seed)
     said: set[str] = set()
     purged: set[str] = set()
+    heard: set[str] = set()
     with Proxy(database.runtime, seed) as proxy, team(tmp_path, *[proxy.dsn()] * chance.randint(2, 5)) as machines:
         proxy.down = True  # at the start there is no server
         for machine in machines:
@@ -108,7 +116,7 @@ def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
             proxy.delay_s = chance.choice([0, 0, 0.002])
             machine = chance.choice(machines)
             try:
-                act(machine, chance, said, purged)
+                act(machine, chance, said, purged, heard)
             except StoreError:
                 continue  # two at once on one fact: whoever comes second is told
             if chance.random() < 0.06:
@@ -120,6 +128,7 @@ def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
         settle(machines)
 
         for machine in machines:
+            assert set(machine.heard()) == heard
             with machine.store() as store:
                 known = store.sync.digests(THEME)
                 assert said <= set(known)

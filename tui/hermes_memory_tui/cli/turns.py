@@ -83,12 +83,13 @@ def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
     with settings.store(writing=True) as store:
         theme = settings.reading_theme(store)
         count = store.turns.count(theme, older_than_ms=older_than_ms)
+        whose = ", on all machines of the team," if store.shared_turns.reaches_team(theme) else ""
         if count and not yes:
             if not sys.stdin.isatty():
                 raise ArgumentError(
-                    f"{counted(count, 'turn')} would be erased for good; say --yes to do it without being asked", count
+                    f"{counted(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked", count
                 )
-            if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r} for good?", err=True):
+            if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r}{whose} for good?", err=True):
                 raise ArgumentError("it was not confirmed; nothing was erased")
         erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
     if settings.as_json:

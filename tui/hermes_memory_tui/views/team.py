@@ -264,7 +264,8 @@ def exchange_text(theme: str, data: State, now: int) -> Sequence[Line]:
         pair("fetched", shown.count(int(told.get("pulled") or 0))),
         pair("last", shown.ago(last, now) if isinstance(last, int) else printable(str(last or "not yet"))),
         pair("conflicts", str(sum(one.theme == theme for one in data.conflicts))),
-        pair("refused", printable(str(sync.get("refused") or "none"))),
+        pair("refused", shown.count(int(sync.get("refused_count") or 0))),
+        pair("turns", turns_text(told.get("turns"))),
     ]
     if sync.get("aside_count"):
         lines.append(pair("not shown", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
@@ -273,6 +274,13 @@ def exchange_text(theme: str, data: State, now: int) -> Sequence[Line]:
     if not data.shared.get(theme):
         lines += [Content(""), *allow(data)]
     return [*lines, Content(""), keys(("n", "exchanges now"), ("p", "pauses, goes on"))]
+
+
+def turns_text(waiting: object) -> str:
+    """Whether the captured turns of a theme travel. :param waiting: how many are to be sent; None where they do not"""
+    if not isinstance(waiting, int):
+        return "stay on this machine, unless its policy says sync_turns = true"
+    return f"travel, too; {shown.count(waiting)} to be sent"
 
 
 def how_to(data: State) -> Sequence[Line]:

@@ -146,7 +146,9 @@ class TurnsView(Searched[Talk]):
             return
         theme = turn.theme
         try:
-            total = self.memory.look(lambda store: store.turns.count(theme))
+            total, shared = self.memory.look(
+                lambda store: (store.turns.count(theme), store.shared_turns.reaches_team(theme))
+            )
         except StoreError as error:
             self.say_error(error)
             return
@@ -154,7 +156,8 @@ class TurnsView(Searched[Talk]):
             Content.assemble(
                 (shown.plural(total, "turn"), "bold $error"), f" of theme {printable(theme)} will be erased for good."
             ),
-            Content.styled("hermes-memory-tui turns purge --older-than erases only the old ones.", "$dim"),
+            *([Content.styled("The team has them, too: they are erased on every machine.", "$warning")] if shared else []),
+            Content.styled("hermes-memory-tui turns --purge --older-than AGE erases only the old ones.", "$dim"),
         ]
         dialog = Ask(f"purge the turns of {printable(theme)}", lines, armed_by=theme, alarm=True)
         self.ask_then(

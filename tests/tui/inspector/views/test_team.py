@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.views.team import TeamView
+from hermes_memory_tui.views.team import State, TeamView, exchange_text
+from hermes_memory_tui.widgets.pages import Line
 from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, said, until
 
 
@@ -74,3 +76,21 @@ async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, 
         await until(pilot, lambda: not view.conflicts.rows)
     with Store.open(path) as store:
         assert f"D[cache]: {store.facts.page(FactFilter()).facts[0].content}" == lost
+
+
+def plain(lines: Sequence[Line]) -> str:
+    return "\n".join(line.plain for line in lines)
+
+
+def test_how_the_exchange_of_a_theme_goes_is_told_in_numbers() -> None:
+    told = {"theme": "ops", "waiting": 2, "behind": 0, "turns": 3}
+    refused = [{"theme": "ops", "uid": "01a0", "why": "it holds a NUL character"}]
+    sync = {"configured": True, "words": "idle", "themes": [told], "refused_count": 1, "refused": refused}
+    state = State([], {"ops": True}, {}, [], "memory-themes.toml", sync)
+    text = plain(exchange_text("ops", state, 0))
+    assert "travel, too; 3 to be sent" in text
+    assert "NUL" not in text
+
+    told["turns"] = None  # type: ignore[assignment]
+    text = plain(exchange_text("ops", state, 0))
+    assert "stay on this machine, unless its policy says sync_turns = true" in text

@@ -114,6 +114,18 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
     assert b"the canary is out" not in path.read_bytes()
 
 
+async def test_who_purges_turns_that_a_team_has_is_told_so(path: Path, home: Path) -> None:
+    (home / "memory-themes.toml").write_text("[themes.ops]\nsync = true\nsync_turns = true\n")
+    with Store.open(path) as store:
+        store.shared_turns.themes(store.sync.themes())
+    async with inspecting(path) as pilot:
+        await opened(pilot, "turns")
+        await to_row(pilot, "canary is out")
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "they are erased on every machine" in screen_text(pilot)
+
+
 async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None:
     with Store.open(path, clock=frozen) as store, store.db.writing():
         for number in range(320):
