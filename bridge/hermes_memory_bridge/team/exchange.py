@@ -279,7 +279,6 @@ class Exchange:
             taken = shared.apply(theme, page.rows, upto=page.upto)
             count.turns_pulled += len(page.rows)
             count.unreached.update(taken.unreached)
-            count.server_seq = max(count.server_seq, page.upto)
             self.on_progress()
             if not page.more:
                 return

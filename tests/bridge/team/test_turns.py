@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -247,6 +248,29 @@ def test_nothing_to_do_is_one_round_trip(database: Database, join: Callable[...,
         before = proxy.pieces
         assert here.exchange.run(server).idle
         assert proxy.pieces - before == 1
+
+
+def test_turns_that_come_meanwhile_leave_no_fact_behind(
+    database: Database, join: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = join(), join()
+    here.say("first")
+    settle(database, here, there)
+    pull = module.turns.pull
+
+    def meanwhile(server: Server, theme: str, after: int) -> Any:
+        monkeypatch.undo()
+        here.say("second")
+        settle(database, here)
+        return pull(server, theme, after)
+
+    here.say("before")
+    settle(database, here)
+    monkeypatch.setattr(module.turns, "pull", meanwhile)
+    with Server(database.runtime) as server:
+        done = there.exchange.run(server).themes[THEME]
+    assert done.server_seq == there.syncing.sync.cursor(THEME).seq
+    assert there.heard() == ["before", "first", "second"]
 
 
 def test_a_database_of_an_older_version_exchanges_facts_and_turns_once_it_is_migrated(
