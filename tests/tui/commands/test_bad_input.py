@@ -15,6 +15,7 @@ UNKNOWN_UID = "ffffffff-ffff-7fff-bfff-ffffffffffff"
 
 REFUSED = [
     # arguments, code of the error, what its sentence must say
+    (("optimize", "--undo"), "undo.nothing", "no relief"),
     (("write", "nonsense"), "notation.invalid", "TYPE[target]: content"),
     (("write", "X[a]: b"), "notation.invalid", "X[a]: b"),
     (("write", "C[]: b"), "notation.invalid", "target"),
@@ -103,6 +104,7 @@ MISUSED = [
     (("export", "--format", "xml"), "xml"),
     (("completion", "tcsh"), "tcsh"),
     (("optimize", "--threshold", "500"), "500"),
+    (("optimize", "--undo", "--dry-run"), None),
     (("at", "1h", "write", "C[a]: b"), None),
     (("at", "1h"), None),
     (("write",), None),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.relief import FileReport, optimize
+from hermes_memory_store.relief import FileReport, optimize, undo_relief
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
@@ -17,6 +17,7 @@ from hermes_memory_tui.cli.output import counted
 
 @click.command("optimize", short_help="Make room in MEMORY.md and USER.md.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
+@click.option("--undo", is_flag=True, help="Put back what the newest relief replaced; again, what the one before did.")
 @click.option(
     "--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage."
 )
@@ -27,9 +28,14 @@ from hermes_memory_tui.cli.output import counted
 )
 @common
 @pass_settings
-def optimize_command(settings: Settings, dry_run: bool, threshold: float, home: Path | None) -> None:
+def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: float, home: Path | None) -> None:
     """Make room in MEMORY.md and USER.md: abbreviate, move facts to the store, drop what it already holds."""
     place = home or Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
+    if undo:
+        if dry_run:
+            raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
+        put_back(settings, place)
+        return
     with settings.store(writing=not dry_run) as store:
         report = optimize(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
     if settings.as_json:
@@ -44,6 +50,18 @@ def optimize_command(settings: Settings, dry_run: bool, threshold: float, home: 
             click.echo(f"  {file.why}")
         for line in file.diff.splitlines():
             click.echo(f"  {printable(line)}")
+
+
+def put_back(settings: Settings, home: Path) -> None:
+    """Take the newest relief back; facts that it moved stay in the store, where they can be archived."""
+    done = undo_relief(home)
+    if settings.as_json:
+        document({"restored": [*map(str, done.restored)], "changed_since": [*map(str, done.changed_since)]})
+        return
+    for path in done.restored:
+        click.echo(f"{printable(str(path))} is as it was before the relief; facts that it moved stay in the memory")
+    for path in done.changed_since:
+        click.echo(f"{printable(str(path))} was written to since, and was left alone", err=True)
 
 
 def file_json(file: FileReport) -> dict[str, Any]:

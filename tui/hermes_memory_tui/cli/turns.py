@@ -87,7 +87,8 @@ def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
         if count and not yes:
             if not sys.stdin.isatty():
                 raise ArgumentError(
-                    f"{counted(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked", count
+                    f"{counted(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked",
+                    count,
                 )
             if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r}{whose} for good?", err=True):
                 raise ArgumentError("it was not confirmed; nothing was erased")

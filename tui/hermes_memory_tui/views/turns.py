@@ -156,7 +156,11 @@ class TurnsView(Searched[Talk]):
             Content.assemble(
                 (shown.plural(total, "turn"), "bold $error"), f" of theme {printable(theme)} will be erased for good."
             ),
-            *([Content.styled("The team has them, too: they are erased on every machine.", "$warning")] if shared else []),
+            *(
+                [Content.styled("The team has them, too: they are erased on every machine.", "$warning")]
+                if shared
+                else []
+            ),
             Content.styled("hermes-memory-tui turns --purge --older-than AGE erases only the old ones.", "$dim"),
         ]
         dialog = Ask(f"purge the turns of {printable(theme)}", lines, armed_by=theme, alarm=True)
