@@ -194,4 +194,5 @@ def erase_overdue(store: Store) -> None:
         store.purge.erase_held(theme, policy.retention_days * DAY_MS)
         if policy.turn_days:
             store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF, everywhere=False)
+    store.turns.scrub()  # what somebody erased who was cut off
     store.calls.forget_old()

@@ -92,7 +92,7 @@ def is_here(store: Store, kind: Kind, theme: str) -> bool:
     """Whether this store holds all that the team has of a theme: it exchanges it, and has done so."""
     policy = store.policies.for_theme(theme)
     if kind == "turn":
-        return policy.sync and policy.sync_turns and store.shared_turns.cursor(theme) > 0
+        return store.shared_turns.is_whole(theme)
     return policy.sync and store.sync.cursor(theme).seq > 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,8 +188,8 @@ def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
     return erased_from(path, lambda conn: erase(conn, keys), lambda conn: hermes_file.erase(conn, keys))
 
 
-def purge_turns_from(path: Path, wanted: Collection[bytes]) -> bool:
-    """The same for turns, of which a hermes-memory 0.3.0 file has none."""
+def purge_turns_from(path: Path, wanted: Mapping[bytes, int]) -> bool:
+    """The same for turns, of which a hermes-memory 0.3.0 file has none. :param wanted: as `turns.erase_from`"""
     return erased_from(path, lambda conn: turns.erase_from(conn, wanted), lambda _: False)
 
 

@@ -230,10 +230,9 @@ def feedback(
     scores: Mapping[int, float], candidates: Sequence[Candidate], fits: Fits, average: float
 ) -> dict[int, float]:
     """What the most telling terms of the best facts add to the candidates that have them."""
-    best = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
+    ranked = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
+    best = [one for one in ranked if scores[one.id] > 0]  # what only stands beside a hit tells nothing yet
     sure = sum(scores[one.id] for one in best)
-    if sure <= 0:
-        return {}
     telling = {term for one in best for term in one.in_content if term not in fits.known and term not in STOP_TERMS}
     having: dict[str, dict[int, int]] = {term: {} for term in telling}
     for one in candidates:

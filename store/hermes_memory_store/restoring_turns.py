@@ -58,7 +58,7 @@ def bring(store: Store, theme: str, turns: Sequence[SaidTurn], *, actor: Actor =
         theme_id = store.names.theme_for_writing(conn, theme, now)
         named: dict[bytes, SaidTurn] = {}
         for turn in turns:
-            uid = uid_here(conn, theme_id, turn.uid)
+            uid = uid_here(conn, theme_id, theme, turn.uid)
             if uid is not None:
                 named.setdefault(uid, turn)
         entries = bring_within(conn, theme_id, named.items(), now)
@@ -87,16 +87,19 @@ def bring_within(
     return entries
 
 
-def uid_here(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> bytes | None:
+def uid_here(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) -> bytes | None:
     """The uid under which a turn comes into a theme; None when it is there, or was erased for the whole team. A turn may be in
-    several themes of one store."""
-    for name in (uid, hashlib.sha256(uid + theme_id.to_bytes(8, "big")).digest()[:16]):
-        row = conn.execute("SELECT theme_id FROM turns WHERE uid = ?", (name,)).fetchone()
-        if row is None:
-            return None if conn.execute(ERASED, (theme_id, name)).fetchone() else name
-        if row[0] == theme_id:
+    several themes of one store, under the same other uid on every machine."""
+    another = hashlib.sha256(uid + theme.encode()).digest()[:16]
+    former = hashlib.sha256(uid + theme_id.to_bytes(8, "big")).digest()[:16]
+    themes: dict[bytes, int] = {}
+    for name in (uid, another, former):
+        if conn.execute(ERASED, (theme_id, name)).fetchone():
             return None
-    return None
+        themes.update(conn.execute("SELECT uid, theme_id FROM turns WHERE uid = ?", (name,)).fetchall())
+    if theme_id in themes.values():
+        return None
+    return uid if uid not in themes else another if another not in themes else None
 
 
 def session_of(

@@ -24,49 +24,67 @@ from hermes_memory_store.names import Names
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import bring_within, checked_turn
+from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.travelling import Aside
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
-    from hermes_memory_store.screening import Screen
+    from hermes_memory_store.sync import Sync
     from hermes_memory_store.turns import Turns
 
 SYNC = Actor("sync")
 
 DAY_MS = 86_400_000
 
-MOST_CHARS = 1_000_000
-"""Characters of the turns that are sent together."""
+MOST_CHARS = 400_000
+"""Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""
 
 AT_ONCE = 500
 
-ENROL = "INSERT OR IGNORE INTO sync_turns SELECT theme_id, uid, 1, 0, 0, NULL FROM turns WHERE theme_id = ?"
+ENROLLED_AT_ONCE = 20_000
 
-PENDING = """
-    SELECT y.uid, y.erased, t.role, t.content, n.name, t.at FROM sync_turns y
-    LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id LEFT JOIN sessions n ON n.id = t.session_id
-    WHERE y.theme_id = ? AND y.sent = 0 AND y.refused IS NULL AND (y.erased = 1 OR (? AND t.id IS NOT NULL))
-    ORDER BY y.uid LIMIT ?
+ELSEWHERE = "it stands in another theme of this memory"
+
+ON, ONCE = 1, 2
+"""`sync_themes.turns`: turns are shared, or were shared once; 0 where they never were."""
+
+ENROL = """
+    INSERT OR IGNORE INTO sync_turns (theme_id, uid, erased, sent)
+    SELECT theme_id, uid, 0, 0 FROM turns WHERE theme_id = ? AND id BETWEEN ? AND ?
 """
 
-WAITING = """
-    SELECT count(*) FROM sync_turns y
-    WHERE theme_id = ? AND sent = 0 AND refused IS NULL
-      AND (erased = 1 OR (? AND EXISTS (SELECT 1 FROM turns t WHERE t.uid = y.uid AND t.theme_id = y.theme_id)))
+WAITS = """
+    FROM sync_turns y LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id
+    WHERE y.theme_id = ? AND y.sent = 0 AND y.refused IS NULL AND (y.erased = 1 OR (? AND y.altered = 0 AND t.id IS NOT NULL))
+"""
+
+NEXT = f"SELECT y.uid, length(t.content) {WAITS} ORDER BY y.uid LIMIT ?"
+
+PENDING = """
+    SELECT y.uid, y.node, y.erased, t.role, t.content, n.name, t.at FROM sync_turns y
+    LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id LEFT JOIN sessions n ON n.id = t.session_id
+    WHERE y.theme_id = ? AND y.uid IN ({marks}) ORDER BY y.uid
 """
 
 LEFT_OUT = """
     SELECT name, uid, refused FROM sync_turns JOIN themes ON themes.id = theme_id
-    WHERE own = 0 AND refused IS NOT NULL ORDER BY name, uid
+    WHERE (node IS NULL) = ? AND erased = 0 AND refused IS NOT NULL AND (?2 IS NULL OR name = ?2) ORDER BY name, uid
 """
 
 ACKNOWLEDGE = "UPDATE sync_turns SET sent = 1 WHERE theme_id = ? AND uid = ? AND erased = ?"
 
-PASSED = "UPDATE sync_themes SET turn_seq = ? WHERE theme_id = ? AND turn_seq = ?"
+PASSED = """
+    UPDATE sync_themes SET turn_seq = ?1, turns_whole = max(turns_whole, seq = ?1)
+    WHERE theme_id = ?2 AND turn_seq = ?3 AND seq >= ?1
+"""
+
+UNREFUSED = "UPDATE sync_turns SET refused = NULL WHERE theme_id = ? AND uid = ?"
 
 NOTE = """
-    INSERT INTO sync_turns (theme_id, uid, own, erased, sent, refused) VALUES (?, ?, 0, ?, 1, ?)
-    ON CONFLICT DO UPDATE SET erased = max(erased, excluded.erased), sent = excluded.erased >= erased
+    INSERT INTO sync_turns (theme_id, uid, node, erased, sent, altered, refused) VALUES (?, ?, ?, ?, 1, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      node = excluded.node, erased = max(erased, excluded.erased), sent = excluded.erased >= erased,
+      refused = iif(excluded.erased, NULL, coalesce(excluded.refused, refused))
 """
 """What the team says of a turn. An erasure that waits here goes on waiting when the turn itself comes once more."""
 
@@ -76,6 +94,8 @@ class TurnRow:
     """A turn as it travels; once it was erased, only its uid."""
 
     uid: Uid
+    node: Uid
+    """Which store captured it."""
     erased: bool = False
     role: str = ""
     content: str = ""
@@ -86,15 +106,20 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
-    """What came of turns that were pulled."""
+class Sharing:
+    """A theme that shares its turns, or once did: what is erased of them goes on being told."""
 
-    added: int = 0
-    erased: int = 0
-    left_out: int = 0
-    """Malformed, or refused by the theme's policy."""
-    unreached: tuple[str, ...] = ()
-    """Backups that still hold what was erased, since they could not be opened or changed."""
+    theme: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What this machine makes of a turn from another one: as it is kept, or why it is not."""
+
+    said: SaidTurn | None = None
+    altered: bool = False
+    why: str | None = None
 
 
 class SharedTurns:
@@ -108,52 +133,63 @@ class SharedTurns:
         policies: Policies,
         clock: Clock,
         turns: Turns,
-        screen: Callable[[], Screen],
+        sync: Callable[[], Sync],
     ) -> None:
-        """:param screen: looks at what other machines captured before it is kept here"""
+        """:param sync: whose screen looks at what other machines captured before it is kept here"""
         self._db = db
         self._names = names
         self._journal = journal
         self._policies = policies
         self._clock = clock
         self._turns = turns
-        self._screen = screen
+        self._sync = sync
 
-    def themes(self, synced: Sequence[str]) -> list[str]:
-        """Those of the exchanged themes that share turns, or once did: what is erased of them goes on being told.
-
-        Their turns are tracked from the first time this is asked.
-        """
+    def themes(self, synced: Sequence[str]) -> list[Sharing]:
+        """Those of the exchanged themes that share turns, or once did. Turns are tracked from the first time this is asked."""
         tracked = dict(self._db.rows("SELECT name, turns FROM sync_themes JOIN themes ON themes.id = theme_id"))
         found = []
         for theme in synced:
-            if self._shares(theme) and not tracked.get(theme) and not self._db.read_only:
-                self._enrol(theme)
-            if self._shares(theme) or tracked.get(theme):
-                found.append(theme)
+            on, was = self.shares(theme), tracked.get(theme, 0)
+            if on != (was == ON) and (on or was) and not self._db.read_only:
+                self._enrol(theme, anew=bool(was)) if on else self._stop(theme)
+            if on or was:
+                found.append(Sharing(theme, on))
         return found
+
+    def shares(self, theme: str) -> bool:
+        """Whether the policy of a theme lets its turns travel. A theme that keeps no turns has none to share, and takes none."""
+        policy = self._policies.for_theme(theme)
+        return policy.sync and policy.sync_turns and policy.turns != "none"
 
     def reaches_team(self, theme: str) -> bool:
         """Whether the team knows of turns of a theme, so that erasing them erases them for everybody."""
-        sql = "SELECT 1 FROM sync_turns WHERE theme_id = ? LIMIT 1"
-        return self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
+        sql = "SELECT 1 FROM sync_themes WHERE theme_id = ? AND turns > 0"
+        known = self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
+        return known and self._policies.for_theme(theme).sync
+
+    def is_whole(self, theme: str) -> bool:
+        """Whether all that the team has of a theme was here at some time, and what is new comes."""
+        sql = "SELECT turns_whole FROM sync_themes WHERE theme_id = ? AND turns = 1"
+        return self.shares(theme) and bool(self._db.value(sql, (self._names.theme_or_none(theme),)))
 
     def pending(self, theme: str, *, limit: int = 500) -> list[TurnRow]:
-        """Turns and erasures that nobody acknowledged yet, oldest first, of `MOST_CHARS` characters and one turn at most."""
-        found, chars = [], 0
-        for uid, erased, role, content, session, at in self._db.rows(
-            PENDING, (self._names.theme(theme), self._shares(theme), limit)
-        ):
-            named = uids.to_text(uid)
-            found.append(TurnRow(named, True) if erased else TurnRow(named, False, role, content, session, at))
-            chars += len(content or "")
-            if chars > MOST_CHARS:
+        """Turns and erasures that nobody acknowledged yet, oldest first: of `MOST_CHARS` characters in all, or one."""
+        theme_id = self._names.theme(theme)
+        wanted: list[bytes] = []
+        chars = 0
+        for uid, length in self._db.rows(NEXT, (theme_id, self.shares(theme), limit)):
+            chars += length or 0
+            if wanted and chars > MOST_CHARS:
                 break
-        return found
+            wanted.append(uid)
+        if not wanted:
+            return []
+        sql, mine = PENDING.format(marks=", ".join("?" * len(wanted))), self._sync().node
+        return [row_of(row, mine) for row in self._db.rows(sql, (theme_id, *wanted))]
 
     def waiting(self, theme: str) -> int:
         """How many of them there are."""
-        return int(self._db.value(WAITING, (self._names.theme(theme), self._shares(theme))))
+        return int(self._db.value(f"SELECT count(*) {WAITS}", (self._names.theme(theme), self.shares(theme))))
 
     def acknowledge(self, theme: str, sent: Sequence[TurnRow], *, base: int, end: int) -> None:
         """The server has these. What was erased meanwhile goes on waiting.
@@ -173,52 +209,52 @@ class SharedTurns:
             conn.execute(sql, (why[:1000], self._names.theme(theme), uids.to_bytes(uid)))
 
     def cursor(self, theme: str) -> int:
-        """How far the turns of a theme were pulled."""
+        """How far the turns of a theme were pulled: never farther than its facts, whose mark tells what the server lost."""
         sql = "SELECT turn_seq FROM sync_themes WHERE theme_id = ?"
         return int(self._db.value(sql, (self._names.theme_or_none(theme),)) or 0)
 
-    def apply(self, theme: str, rows: Sequence[TurnRow], *, upto: int) -> TakenIn:
-        """Take in turns in the order of the server, and move the cursor, in one journaled transaction.
+    def apply(self, theme: str, rows: Sequence[TurnRow], *, upto: int, whole: bool = False, again: bool = False) -> int:
+        """Take in turns in the order of the server, and move the cursor, in one journaled transaction; how many are new here.
 
-        Of a theme that no longer shares its turns, only what was erased is taken in.
+        Of a theme that no longer shares its turns, only what was erased is taken in. `Turns.scrub` has to follow, once.
 
         :param upto: the server's sequence up to which these are all there is
+        :param whole: that is all there is
+        :param again: these were left out before: a keyring may be open by now, or a policy another
         """
-        theme_id, shares = self._names.theme(theme), self._shares(theme)
-        looked = {row.uid: self._looked(theme, row) for row in rows if shares and not row.erased}
+        theme_id = self._names.theme(theme)
+        mine = self._sync().node
+        rows = rows if self.shares(theme) else [row for row in rows if row.erased]
+        live = [uids.to_bytes(row.uid) for row in rows if not row.erased]
+        with self._db.snapshot() as conn:
+            known = self._known(conn, theme_id, live, again=again)
+        looked = {row.uid: self._looked(theme, row, known) for row in rows if not row.erased}
         erased = [uids.to_bytes(row.uid) for row in rows if row.erased]
         with self._db.writing() as conn:
             now = self._journal.now(conn)
-            wanted = {said.uid: said for said, _ in looked.values() if said is not None}
-            # One that was known and is not here any more was erased here; one of another theme has its uid by an import.
-            known = found(conn, "SELECT uid FROM sync_turns WHERE theme_id = ? AND uid IN ({})", theme_id, wanted)
-            known |= found(conn, "SELECT uid FROM turns WHERE ? IS NOT NULL AND uid IN ({})", theme_id, wanted)
-            new = [(uid, said) for uid, said in wanted.items() if uid not in known]
-            whys = {uid: why for uid, (_, why) in looked.items()}
-            conn.executemany(NOTE, [(theme_id, uids.to_bytes(row.uid), row.erased, whys.get(row.uid)) for row in rows])
+            known = self._known(conn, theme_id, live, again=again)
+            said = {one.said.uid: one.said for one in looked.values() if one.said is not None}
+            new = [(uid, one) for uid, one in said.items() if uid not in known]
+            if again:
+                conn.executemany(UNREFUSED, [(theme_id, uid) for uid in live])
+            conn.executemany(NOTE, [note(theme_id, row, mine, looked.get(row.uid, Looked())) for row in rows])
             entries = bring_within(conn, theme_id, new, now)
             if entries:
                 self._journal.append(conn, entries, actor=SYNC, at=now)
-            gone = held(conn, theme_id, erased)
-            self._turns.erase_within(conn, theme_id, gone, SYNC, now)
-            conn.execute("UPDATE sync_themes SET turn_seq = ? WHERE theme_id = ?", (upto, theme_id))
-        unreached = self._turns.finish([uid for _, uid, _ in gone]) if gone else ()
-        return TakenIn(len(new), len(gone), sum(why is not None for why in whys.values()), unreached)
+            self._turns.erase_within(conn, theme_id, held(conn, theme_id, erased), SYNC, now)
+            conn.execute(
+                "UPDATE sync_themes SET turn_seq = min(?, seq), turns_whole = max(turns_whole, ?) WHERE theme_id = ?",
+                (upto, whole, theme_id),
+            )
+        return len(new)
 
-    def left_out(self) -> list[Aside]:
+    def left_out(self, theme: str | None = None) -> list[Aside]:
         """Turns of the team that are not kept here, with the reason."""
-        kept = self._db.rows(LEFT_OUT)
-        return [Aside(theme, uids.to_text(uid), "turn", why) for theme, uid, why in kept]
+        return self._refused(False, theme)
 
-    def look_again(self) -> int:
-        """Let what was left out come once more: a keyring may be open by now, or a policy another; how many themes that is."""
-        named = "SELECT DISTINCT theme_id FROM sync_turns WHERE own = 0 AND erased = 0 AND refused IS NOT NULL"
-        if not self._db.value(named):
-            return 0
-        with self._db.writing() as conn:
-            count = conn.execute(f"UPDATE sync_themes SET turn_seq = 0 WHERE theme_id IN ({named})").rowcount
-            conn.execute("DELETE FROM sync_turns WHERE own = 0 AND erased = 0 AND refused IS NOT NULL")
-        return count
+    def refused(self) -> list[Aside]:
+        """Turns of this machine that the server would not have, with the reason."""
+        return self._refused(True, None)
 
     def states(self, theme: str) -> dict[Uid, bool]:
         """Whether each turn that the team knows of was erased, as this store has it."""
@@ -233,40 +269,88 @@ class SharedTurns:
         rows = self._db.rows(sql, (self._names.theme_or_none(theme), sent))
         return {uids.to_text(uid): bool(erased) for uid, erased in rows}
 
-    def _shares(self, theme: str) -> bool:
-        policy = self._policies.for_theme(theme)
-        return policy.sync and policy.sync_turns
+    def _refused(self, mine: bool, theme: str | None) -> list[Aside]:
+        kept = self._db.rows(LEFT_OUT, (mine, theme))
+        return [Aside(name, uids.to_text(uid), "turn", why) for name, uid, why in kept]
 
-    def _enrol(self, theme: str) -> None:
+    def _enrol(self, theme: str, *, anew: bool) -> None:
+        """Track a theme's turns, those that are there included, in several short transactions.
+
+        :param anew: it was tracked before: what others said meanwhile comes from the start
+        """
         with self._db.writing() as conn:
             theme_id = self._names.theme_for_writing(conn, theme, self._journal.now(conn))
             conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
-            conn.execute("UPDATE sync_themes SET turns = 1 WHERE theme_id = ?", (theme_id,))
-            conn.execute(ENROL, (theme_id,))
+        low = theme_id << THEME_SHIFT
+        while self._enrol_some(theme_id, low, anew=anew):
+            low += ENROLLED_AT_ONCE
 
-    def _looked(self, theme: str, row: TurnRow) -> tuple[SaidTurn | None, str | None]:
-        """A turn as it is kept here, or why it is left out; neither for one that is older than turns are kept here.
+    def _enrol_some(self, theme_id: int, low: int, *, anew: bool) -> bool:
+        """Note some turns as not sent yet, from a key on; whether there are more. Whoever captures meanwhile comes after them."""
+        with self._db.writing() as conn:
+            (last,) = conn.execute("SELECT max(id) FROM turns WHERE theme_id = ?", (theme_id,)).fetchone()
+            conn.execute(ENROL, (theme_id, low, low + ENROLLED_AT_ONCE - 1))
+            if last is not None and last >= low + ENROLLED_AT_ONCE:
+                return True
+            conn.execute("UPDATE sync_themes SET turns = ? WHERE theme_id = ?", (ON, theme_id))
+            if anew:
+                conn.execute("UPDATE sync_themes SET turn_seq = 0, turns_whole = 0 WHERE theme_id = ?", (theme_id,))
+        return False
+
+    def _stop(self, theme: str) -> None:
+        with self._db.writing() as conn:
+            sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
+            conn.execute(sql, (ONCE, self._names.theme(theme)))
+
+    def _known(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], *, again: bool) -> set[bytes]:
+        """Those of these turns that are here or were: one that was known and is not here any more was erased here.
+
+        :param again: without those that were left out
+        """
+        known: set[bytes] = set()
+        for some in chunks(list(wanted), AT_ONCE):
+            marks = ", ".join("?" * len(some))
+            for table in ("turns", "(SELECT * FROM sync_turns WHERE refused IS NULL)" if again else "sync_turns"):
+                sql = f"SELECT uid FROM {table} WHERE theme_id = ? AND uid IN ({marks})"
+                known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
+        return known
+
+    def _looked(self, theme: str, row: TurnRow, known: Collection[bytes]) -> Looked:
+        """A turn as it is kept here, or why it is not; neither for one that is known, or older than turns are kept here.
 
         Not inside a transaction: a keyring may take its time.
         """
         days = self._policies.for_theme(theme).turn_days
+        uid = uids.to_bytes(row.uid)
         try:
-            said = checked_turn(SaidTurn(uids.to_bytes(row.uid), row.session, row.role, row.content, moment(row.at)))
+            if uid in known:
+                return Looked()
+            said = checked_turn(SaidTurn(uid, row.session, row.role, row.content, moment(row.at)))
             if days and said.at < self._clock() - days * DAY_MS:
-                return None, None
-            return replace(said, content=self._screen().turn(theme, said.content)), None
+                return Looked()
+            if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
+                return Looked(why=ELSEWHERE)
+            content = self._sync().screen.turn(theme, said.content)
+            return Looked(replace(said, content=content), content != said.content)
         except errors.StoreError as error:
-            return None, error.message
+            return Looked(why=error.message)
         except (ValueError, TypeError, AttributeError):
-            return None, "it is malformed"
+            return Looked(why="it is malformed")
 
 
-def found(conn: sqlite3.Connection, sql: str, theme_id: int, wanted: Collection[bytes]) -> set[bytes]:
-    """Those of these uids that a question finds."""
-    there: set[bytes] = set()
-    for some in chunks(list(wanted), AT_ONCE):
-        there.update(uid for (uid,) in conn.execute(sql.format(", ".join("?" * len(some))), (theme_id, *some)))
-    return there
+def row_of(row: Sequence[object], mine: Uid) -> TurnRow:
+    """A row of `PENDING`."""
+    uid, node, erased, role, content, session, at = row
+    named, by = uids.to_text(uid), mine if node is None else uids.to_text(node)  # type: ignore[arg-type]
+    if erased:
+        return TurnRow(named, by, True)
+    return TurnRow(named, by, False, role, content, session, at)  # type: ignore[arg-type]
+
+
+def note(theme_id: int, row: TurnRow, mine: Uid, looked: Looked) -> tuple[object, ...]:
+    """What stands in `NOTE`."""
+    node = None if row.node == mine else uids.to_bytes(row.node)
+    return theme_id, uids.to_bytes(row.uid), node, row.erased, looked.altered, looked.why
 
 
 def held(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:

@@ -114,9 +114,7 @@ class Store:
         """What was said and is shared with the team."""
         from hermes_memory_store.shared_turns import SharedTurns
 
-        return SharedTurns(
-            self.db, self.names, self.journal, self.policies, self.clock, self.turns, lambda: self.sync.screen
-        )
+        return SharedTurns(self.db, self.names, self.journal, self.policies, self.clock, self.turns, lambda: self.sync)
 
     @cached_property
     def sayings(self) -> Sayings:

@@ -259,7 +259,10 @@ class Sync:
                 "UPDATE sync_themes SET seq = 0, turn_seq = 0, mark_seq = NULL, mark_token = NULL WHERE theme_id = ?",
                 (theme_id,),
             )
-            conn.execute("UPDATE sync_turns SET sent = 0 WHERE theme_id = ?", (theme_id,))
+            conn.execute(
+                "UPDATE sync_turns SET sent = 0, refused = iif(node IS NULL, NULL, refused) WHERE theme_id = ?",
+                (theme_id,),
+            )
             return int(conn.execute("SELECT count(*) FROM sync_rows WHERE theme_id = ?", (theme_id,)).fetchone()[0])
 
     def keep_only(self, theme: str, present: Collection[Uid]) -> int:

@@ -56,12 +56,21 @@ INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
 UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
 
 KNOWN = """
-    SELECT uid FROM turns WHERE uid IN ({marks}) UNION SELECT uid FROM sync_turns WHERE theme_id = ? AND uid IN ({marks})
+    SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
+    UNION SELECT uid FROM sync_turns WHERE theme_id = ?1 AND uid IN ({marks})
 """
+
+OLDER = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
+"""Without an age all of them, also those of a machine whose clock is ahead."""
 
 TELL_TEAM = """
     UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
-    WHERE theme_id = ? AND uid = ? AND erased = 0 AND (own = 1 OR ?)
+    WHERE theme_id = ? AND uid = ? AND erased = 0 AND (node IS NULL OR ?)
+"""
+
+TO_SCRUB = """
+    INSERT OR REPLACE INTO turns_to_scrub
+    SELECT ?1, EXISTS (SELECT 1 FROM sync_turns WHERE theme_id = ?2 AND uid = ?1 AND erased = 1)
 """
 
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
@@ -154,8 +163,8 @@ class Turns:
         theme_id = self._names.theme_or_none(theme)
         found: set[str] = set()
         for some in chunks(list(names), AT_ONCE):
-            sql = KNOWN.format(marks=", ".join("?" * len(some)))
-            found.update(names[uid] for (uid,) in self._db.rows(sql, (*some, theme_id, *some)))
+            sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)))
+            found.update(names[uid] for (uid,) in self._db.rows(sql, (theme_id, *some)))
         return found
 
     def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
@@ -169,9 +178,9 @@ class Turns:
 
     def count(self, theme: str, *, older_than_ms: int = 0) -> int:
         """How many turns of a theme there are, said at least so long ago."""
-        before = self._journal.present() - older_than_ms
-        sql = "SELECT count(*) FROM turns WHERE theme_id = ? AND at <= ?"
-        return int(self._db.value(sql, (self._names.theme_or_none(theme), before)))
+        sql = f"SELECT count(*) FROM ({OLDER})"
+        theme_id, now = self._names.theme_or_none(theme), self._journal.present()
+        return int(self._db.value(sql, (theme_id, older_than_ms, now)))
 
     def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
         """Erase turns for good, as `erase` does; how many there were."""
@@ -188,37 +197,43 @@ class Turns:
         with self._db.writing() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
-            rows = conn.execute(
-                "SELECT id, uid, content FROM turns WHERE theme_id = ? AND at <= ?", (theme_id, now - older_than_ms)
-            ).fetchall()
-            gone = [uid for _, uid, _ in rows]
-            conn.executemany(TELL_TEAM, [(theme_id, uid, everywhere) for uid in gone])
+            rows = conn.execute(OLDER, (theme_id, older_than_ms, now)).fetchall()
+            conn.executemany(TELL_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
             self.erase_within(conn, theme_id, rows, actor, now)
-        return len(rows), self.finish(gone) if rows else ()
+        return len(rows), self.scrub()
 
     def erase_within(
         self, conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, bytes, str]], actor: Actor, now: int
     ) -> None:
-        """Erase turns inside a running transaction; `finish` has to follow it. :param rows: their keys, uids and contents"""
+        """Erase turns inside a running transaction; `scrub` has to follow it. :param rows: their keys, uids and contents"""
         if not rows:
             return
         conn.execute("PRAGMA secure_delete = ON")
-        for key, _, content in rows:
+        for key, uid, content in rows:
             conn.execute(UNINDEX, (key, indexed_text(content)))
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
-        conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+            conn.execute(TO_SCRUB, (uid, theme_id))
         entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
         self._journal.append(conn, [entry], actor=actor, at=now)
 
-    def finish(self, gone: Collection[bytes]) -> tuple[str, ...]:
-        """Erase turns from what lies beside the store; the backups that still hold them because they could not be reached."""
+    def scrub(self) -> tuple[str, ...]:
+        """Erase what was erased from the index's old pages and from what lies beside the store, too, whoever was cut off while he
+        did; the backups that still hold it because they could not be reached."""
+        wanted = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
+        if not wanted:
+            return ()
+        with self._db.writing() as conn:
+            conn.execute("PRAGMA secure_delete = ON")
+            conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
         if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
         from hermes_memory_store import backup
 
-        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, gone)]
-        unreached += [] if vectors.erase(self._db.path, gone) else [vectors.place(self._db.path)]
+        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
+        unreached += [] if vectors.erase(self._db.path, wanted) else [vectors.place(self._db.path)]
+        with self._db.writing() as conn:
+            conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
         return tuple(map(str, unreached))
 
     def _ranked(
@@ -319,24 +334,34 @@ def turn_of(row: tuple[Any, ...]) -> Turn:
     return Turn(uids.to_text(uid), theme, session, role, content, Millis(at))
 
 
-def erase_from(conn: sqlite3.Connection, wanted: Collection[bytes]) -> bool:
-    """Take turns out of a copy of a store; whether it held any of them."""
+def erase_from(conn: sqlite3.Connection, wanted: Mapping[bytes, int]) -> bool:
+    """Take turns out of a copy of a store; whether it held any of them.
+
+    :param wanted: by uid, whether they are erased for the whole team, of which the copy's store may not have told it
+    """
     if conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'turns'").fetchone() is None:
         return False
+    shared = conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sync_turns'").fetchone()
     conn.execute("BEGIN IMMEDIATE")
     held = False
-    shared = conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sync_turns'").fetchone()
-    for uid in wanted:
-        if shared:  # whoever puts this copy back has not told the team yet
-            conn.execute("UPDATE sync_turns SET erased = 1, sent = 0 WHERE uid = ? AND own = 1", (uid,))
-        for key, content in conn.execute("SELECT id, content FROM turns WHERE uid = ?", (uid,)).fetchall():
+    for uid, told in wanted.items():
+        rows = conn.execute("SELECT id, theme_id, content FROM turns WHERE uid = ?", (uid,)).fetchall()
+        for key, theme_id, content in rows:
             held = True
             conn.execute(UNINDEX, (key, indexed_text(content)))
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
+            if shared and told:
+                conn.execute(ERASED_THERE, (theme_id, uid))
     if held:
         conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
     conn.execute("COMMIT")
     return held
+
+
+ERASED_THERE = """
+    INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
+    ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
+"""
 
 
 def rebuild(conn: sqlite3.Connection) -> int:

@@ -16,7 +16,7 @@ LATER = {
     2: ("m002_bridge", ("turns_text", "turns", "calls", "credentials")),
     3: ("m003_sources", ("source_rules",)),
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
-    5: ("m005_shared_turns", ("sync_turns",)),
+    5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
 }
 """What each version after the first one added."""
 
@@ -34,6 +34,7 @@ ALTERED = {
         "DROP TRIGGER turns_sync_new",
         "ALTER TABLE sync_themes DROP COLUMN turns",
         "ALTER TABLE sync_themes DROP COLUMN turn_seq",
+        "ALTER TABLE sync_themes DROP COLUMN turns_whole",
     ),
 }
 """Takes back what a version added to tables of earlier ones."""

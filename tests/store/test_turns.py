@@ -48,6 +48,12 @@ def test_an_answer_is_found_by_its_question_though_it_shares_no_word_with_what_i
     assert said(store, "When will the studio be open?")[:2] == ["Tomorrow night.", "What day will the studio open?"]
 
 
+def test_a_question_whose_only_hits_are_beside_what_shares_no_word_is_answered(store: Store) -> None:
+    for content in ("where did we put the invoices?", "the blue cabinet", "blue cabinet it is"):
+        store.turns.add("default", "user", content)
+    assert "the blue cabinet" in said(store, "where did we put the invoices?")
+
+
 def test_what_stands_beside_a_hit_is_no_hit_of_a_look_up_a_phrase_or_an_exclusion(store: Store) -> None:
     store.turns.add("default", "user", "Shall we open the studio?")
     store.turns.add("default", "assistant", "Tomorrow night.")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hermes_memory_bridge.team import turns
@@ -27,7 +28,7 @@ from hermes_memory_bridge.team.server import (
 )
 from hermes_memory_bridge.team.states import DENIED, IDLE, READ_ONLY, State, TeamError, skewed
 from hermes_memory_store.model import Uid
-from hermes_memory_store.shared_turns import TurnRow
+from hermes_memory_store.shared_turns import Sharing, TurnRow
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, SyncRow
 
@@ -43,6 +44,12 @@ HOLD_S = 0.15
 
 TOKENS = 1_000
 """Pushes of this process that are remembered: one whose answer was lost is ours, and no copy's."""
+
+TURNS_S = 1.0
+"""How long turns are exchanged before facts have their turn again."""
+
+LOOKED_AT_AGAIN = 2_000
+"""Turns that were left out and are asked for again."""
 
 MOST_ROUNDS = 8
 """Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
@@ -81,6 +88,8 @@ class Outcome:
     state: State = IDLE
     offset_ms: int = 0
     themes: dict[str, ThemeCount] = field(default_factory=dict)
+    more: bool = False
+    """Whether captured turns are left, which had to wait so that facts do not."""
 
     @property
     def idle(self) -> bool:
@@ -102,7 +111,7 @@ class Exchange:
         self._denied: dict[str, float] = {}
         self._forgotten: dict[str, int] = {}
         self._left = False
-        self._sharing: list[str] | None = None
+        self._sharing: list[Sharing] | None = None
         """Themes whose captured turns were exchanged last."""
         self._sent_at: int | None = None
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
@@ -124,38 +133,45 @@ class Exchange:
             self._pull(server, news.theme)
             self._forget_deleted(news)
         shared = self._with_turns(greeting.version)
-        for theme in shared:
-            self._pull_turns(server, theme)
         version = self.store.data_version()
-        if self._sent_at == version and not greeting.news:
+        if self._sent_at == version and not greeting.news and not self._turns_behind(shared):
             return outcome
         self._left = False
-        for theme, count in outcome.themes.items():
-            denied = self._denied.get(theme)
-            if denied is not None and time.monotonic() < denied:
-                count.state, outcome.state = DENIED, theme_state(theme)
+        for theme in outcome.themes:
+            if self._is_denied(theme, theme):
                 continue
             if greeting.read_only:
-                if sync.pending(theme, limit=1) or (
-                    theme in shared and self.store.shared_turns.pending(theme, limit=1)
-                ):
+                if sync.pending(theme, limit=1):
                     outcome.state = READ_ONLY
                 continue
-            try:
+            with self._denying(theme, theme):
                 self._left = self._push(server, theme) or self._left
-                if theme in shared:
-                    self._left = self._push_turns(server, theme) or self._left
-                self._denied.pop(theme, None)
-            except TeamError as error:
-                if error.state.name != DENIED.name:
-                    raise
-                if theme not in self._denied:
-                    log.warning("theme %s: %s", theme, error.message)
-                self._denied[theme] = time.monotonic() + DENIED_S
-                count.state, outcome.state = error.state, theme_state(theme)
-        if not self._left and outcome.state in (IDLE, skewed(outcome.offset_ms)):
+        outcome.more = self._exchange_turns(server, shared, read_only=greeting.read_only)
+        if not self._left and not outcome.more and outcome.state in (IDLE, skewed(outcome.offset_ms)):
             self._sent_at = version
         return outcome
+
+    def _is_denied(self, theme: str, what: str) -> bool:
+        """Whether a theme is left alone, because this role was kept from it a short while ago."""
+        denied = self._denied.get(what)
+        if denied is None or time.monotonic() >= denied:
+            return False
+        self.outcome.themes[theme].state, self.outcome.state = DENIED, theme_state(theme)
+        return True
+
+    @contextmanager
+    def _denying(self, theme: str, what: str) -> Iterator[None]:
+        """A part of an exchange from which this role may be kept, while all others go on."""
+        try:
+            yield
+            self._denied.pop(what, None)
+        except TeamError as error:
+            if error.state.name != DENIED.name:
+                raise
+            if what not in self._denied:
+                log.warning("%s: %s", what, error.message)
+            self._denied[what] = time.monotonic() + DENIED_S
+            self.outcome.themes[theme].state, self.outcome.state = error.state, theme_state(theme)
 
     def _observe(self, outcome: Outcome, server_ms: int, here_ms: int) -> None:
         outcome.offset_ms = server_ms - here_ms
@@ -260,47 +276,71 @@ class Exchange:
             rows = sync.pending(theme, limit=BATCH)
         return False
 
-    def _with_turns(self, version: int) -> list[str]:
+    def _with_turns(self, version: int) -> list[Sharing]:
         """Themes whose captured turns are exchanged, as far as the database keeps such."""
         if version < TURNS:
             return []
-        if self._sharing is None:
-            self.store.shared_turns.look_again()
         shared = self.store.shared_turns.themes(list(self.outcome.themes))
         if shared != self._sharing:
-            self._sharing, self._sent_at = shared, None
+            self._sent_at = None
         return shared
 
-    def _pull_turns(self, server: Server, theme: str) -> None:
-        shared, count = self.store.shared_turns, self.outcome.themes[theme]
-        after = shared.cursor(theme)
-        while after < count.server_seq:
-            page = turns.pull(server, theme, after)
-            taken = shared.apply(theme, page.rows, upto=page.upto)
-            count.turns_pulled += len(page.rows)
-            count.unreached.update(taken.unreached)
-            self.on_progress()
-            if not page.more:
-                return
-            after = page.upto
+    def _turns_behind(self, shared: Sequence[Sharing]) -> bool:
+        sync, turns_of = self.store.sync, self.store.shared_turns
+        return any(turns_of.cursor(one.theme) < sync.cursor(one.theme).seq for one in shared)
 
-    def _push_turns(self, server: Server, theme: str) -> bool:
+    def _exchange_turns(self, server: Server, shared: Sequence[Sharing], *, read_only: bool) -> bool:
+        """Exchange turns for a short while, after the facts of all themes; whether some are left."""
+        until = time.monotonic() + TURNS_S
+        left, first, self._sharing = False, self._sharing is None, list(shared)
+        for theme, on in ((one.theme, one.on) for one in shared):
+            what = f"the turns of theme {theme}"
+            if self._is_denied(theme, what):
+                continue
+            with self._denying(theme, what):
+                if first and on:
+                    self._look_again(server, theme)
+                left = self._pull_turns(server, theme, until) or left
+                if not read_only:
+                    left = self._push_turns(server, theme, until) or left
+                elif self.store.shared_turns.pending(theme, limit=1):
+                    self.outcome.state = READ_ONLY
+            if first or self.outcome.themes[theme].turns_pulled:
+                self.outcome.themes[theme].unreached.update(self.store.turns.scrub())
+        return left
+
+    def _look_again(self, server: Server, theme: str) -> None:
+        """Ask again for what was left out: a keyring may be open by now, or a policy another."""
+        shared = self.store.shared_turns
+        named = [one.uid for one in shared.left_out(theme)][:LOOKED_AT_AGAIN]
+        for start in range(0, len(named), BATCH):
+            rows = turns.named(server, theme, named[start : start + BATCH])
+            shared.apply(theme, rows, upto=shared.cursor(theme), again=True)
+            self.on_progress()
+
+    def _pull_turns(self, server: Server, theme: str, until: float) -> bool:
+        """Take in what is there up to where facts were fetched; whether some is left for the next exchange."""
+        shared, upto = self.store.shared_turns, self.store.sync.cursor(theme).seq
+        while (after := shared.cursor(theme)) < upto:
+            page = turns.pull(server, theme, after, upto, live=shared.shares(theme))
+            shared.apply(theme, page.rows, upto=page.upto, whole=not page.more)
+            self.outcome.themes[theme].turns_pulled += len(page.rows)
+            self.on_progress()
+            if time.monotonic() > until and page.more:
+                return True
+        return False
+
+    def _push_turns(self, server: Server, theme: str, until: float) -> bool:
         """Push turns and erasures that wait; whether some of them are left for the next exchange."""
         shared = self.store.shared_turns
-        self._pull_turns(server, theme)  # what this store pushed of facts lies between, and nothing else as a rule
-        rounds = MOST_ROUNDS + shared.waiting(theme) // BATCH
         while rows := shared.pending(theme, limit=BATCH):
-            behind = False
             for base, token, sent in self._offer_turns(server, theme, rows):
+                if self._pass_over(theme, base, base + len(sent), token):
+                    self._pull(server, theme)
                 shared.acknowledge(theme, sent, base=base, end=base + len(sent))
                 self.outcome.themes[theme].turns_pushed += len(sent)
-                behind = self._pass_over(theme, base, base + len(sent), token) or behind
                 self.on_progress()
-            if behind:
-                self._pull(server, theme)
-                self._pull_turns(server, theme)
-            rounds -= 1
-            if not rounds:
+            if self._pull_turns(server, theme, until) or time.monotonic() > until:
                 return True
         return False
 

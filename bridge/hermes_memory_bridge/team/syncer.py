@@ -28,6 +28,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.screening import Screen
 from hermes_memory_store.store import Store
+from hermes_memory_store.sync import Aside, Refused
 
 log = logging.getLogger(__name__)
 
@@ -199,9 +200,11 @@ class Syncer:
         while not self._stop.is_set():
             seen = -1
             self.begun += 1
+            more = False
             try:
                 if self._may_exchange():
                     seen = self._turn()
+                    more = self._exchange is not None and self._exchange.outcome.more
                 failures = 0
                 listening = self._server is not None and self._server.listening
                 wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
@@ -214,9 +217,10 @@ class Syncer:
                 log.exception("an exchange failed")
                 failures += 1
                 wait_s = self._failed(TeamError(State("fault", "an exchange failed; see the log")), failures)
-            self.exchanges = self.begun
+            if not more:
+                self.exchanges = self.begun
             self._run_jobs()
-            self._rest(wait_s, seen)
+            self._rest(0.0 if more else wait_s, seen)
         self._leave()
 
     def _may_exchange(self) -> bool:
@@ -301,7 +305,7 @@ class Syncer:
             if seen >= 0 and self._store is not None and self._store.data_version() != seen:
                 break
         else:
-            self._by_turn = True
+            self._by_turn = wait_s > 0
         self._wake.clear()
 
     def _run_jobs(self) -> None:
@@ -335,7 +339,7 @@ class Syncer:
             waiting |= {one.row.uid for one in sync.refused(theme)}
             here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
             if theme in shared:
-                there |= self._turns_there(theme)
+                there |= {uid: turn_digest(gone) for uid, gone in turns.states(self._server, theme).items()}
                 here |= {uid: turn_digest(gone) for uid, gone in self._opened().shared_turns.states(theme).items()}
                 waiting |= self._opened().shared_turns.unsent(theme)
             found.append(
@@ -355,18 +359,7 @@ class Syncer:
         store, server = self._opened(), self._server
         if server is not None and server.schema.version < TURNS:
             return []
-        return store.shared_turns.themes(store.sync.themes())
-
-    def _turns_there(self, theme: str) -> dict[str, str]:
-        assert self._server is not None
-        there: dict[str, str] = {}
-        after, more = 0, True
-        while more:
-            page = turns.pull(self._server, theme, after)
-            there.update({one.uid: turn_digest(one.erased) for one in page.rows})
-            after, more = page.upto, page.more
-            self._look_up()
-        return there
+        return [one.theme for one in store.shared_turns.themes(store.sync.themes()) if one.on]
 
     def _look_up(self) -> None:
         """Between two steps of a long exchange."""
@@ -387,7 +380,7 @@ class Syncer:
         self._told = time.monotonic()
         sync, talk = self._opened().sync, self._opened().shared_turns
         waiting = sync.pending_counts()
-        shared = talk.themes(list(waiting))
+        shared = [one.theme for one in talk.themes(list(waiting))]
         rows = []
         for theme in sync.themes():
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
@@ -407,14 +400,14 @@ class Syncer:
                     "unreached": sorted(done.unreached) if done else [],
                 }
             )
-        refused, aside = sync.refused(), [*sync.aside(), *talk.left_out()]
+        refused, aside = [*map(named, sync.refused()), *talk.refused()], [*sync.aside(), *talk.left_out()]
         self.report = {
             "node": sync.node,
             "offset_ms": outcome.offset_ms,
             "themes": rows,
             "conflicts": len(sync.conflicts()),
             "refused_count": len(refused),
-            "refused": [{"theme": one.row.theme, "uid": one.row.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
             "review": sync.waiting(),
             "aside_count": len(aside),
             "aside": [
@@ -459,6 +452,11 @@ class Syncer:
         while not self._jobs.empty():
             _, done = self._jobs.get_nowait()
             done.cancel()
+
+
+def named(one: Refused) -> Aside:
+    """A refused version, as those kept aside are told of."""
+    return Aside(one.row.theme, one.row.uid, one.row.kind, one.why)
 
 
 def turn_digest(erased: bool) -> str:

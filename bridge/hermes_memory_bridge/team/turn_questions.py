@@ -5,7 +5,9 @@ As `questions.py` asks for facts: the database chooses, the store's own code ran
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from hermes_memory_bridge.team.questions import COUNTED, MOST, NEWEST, OLD, queries_of, rarest
 from hermes_memory_bridge.team.schema import TURNS
@@ -15,6 +17,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.asked import asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.gathered_turns import ForeignTurn
+from hermes_memory_store.model import Uid
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR
@@ -24,30 +27,39 @@ TAKEN = 120
 """Turns that are fetched for their words: half as many again as a store ranks."""
 
 READ = 20_000
-"""Characters of a turn that are fetched: ten times what recall shows."""
+"""Characters of a turn that are fetched: ten times what recall shows. A word behind them is not found so."""
+
+READ_BESIDE = 4_000
+"""Characters of a turn that stands beside one with the words: as many as ranking takes apart."""
+
+MOST_BYTES = 600_000
+"""Of the turns with the words, all together; one may be longer."""
 
 WORDED = """
-SELECT n, array_agg(id::text) FROM hm.turns_worded(%(theme)s, %(queries)s::text[], %(newest)s, %(most)s) GROUP BY n
+SELECT n, array_agg(id::text), array_agg(bytes)
+FROM hm.turns_worded(%(theme)s, %(queries)s::text[], %(newest)s, %(most)s) GROUP BY n
 """
 
 TOTAL = "SELECT count(*) FROM (SELECT id FROM hm.turn WHERE theme = %s ORDER BY id LIMIT %s) t"
 
 AROUND = """
-WITH a AS (
-  SELECT DISTINCT b.id FROM unnest(%(ids)s::uuid[]) AS u (id), LATERAL (
-    (SELECT t.id FROM hm.turn t WHERE t.theme = %(theme)s AND t.id >= u.id AND t.state = 0 ORDER BY t.id LIMIT %(far)s + 1)
+WITH u AS (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.id = ANY (%(ids)s::uuid[]) AND t.state = 0),
+a AS (
+  SELECT DISTINCT b.seq FROM u, LATERAL (
+    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq >= u.seq AND t.state = 0 ORDER BY t.seq LIMIT %(far)s + 1)
     UNION ALL
-    (SELECT t.id FROM hm.turn t WHERE t.theme = %(theme)s AND t.id < u.id AND t.state = 0 ORDER BY t.id DESC LIMIT %(far)s)
+    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq < u.seq AND t.state = 0 ORDER BY t.seq DESC LIMIT %(far)s)
   ) b
-), c AS (SELECT id, lag(id) OVER (ORDER BY id) AS before FROM a)
-SELECT t.id::text, t.session, t.role, left(t.content, %(read)s), t.said_at, (
-  SELECT count(*) FROM (
-    SELECT 1 FROM hm.turn n WHERE n.theme = %(theme)s AND n.id > c.before AND n.id < c.id AND n.state = 0 LIMIT 2
-  ) s
-)
-FROM c JOIN hm.turn t ON t.theme = %(theme)s AND t.id = c.id WHERE t.state = 0 ORDER BY t.id
+), c AS (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM a)
+SELECT t.id::text, t.session, t.role,
+  left(t.content, CASE WHEN t.id = ANY (%(ids)s::uuid[]) THEN %(read)s ELSE %(beside)s END), t.said_at, (
+    SELECT count(*) FROM (
+      SELECT 1 FROM hm.turn n WHERE n.theme = %(theme)s AND n.seq > c.before AND n.seq < c.seq AND n.state = 0 LIMIT 2
+    ) s
+  )
+FROM c JOIN hm.turn t ON t.theme = %(theme)s AND t.seq = c.seq WHERE t.state = 0 ORDER BY t.seq
 """
-"""In the order of their uids, which is that of capturing on each machine."""
+"""In the order of the theme's clock, in which a machine that pulls them numbers them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +81,14 @@ def turn_answers(server: Server, theme: str, line: str, clock: Clock) -> TurnAns
     if not queries or not total:
         return TurnAnswers([], total)
     told = {"theme": theme, "queries": queries, "newest": NEWEST, "most": MOST}
-    ids = rarest([found for _, found in server.rows(WORDED, told)], total, ())[:TAKEN]
+    hits = server.rows(WORDED, told)
+    ids = within(
+        rarest([found for _, found, _ in hits], total, ())[:TAKEN],
+        {uid: size for _, found, sizes in hits for uid, size in zip(found, sizes, strict=True)},
+    )
     # A question may be answered by what was said next to what shares its words.
     far = max(NEAR) if look.question and not look.phrases and not look.excluded else 0
-    rows = server.rows(AROUND, {"theme": theme, "ids": ids, "far": far, "read": READ})
+    rows = server.rows(AROUND, {"theme": theme, "ids": ids, "far": far, "read": READ, "beside": READ_BESIDE})
     return TurnAnswers(
         [
             ForeignTurn(SaidTurn(uids.to_bytes(uid), session, role, content, at), between)
@@ -80,3 +96,9 @@ def turn_answers(server: Server, theme: str, line: str, clock: Clock) -> TurnAns
         ],
         total,
     )
+
+
+def within(ids: Sequence[Uid], sizes: Mapping[Uid, int]) -> list[Uid]:
+    """The first of these that together are not too long to be fetched while somebody waits, and one at least."""
+    sums = accumulate(min(READ, sizes[uid]) for uid in ids)
+    return [uid for place, (uid, so_far) in enumerate(zip(ids, sums, strict=True)) if not place or so_far <= MOST_BYTES]

@@ -139,10 +139,10 @@ class Silence:
     def themes(self, synced: Sequence[str]) -> list[str]:
         return []
 
-    def look_again(self) -> int:
-        return 0
-
     def left_out(self) -> list[Any]:
+        return []
+
+    def refused(self) -> list[Any]:
         return []
 
 

@@ -98,6 +98,27 @@ async def test_the_team_answers_as_a_store_that_holds_what_was_said(ours: Machin
     assert (await ours.recall("database"))["count"] == 20
 
 
+async def test_an_answer_is_found_beside_its_question_though_two_machines_spoke_at_once(
+    ours: Machine, other: Machine, database: Database, tmp_path: Path
+) -> None:
+    second = Machine(tmp_path / "second", database.runtime, SHARED, THEME)
+    try:
+        one, two = (machine.hub.store.turns for machine in (ours, second))
+        for n in range(20):
+            one.add(THEME, "user", "where did we put the invoices?" if n == 10 else f"filler {n} alpha")
+            for k in range(3):
+                two.add(THEME, "user", f"talk{n}x{k}")
+            one.add(THEME, "assistant", "In the blue cabinet." if n == 10 else f"reply {n} beta")
+        for machine in (ours, second, ours):
+            machine.exchange()
+        answers = [await one.recall("where did we put the invoices?", scope=THEME) for one in (ours, second, other)]
+        firsts = [[found["content"] for found in told["results"][:2]] for told in answers]
+        assert firsts[0] == firsts[1] == firsts[2]
+        assert "In the blue cabinet." in firsts[0]
+    finally:
+        second.close()
+
+
 async def test_a_session_of_the_team_is_known_by_its_name(ours: Machine, other: Machine) -> None:
     talk(ours.hub.store, 30)
     ours.exchange()

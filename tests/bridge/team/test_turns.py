@@ -11,13 +11,18 @@ import psycopg
 import pytest
 
 from hermes_memory_bridge.team import exchange as module
+from hermes_memory_bridge.team import turns
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.schema import RECALL, migrate, restrict
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store import backup, uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import PERSON
+from hermes_memory_store.portable import SaidTurn
+from hermes_memory_store.restoring_turns import bring
+from hermes_memory_store.shared_turns import ELSEWHERE
 from hermes_memory_store.store import Store
 from hermes_memory_store.travelling import Screened
 from hermes_memory_themes import Policies
@@ -215,6 +220,224 @@ def test_turns_pass_the_screens_of_the_machine_they_come_to(database: Database, 
     assert there.store.shared_turns.left_out() == []
 
 
+OFF = f"[themes.{THEME}]\nsync = true\n"
+
+
+def exported(machine: Machine) -> list[SaidTurn]:
+    rows = machine.store.db.rows("SELECT uid, role, content, at FROM turns ORDER BY id")
+    return [SaidTurn(uid, None, role, content, at) for uid, role, content, at in rows]
+
+
+def test_what_was_said_while_a_theme_did_not_share_comes_when_it_does_again(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    here.say("one")
+    settle(database, here, there)
+    there.policy(OFF)
+    here.say("two")
+    there.say("three")
+    settle(database, here, there)
+    assert (here.heard(), there.heard()) == (["one", "two"], ["one", "three"])
+    there.policy(SHARED)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == ["one", "three", "two"]
+
+
+def test_a_running_bridge_sends_what_was_captured_before_its_theme_shared_again(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+
+    def policy(said: str) -> None:
+        (here.home / "memory-themes.toml").write_text(said, encoding="utf-8")
+        here.syncing.policies.look_again()
+
+    here.say("one")
+    settle(database, here, there)
+    policy(OFF)
+    here.say("two")
+    settle(database, here, there)
+    assert there.heard() == ["one"]
+    policy(SHARED)
+    settle(database, here, there)
+    assert there.heard() == ["one", "two"]
+
+
+def test_a_theme_that_keeps_no_turns_takes_none(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join(SHARED + 'turns = "none"\n')
+    here.say("hello")
+    settle(database, here, there)
+    assert there.heard() == []
+
+
+def test_who_imported_what_another_captured_does_not_say_how_long_it_is_kept(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join(SHARED + "turn_days = 7\n")
+    here.say("precious")
+    bring(there.store, THEME, exported(here))
+    settle(database, here, there)
+    here.days = there.days = 8
+    there.store.turns.erase(THEME, older_than_ms=7 * DAY_MS, everywhere=False)
+    settle(database, here, there)
+    assert (here.heard(), there.heard()) == (["precious"], [])
+
+
+def test_a_turn_that_stands_in_another_theme_here_is_told_of(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    here.say("hello")
+    bring(there.store, "mine", exported(here))
+    settle(database, here, there)
+    assert [one.why for one in there.store.shared_turns.left_out()] == [ELSEWHERE]
+    there.store.turns.erase("mine")
+    there.policy(SHARED)
+    settle(database, here, there)
+    assert there.heard() == ["hello"]
+
+
+def test_an_import_brings_nothing_back_that_was_erased_for_the_team(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    here.say("secret")
+    turns = exported(here)
+    bring(there.store, "mine", turns)
+    settle(database, here, there)
+    here.store.turns.erase(THEME)
+    settle(database, here, there)
+    bring(there.store, THEME, turns)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == []
+
+
+def test_one_export_that_two_machines_import_is_there_once(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    there.store.facts.write("zero", "D[x]: 1")  # so that their themes have other keys
+    turns = [SaidTurn(uids.new_uid(1), None, "user", "imported", 1_700_000_000_000)]
+    for machine in (here, there):
+        bring(machine.store, "mine", turns)
+        bring(machine.store, THEME, turns)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == ["imported"]
+
+
+def test_what_a_screen_altered_is_not_offered_to_a_database_that_lost_it(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there, later = join(), join(), join()
+    there.syncing.sync.screen = Strict()
+    here.say("it is hunter2")
+    settle(database, here, there)
+    database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+    settle(database, there, here, later)
+    assert later.heard() == ["it is hunter2"]
+
+
+def test_erasing_all_erases_what_a_clock_that_is_ahead_stamped(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    here, there = join(), join()
+    here.days = 1
+    here.say("from the future")
+    settle(database, here, there)
+    assert there.store.turns.count(THEME) == 1
+    there.store.turns.erase(THEME)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == []
+
+
+@pytest.mark.parametrize("before_sharing", [True, False])
+def test_a_backup_that_is_put_back_forgets_no_erasure(
+    database: Database, join: Callable[..., Machine], before_sharing: bool
+) -> None:
+    here, there = join(OFF if before_sharing else SHARED), join()
+    (here if before_sharing else there).say("word")
+    settle(database, there, here)
+    kept = here.home / "kept.bak"
+    backup.backup(here.store, kept)
+    here.policy(SHARED)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == ["word"]
+    here.store.turns.erase(THEME)  # and nothing is exchanged before the backup is put back
+    here.close()
+    backup.restore_backup(kept, here.home / "memory.db")
+    here.policy(SHARED)
+    settle(database, here, there)
+    assert here.heard() == there.heard() == []
+
+
+def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_database_lost(
+    database: Database, join: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob, cleo = join(), join(), join()
+    ann.say("0")
+    settle(database, ann, bob, cleo)
+    pull = module.turns.pull
+
+    def meanwhile(*told: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        ann.say("lost by the database")
+        settle(database, ann)
+        return pull(*told, **more)
+
+    ann.store.facts.write(THEME, "V[x]: 1")
+    settle(database, ann)
+    monkeypatch.setattr(module.turns, "pull", meanwhile)
+    with Server(database.runtime) as server:
+        bob.exchange.run(server)
+    database.run("DELETE FROM hm.mark WHERE seq = (SELECT seq FROM hm.clock)")
+    database.run("DELETE FROM hm.turn WHERE seq = (SELECT seq FROM hm.clock); UPDATE hm.clock SET seq = seq - 1")
+    cleo.say("from cleo")
+    settle(database, cleo, bob, ann)
+    assert ann.heard() == bob.heard() == cleo.heard() == ["0", "from cleo", "lost by the database"]
+
+
+def test_only_what_was_left_out_is_asked_for_again(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    there.syncing.sync.screen = Strict()
+    here.say("something unspeakable", *(f"turn {n}" for n in range(20)))
+    settle(database, here, there)
+    there.exchange = Exchange(there.syncing)
+    with Server(database.runtime) as server:
+        assert there.exchange.run(server).themes[THEME].turns_pulled == 0
+    assert len(there.store.shared_turns.left_out()) == 1
+
+
+def test_facts_do_not_wait_for_turns(
+    database: Database, join: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TURNS_S", 0.0)
+    monkeypatch.setattr(module, "BATCH", 10)
+    here, there = join(), join()
+    here.say(*(f"turn {n}" for n in range(30)))
+    settle(database, there)
+    here.store.facts.write(THEME, "V[x]: 1")
+    with Server(database.runtime) as server:
+        first = here.exchange.run(server)
+        assert (first.themes[THEME].pushed, first.themes[THEME].turns_pushed, first.more) == (1, 10, True)
+        while here.exchange.run(server).more:
+            pass
+    assert here.store.shared_turns.waiting(THEME) == 0
+
+
+def test_what_was_erased_leaves_the_backups_though_somebody_was_cut_off(
+    database: Database, join: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = join(), join()
+    here.say("the secret word xylophone")
+    settle(database, here, there)
+    kept = there.home / "kept.bak"
+    backup.backup(there.store, kept)
+    here.store.turns.erase(THEME)
+    monkeypatch.setattr(there.syncing.turns, "scrub", lambda: ())
+    settle(database, here, there)
+    assert b"xylophone" in kept.read_bytes()
+    there.policy(SHARED)
+    settle(database, there)
+    assert b"xylophone" not in kept.read_bytes()
+
+
 def test_a_turn_the_database_cannot_keep_hinders_no_other(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
     here.say("before", "with \0 in it", "after")
@@ -222,6 +445,7 @@ def test_a_turn_the_database_cannot_keep_hinders_no_other(database: Database, jo
 
     assert there.heard() == ["after", "before"]
     assert here.store.shared_turns.waiting(THEME) == 0
+    assert ["NUL" in one.why for one in here.store.shared_turns.refused()] == [True]
 
 
 def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_them(
@@ -230,10 +454,16 @@ def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_th
     here, there = join(), join()
     here.say(*(f"{n} " + "word " * 15_000 for n in range(40)), *(f"short {n}" for n in range(700)))
     with Server(database.runtime) as server:
-        done = here.exchange.run(server).themes[THEME]
-        assert (done.turns_pushed, done.turns_pulled) == (740, 0)
-        assert here.exchange.run(server).idle
-        there.exchange.run(server)
+        pushed = pulled = 0
+        while not (done := here.exchange.run(server)).idle:
+            pushed += done.themes[THEME].turns_pushed
+            pulled += done.themes[THEME].turns_pulled
+        assert (pushed, pulled) == (740, 0)
+        assert (
+            len(turns.pull(server, THEME, 0, 1_000).rows) < 40
+        )  # of that many characters no more are taken in at once
+        while there.exchange.run(server).more:
+            pass
     assert there.heard() == here.heard()
     assert database.one("SELECT count(*) FROM hm.mark") > 2  # type: ignore[operator]
 
@@ -258,11 +488,11 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     settle(database, here, there)
     pull = module.turns.pull
 
-    def meanwhile(server: Server, theme: str, after: int) -> Any:
+    def meanwhile(server: Server, *told: Any, **more: Any) -> Any:
         monkeypatch.undo()
         here.say("second")
         settle(database, here)
-        return pull(server, theme, after)
+        return pull(server, *told, **more)
 
     here.say("before")
     settle(database, here)
@@ -270,6 +500,8 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     with Server(database.runtime) as server:
         done = there.exchange.run(server).themes[THEME]
     assert done.server_seq == there.syncing.sync.cursor(THEME).seq
+    assert there.syncing.shared_turns.cursor(THEME) == there.syncing.sync.cursor(THEME).seq
+    settle(database, there)
     assert there.heard() == ["before", "first", "second"]
 
 

@@ -20,9 +20,11 @@ CREATE TABLE hm.turn (
   ) STORED,
   PRIMARY KEY (theme, id),
   CHECK (state = 0 OR (session IS NULL AND role IS NULL AND content IS NULL AND said_at IS NULL)),
-  CHECK (state = 2 OR (role IS NOT NULL AND content IS NOT NULL AND said_at IS NOT NULL))
+  CHECK (state = 2 OR (role IS NOT NULL AND content IS NOT NULL AND said_at IS NOT NULL)),
+  CHECK (length(content) <= 100000 AND length(session) <= 1000 AND length(role) <= 100)
 );
 CREATE UNIQUE INDEX turn_theme_seq ON hm.turn (theme, seq);
+CREATE INDEX turn_said ON hm.turn (theme, seq) WHERE state = 0;
 CREATE INDEX turn_words ON hm.turn USING gin (words);
 
 ALTER TABLE hm.turn ENABLE ROW LEVEL SECURITY;
@@ -31,8 +33,10 @@ CREATE POLICY own_themes ON hm.turn USING (
   OR theme = ANY (ARRAY(SELECT unnest(themes) FROM hm.member WHERE role = current_user))
 );
 
--- The newest turns of a theme that match each of some queries, by the number of the query; by the owner's right, as `hm.worded`.
-CREATE FUNCTION hm.turns_worded(asked text, queries text[], newest int, most int) RETURNS TABLE (n int, id uuid)
+-- The newest turns of a theme that match each of some queries, by the number of the query and with their bytes; by the owner's right,
+-- as `hm.worded`.
+CREATE FUNCTION hm.turns_worded(asked text, queries text[], newest int, most int)
+RETURNS TABLE (n int, id uuid, bytes int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   IF NOT has_table_privilege(session_user, 'hm.turn', 'SELECT') OR EXISTS (
@@ -41,8 +45,9 @@ BEGIN
     RETURN;
   END IF;
   FOR n IN 1 .. cardinality(queries) LOOP
-    RETURN QUERY SELECT n, w.id FROM (
-      SELECT t.id FROM hm.turn t WHERE t.words @@ queries[n]::tsquery AND t.theme = asked AND t.state = 0 LIMIT most
+    RETURN QUERY SELECT n, w.id, w.bytes FROM (
+      SELECT t.id, octet_length(t.content) AS bytes FROM hm.turn t
+      WHERE t.words @@ queries[n]::tsquery AND t.theme = asked AND t.state = 0 LIMIT most
     ) w ORDER BY w.id DESC LIMIT newest;
   END LOOP;
 END $$;
