@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.team import turns
 from hermes_memory_bridge.team.schema import TURNS
@@ -19,6 +19,7 @@ from hermes_memory_bridge.team.server import (
     DATA_ERRORS,
     PAGE,
     STAGE,
+    Greeting,
     Known,
     News,
     Page,
@@ -107,6 +108,9 @@ class Exchange:
         self.outcome = Outcome()
         self._tokens: deque[str] = deque(maxlen=TOKENS)
         self._observed: int | None = None
+        self._offset_ms = 0
+        self._greeted: Server | None = None
+        self._said: Greeting | None = None
         self._page = LEAST_PAGE
         self._denied: dict[str, float] = {}
         self._forgotten: dict[str, int] = {}
@@ -121,9 +125,7 @@ class Exchange:
         sync = self.store.sync
         cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
         self.outcome = outcome = Outcome()
-        sent = self.store.clock()
-        greeting = server.hello(sync.node, [Known(theme, cursor) for theme, cursor in cursors.items()])
-        self._observe(outcome, greeting.server_ms, (sent + self.store.clock()) // 2)
+        greeting = self._greet(server, [Known(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeCount(server_seq=cursor.seq)
         self._look_at(greeting.news, cursors)
@@ -173,12 +175,22 @@ class Exchange:
             self._denied[what] = time.monotonic() + DENIED_S
             self.outcome.themes[theme].state, self.outcome.state = error.state, theme_state(theme)
 
-    def _observe(self, outcome: Outcome, server_ms: int, here_ms: int) -> None:
-        outcome.offset_ms = server_ms - here_ms
-        if self._observed is None or abs(outcome.offset_ms - self._observed) > 1_000:
-            self._observed = outcome.offset_ms
-            self.store.sync.observe(server_ms)
+    def _greet(self, server: Server, known: Sequence[Known]) -> Greeting:
+        """What the database says of itself and of these themes; what it said before where nothing changed."""
+        outcome, said = self.outcome, self._said
+        if said is not None and server is self._greeted and server.unchanged(known):
+            greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
+        else:
+            sent = self.store.clock()
+            greeting = server.hello(self.store.sync.node, known)
+            here_ms = (sent + self.store.clock()) // 2
+            outcome.offset_ms = self._offset_ms = greeting.server_ms - here_ms
+            if self._observed is None or abs(outcome.offset_ms - self._observed) > 1_000:
+                self._observed = outcome.offset_ms
+                self.store.sync.observe(greeting.server_ms)
+            self._greeted, self._said = server, greeting
         outcome.state = skewed(outcome.offset_ms) or IDLE
+        return greeting
 
     def _look_at(self, news: Sequence[News], cursors: Mapping[str, Cursor]) -> None:
         """Find out whether the database lost something, and whether this store is a copy of one that goes on."""

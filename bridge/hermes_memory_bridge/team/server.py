@@ -23,8 +23,9 @@ from typing import Any, Self
 
 import psycopg
 from psycopg import conninfo
-from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName, ProgramLimitExceeded
+from psycopg.errors import ProgramLimitExceeded
 
+from hermes_memory_bridge.team.pulse import Pulse
 from hermes_memory_bridge.team.schema import Schema, known_version, usable, verify
 from hermes_memory_bridge.team.states import BAD_DSN, NOT_MIGRATED, SKEW_MS, Overdue, TeamError, state_of, wrong_version
 from hermes_memory_store.sync import Cursor, SyncRow
@@ -51,9 +52,6 @@ LOOK_S = 1.0
 DATA_ERRORS = (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded, UnicodeError)
 """What is wrong with a row, not with the database."""
 
-FORGOTTEN = (InvalidSqlStatementName, DuplicatePreparedStatement)
-"""What is said where a pooler that could not be told from a server lends another connection."""
-
 NEVER = 1_000_000_000
 """Statements are prepared when that is asked for, and never because they come often."""
 
@@ -70,18 +68,6 @@ DEFAULTS = {
 
 HELLO = "SELECT * FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
-
-NOTHING_NEW = """
-SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT max(version) FROM hm.migration),
-       current_setting('transaction_read_only')::boolean,
-       NOT EXISTS (
-         SELECT 1 FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) AS k (theme, seq, mark_seq, token)
-         LEFT JOIN hm.clock c ON c.theme = k.theme
-         LEFT JOIN hm.mark m ON m.theme = k.theme AND m.seq = k.mark_seq
-         WHERE coalesce(c.seq, 0) <> k.seq OR (k.mark_seq IS NOT NULL AND m.token IS DISTINCT FROM k.token)
-       )
-"""
-"""Whether `HELLO` would name no theme. Prepared, it costs a third of that; only where there is no pooler in between."""
 
 WINNER = """
 ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
@@ -230,9 +216,7 @@ class Server:
             raise TeamError(state_of(error)) from None
         except ValueError:  # characters that no DSN has
             raise TeamError(BAD_DSN) from None
-        self._questions = self.conn.cursor()
-        self._known: Sequence[Known] = ()
-        self._asked: tuple[str, ...] = ("{}",) * 4
+        self._pulse = Pulse(self.conn)
         threading.Thread(target=self._watch, name="team answers", daemon=True).start()
         self.direct = False
         """Whether there is no pooler in between, so that a statement may be prepared."""
@@ -263,7 +247,9 @@ class Server:
         return False
 
     def _told(self, themes: Sequence[str]) -> bool:
-        told = [one.payload for one in self.conn.notifies(timeout=0) if one.pid != self.conn.info.backend_pid]
+        told = {one.payload for one in self.conn.notifies(timeout=0) if one.pid != self.conn.info.backend_pid}
+        told |= self._pulse.heard
+        self._pulse.heard.clear()
         return bool(told) and not {name_told(theme) for theme in themes}.isdisjoint(told)
 
     def _listen(self) -> bool:
@@ -276,39 +262,42 @@ class Server:
         self.conn.prepare_threshold = NEVER
         return True
 
+    def unchanged(self, known: Sequence[Known]) -> bool:
+        """Whether these themes are as this store left them, by one small question; False when that is not asked so now.
+
+        :raises TeamError:
+        """
+        if not self.direct:
+            return False
+        with self.answering(ANSWER_S):
+            still = self._pulse.is_still([(one.theme, one.cursor.seq) for one in known])
+        if still is None:  # somebody in between lends another connection to each statement
+            self.direct = False
+        return bool(still)
+
     def hello(self, node: str, known: Sequence[Known]) -> Greeting:
         """The time there, and which themes are not as this store left them. One round trip when all are.
 
         :raises TeamError:
         """
-        if known != self._known:
-            self._known = known
-            self._asked = (
-                array([one.theme for one in known]),
-                array([one.cursor.seq for one in known]),
-                array([one.cursor.mark_seq for one in known]),
-                array([one.cursor.mark_token for one in known]),
-            )
-        row = self._nothing_new() if self.direct else None
-        if row is None or not row[3]:
-            with self.answering(ANSWER_S):
-                row = self.conn.execute(HELLO, (node, *self._asked)).fetchone()
-        else:
-            row = (*row[:3], [])
+        asked = (
+            array([one.theme for one in known]),
+            array([one.cursor.seq for one in known]),
+            array([one.cursor.mark_seq for one in known]),
+            array([one.cursor.mark_token for one in known]),
+        )
+        with self.answering(ANSWER_S):
+            row = self.conn.execute(HELLO, (node, *asked)).fetchone()
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
         if not usable(row[1]):
             raise TeamError(wrong_version(row[1], known_version()))
         news = [News(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]]
+        if self.direct:
+            with self.answering(ANSWER_S):
+                self._pulse.greeted([one.theme for one in known])
         return Greeting(row[0], row[1], row[2], news)
-
-    def _nothing_new(self) -> tuple[Any, ...] | None:
-        """The answer to `NOTHING_NEW`; None when somebody in between lends another connection to each statement."""
-        with self.answering(ANSWER_S, telling=FORGOTTEN), contextlib.suppress(*FORGOTTEN):
-            return self._questions.execute(NOTHING_NEW, self._asked, prepare=True).fetchone()
-        self.direct = False
-        return None
 
     def push(self, theme: str, node: str, rows: Sequence[SyncRow], token: str) -> Pushed:
         """Send rows, in one statement. :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be taken"""

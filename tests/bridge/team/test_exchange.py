@@ -14,9 +14,11 @@ import psycopg
 import pytest
 
 from hermes_memory_bridge.team import exchange as module
+from hermes_memory_bridge.team import pulse
 from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.server import Known, Server
 from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_store.sync import Cursor
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
 from tests.bridge.team.side import Side, store_of
@@ -69,6 +71,34 @@ def test_nothing_to_do_is_one_round_trip(database: Database) -> None:
         before = proxy.pieces
         assert exchange.run(server).idle
         assert proxy.pieces - before == 1
+
+
+def test_a_notice_that_comes_with_an_answer_is_heard(database: Database) -> None:
+    side = Side("ours", "theirs")
+    with Server(database.runtime) as server, Server(database.runtime) as other:
+        known = [Known("ours", Cursor())]
+        server.hello(side.node, known)
+        side.write("theirs", "said meanwhile")
+        exchange_of(side).run(other)
+        assert server.unchanged(known)
+        assert server.heard(["theirs"], 5.0)
+        assert not server.heard(["theirs"], 0.0)
+
+
+def test_all_is_asked_again_once_a_minute_and_when_other_themes_are_asked_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, ours, theirs = str(uuid.uuid4()), Known("ours", Cursor()), Known("theirs", Cursor())
+    with Server(database.runtime) as server:
+        assert not server.unchanged([ours])
+        server.hello(node, [ours])
+        assert server.unchanged([ours])
+        assert not server.unchanged([ours, theirs])
+        server.hello(node, [ours, theirs])
+        assert server.unchanged([ours, theirs])
+        monkeypatch.setattr(pulse, "WHOLE_S", 0.0)
+        server.hello(node, [ours, theirs])
+        assert not server.unchanged([ours, theirs])
 
 
 def test_a_pooler_that_looks_like_a_server_is_noticed_by_what_it_forgets(database: Database) -> None:

@@ -517,6 +517,7 @@ def test_a_database_of_an_older_version_exchanges_facts_and_turns_once_it_is_mig
         here.exchange.run(one)
         assert database.one("SELECT count(*) FROM hm.fact WHERE kind = 'fact'") == 1
         migrate(database.admin)
+    with Server(database.runtime) as one, Server(database.runtime) as two:
         here.exchange.run(one)
         there.exchange.run(two)
     assert there.heard() == ["waits"]
