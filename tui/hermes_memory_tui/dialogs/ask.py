@@ -95,6 +95,10 @@ class Ask(Modal[str | None]):
         self._said.update(Content.styled(self._wrong, "$error"))
         self.refresh_bindings()
 
+    def on_input_submitted(self) -> None:
+        """Enter came together with what was typed, as a slow line sends them: the line has read it only now."""
+        self.action_accept()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "accept" and self.is_mounted and not self.armed:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
@@ -112,6 +113,17 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
         await until(pilot, lambda: "3 turns erased" in said(pilot))
         await until(pilot, lambda: len(rows_of(view)) == 1)
     assert b"the canary is out" not in path.read_bytes()
+
+
+async def test_a_line_that_sends_what_is_typed_and_enter_at_once_is_understood(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "turns")
+        await to_row(pilot, "canary is out")
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        for key in ("o", "p", "s", "enter"):
+            pilot.app.post_message(Key(key, key if len(key) == 1 else "\r"))
+        await until(pilot, lambda: turns_in(path) == {"ops": 0, "marketing": 1})
 
 
 async def test_who_purges_turns_that_a_team_has_is_told_so(path: Path, home: Path) -> None:
