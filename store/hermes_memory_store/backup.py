@@ -30,11 +30,12 @@ UNFINISHED = ".partial"
 """How the temporary name of a file in the making ends."""
 
 
-SYNCED = (
-    "DELETE FROM sync_conflicts WHERE uid = ?",
-    "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
-)
-"""Takes what sync keeps of a fact's text out of a backup."""
+SYNCED = {
+    "sync_conflicts": "DELETE FROM sync_conflicts WHERE uid = ?",
+    "sync_rows": "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
+    "sync_masked": "DELETE FROM sync_masked WHERE uid = ?",
+}
+"""Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,8 @@ def discard(made: Path) -> None:
 def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
     """Take facts out of a backup of ours; whether it held any of them."""
     held = False
-    synced = SYNCED if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'sync_rows'").fetchone() else ()
+    tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    synced = [statement for table, statement in SYNCED.items() if table in tables]
     conn.execute("BEGIN IMMEDIATE")
     for uid in keys:
         row = conn.execute("SELECT id, theme_id, target, content FROM facts WHERE uid = ?", (uid,)).fetchone()

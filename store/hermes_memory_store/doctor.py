@@ -12,11 +12,19 @@ import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import closing
+from itertools import chain
 
 from hermes_memory_store import backup, errors, fulltext, recount, turns
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, Mutation
-from hermes_memory_store.schema import FIFTH_SCHEMA, FIRST_SCHEMA, FOURTH_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA
+from hermes_memory_store.schema import (
+    FIFTH_SCHEMA,
+    FIRST_SCHEMA,
+    FOURTH_SCHEMA,
+    SECOND_SCHEMA,
+    SIXTH_SCHEMA,
+    THIRD_SCHEMA,
+)
 from hermes_memory_store.store import Store
 from hermes_memory_store.words import indexed, indexed_text
 
@@ -104,7 +112,8 @@ def database(store: Store, repair: bool) -> Check:
 def schema(store: Store, repair: bool) -> Check:
     """The tables, indexes and triggers this version works with."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in (*FIRST_SCHEMA, *SECOND_SCHEMA, *THIRD_SCHEMA, *FOURTH_SCHEMA, *FIFTH_SCHEMA):
+        versions = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA, FIFTH_SCHEMA, SIXTH_SCHEMA)
+        for statement in chain.from_iterable(versions):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}

@@ -16,6 +16,7 @@ from hermes_memory_store.schema import (
     FIRST_SCHEMA,
     FOURTH_SCHEMA,
     SECOND_SCHEMA,
+    SIXTH_SCHEMA,
     STORE_VERSION,
     THIRD_SCHEMA,
 )
@@ -55,6 +56,13 @@ def m004_sync(db: Database) -> None:
 def m005_shared_turns(db: Database) -> None:
     """Which captured turns a team knows of."""
     for statement in FIFTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m006_masked(db: Database) -> None:
+    """What a machine's masks hide of facts from a team."""
+    for statement in SIXTH_SCHEMA:
         db.execute(statement)
 
 

@@ -34,6 +34,7 @@ from hermes_memory_store.versions import (
     name_of,
     payloads,
     put_columns,
+    remember_masked,
     rows_of,
     shown_of,
     versions,
@@ -86,6 +87,8 @@ class Receiving:
         for seq, row in self._rows:
             uid, screened = uids.to_bytes(row.uid), screens.get(id(row), Screened())
             if self._wins(seq, uid, row, screened):
+                if uid in self._here:
+                    remember_masked(self._conn, self._theme_id, self._here[uid])
                 new[uid] = put_columns(self._theme_id, row, seq=seq, screened=screened)
                 columns = new[uid]
                 self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))

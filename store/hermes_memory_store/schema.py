@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 5
+STORE_VERSION = 6
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -460,5 +460,24 @@ FIFTH_SCHEMA = (
       uid BLOB PRIMARY KEY,
       told INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
+    """,
+)
+
+SIXTH_SCHEMA = (
+    # What was masked here of facts from the team, once they say something else: undoing that shows the masked content again,
+    # and what it stands for is then said to the others, not the mask.
+    """
+    CREATE TABLE sync_masked (
+      theme_id INTEGER NOT NULL,
+      uid BLOB NOT NULL,
+      shown TEXT NOT NULL,
+      clear TEXT NOT NULL,
+      PRIMARY KEY (theme_id, uid, shown)
+    ) STRICT, WITHOUT ROWID
+    """,
+    f"""
+    CREATE TRIGGER sync_masked_purged AFTER INSERT ON tombstones WHEN {TRACKED.format(row="new")} BEGIN
+      DELETE FROM sync_masked WHERE theme_id = new.theme_id AND uid = new.uid;
+    END
     """,
 )

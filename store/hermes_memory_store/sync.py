@@ -277,6 +277,8 @@ class Sync:
             kept = {uids.to_bytes(uid) for uid in present}
             known = conn.execute(f"{KNOWN} WHERE theme_id = ? AND sent = 1 AND state < 2", (theme_id,)).fetchall()
             gone = [version for version in map(from_row, known) if version.uid not in kept]
+            for version in gone:
+                versions.remember_masked(conn, theme_id, version)
             conn.executemany(
                 "UPDATE sync_rows SET state = 1, said = '', shadow = ? WHERE theme_id = ? AND uid = ?",
                 [(Payload(one.kind, one.label, {}, DELETED).dumped(), theme_id, one.uid) for one in gone],

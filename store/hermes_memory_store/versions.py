@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.malformed import one_line
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
 from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.pages import chunks
@@ -61,6 +62,8 @@ PUT = """
       shadow = excluded.shadow
 """
 
+
+MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
 
 LOOKED_AGAIN = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
 """What is on its way, or has arrived, stays so."""
@@ -182,6 +185,7 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
         names = {thing: name_of(theme, thing) for thing in things}
         before = {version.uid: version for version in versions(conn, theme_id, names.values())}
         says = payloads(conn, theme_id, things)
+        masks = masked_before(conn, theme_id, before)
         new = []
         for thing, uid in names.items():
             payload, old = says[thing], before.get(uid)
@@ -195,6 +199,11 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
                 if beyond is None:
                     continue
                 payload = beyond
+            shown = payload.content
+            if not payload.screened and (clear := masks.get((uid, shown))) is not None:
+                payload = Payload(payload.kind, clear, payload.attrs, LIVE, Screened(shown=shown))
+            if old is not None:
+                remember_masked(conn, theme_id, old)
             new.append((thing, uid, payload, old))
         for (thing, uid, payload, old), hlc in zip(new, ticks(conn, now, len(new)), strict=True):
             descends = () if old is None else lineage(*old.ancestors, *((old.hlc,) if old.seen else ()))
@@ -221,6 +230,21 @@ def shown_of(version: Version) -> str | None:
     return said.screened.shown if said else None
 
 
+def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
+    """Keep what a version says in clear and shows masked, before another takes its place."""
+    said = screened_of(version)
+    if said is not None and said.screened.shown is not None:
+        conn.execute(MASKED, (theme_id, version.uid, one_line(said.screened.shown), said.content))
+
+
+def masked_before(
+    conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]
+) -> dict[tuple[bytes, str | None], str]:
+    """What facts said in clear, by their uids and by what was shown of it."""
+    sql = f"SELECT uid, shown, clear FROM sync_masked WHERE theme_id = ? AND uid IN ({', '.join('?' * len(wanted))})"
+    return {(uid, shown): clear for uid, shown, clear in conn.execute(sql, (theme_id, *wanted))} if wanted else {}
+
+
 def is_aside(version: Version) -> bool:
     """Whether a version is kept aside: nothing it says is shown here in any form."""
     said = screened_of(version)
@@ -238,7 +262,7 @@ def beyond_screens(conn: sqlite3.Connection, old: Version, said: Payload, now: P
         return None
     if now.state != LIVE or screened.aside is not None:
         return now
-    if screened.shown is not None and now.content == screened.shown:
+    if screened.shown is not None and now.content == one_line(screened.shown):
         now = Payload(now.kind, said.content, now.attrs, LIVE, Screened(shown=screened.shown))
     return None if timeless(now) == timeless(said) else now
 

@@ -17,6 +17,7 @@ LATER = {
     3: ("m003_sources", ("source_rules",)),
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
+    6: ("m006_masked", ("sync_masked",)),
 }
 """What each version after the first one added."""
 
@@ -36,11 +37,12 @@ ALTERED = {
         "ALTER TABLE sync_themes DROP COLUMN turn_seq",
         "ALTER TABLE sync_themes DROP COLUMN turns_whole",
     ),
+    6: ("DROP TRIGGER sync_masked_purged",),
 }
 """Takes back what a version added to tables of earlier ones."""
 
 
-@pytest.fixture(params=[1, 2, 3, 4])
+@pytest.fixture(params=[1, 2, 3, 4, 5])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)
@@ -112,4 +114,4 @@ def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None
     assert conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
     conn.close()
-    assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows"} <= names
+    assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows", "sync_masked"} <= names

@@ -192,6 +192,81 @@ def test_a_secret_is_masked_here_and_stays_in_clear_there(ann: Member, bob: Memb
     assert ann.store.facts.get(uid).content == "ask the operator"
 
 
+def take_back_the_edit(ann: Member, bob: Member, server: Server, uid: str) -> None:
+    bob.store.facts.edit(uid, "ask the operator")
+    bob.store.undo.last()
+
+
+def take_back_an_edit_that_was_sent(ann: Member, bob: Member, server: Server, uid: str) -> None:
+    bob.store.facts.edit(uid, "ask the operator")
+    bob.push(server)
+    bob.reopen()
+    bob.store.undo.last()
+
+
+def take_back_two_edits(ann: Member, bob: Member, server: Server, uid: str) -> None:
+    for content in ("ask the operator", "ask nobody"):
+        bob.store.facts.edit(uid, content)
+        bob.push(server)
+    bob.store.undo.last(2)
+
+
+def take_back_what_came_from_there(ann: Member, bob: Member, server: Server, uid: str) -> None:
+    ann.clock.forward(60_000)
+    ann.store.facts.edit(uid, "ask the operator")
+    agree(ann, bob, server=server)
+    bob.store.undo.change(bob.store.journal.changes(uid=uid)[-1].seq)
+
+
+def take_back_a_deletion_from_there(ann: Member, bob: Member, server: Server, uid: str) -> None:
+    _, row = server.rows[uid]
+    server.push([replace(row, state=1, content=None, attrs={}, hlc=row.hlc + 1, ancestors=(row.hlc,))])
+    agree(ann, bob, server=server)
+    bob.store.undo.change(bob.store.journal.changes(uid=uid)[-1].seq)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        take_back_the_edit,
+        take_back_an_edit_that_was_sent,
+        take_back_two_edits,
+        take_back_what_came_from_there,
+        take_back_a_deletion_from_there,
+    ],
+)
+@pytest.mark.parametrize("content", ["the password is hunter2", "the password\nis hunter2"])
+def test_what_shows_a_masked_content_again_says_it_in_clear_to_the_others(
+    ann: Member, bob: Member, server: Server, act: Callable[[Member, Member, Server, str], None], content: str
+) -> None:
+    uid = write(ann, "V[login]: none")
+    ann.push(server)
+    _, row = server.rows[uid]
+    server.push([replace(row, content=content, hlc=row.hlc + 1, ancestors=(row.hlc,))])
+    agree(ann, bob, server=server)
+    bob.clock.forward(60_000)
+    act(ann, bob, server, uid)
+    bob.clock.forward(60_000)
+    bob.store.facts.pin([uid])
+    agree(ann, bob, server=server)
+
+    assert server.rows[uid][1].content == content
+    assert "hunter2" in told(ann)
+    assert bob.store.facts.get(uid).content == "the password is ‹secret:it›"
+    assert not any("hunter2" in str(change) for change in bob.store.facts.history(uid))
+
+
+def test_a_purge_leaves_nothing_of_what_was_masked(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, SECRET)
+    agree(ann, bob, server=server)
+    bob.clock.forward(60_000)
+    bob.store.facts.edit(uid, "ask the operator")
+    assert bob.store.db.rows("SELECT clear FROM sync_masked") == [("the password is hunter2",)]
+    bob.store.purge.facts([uids.to_bytes(uid)])
+    assert bob.store.db.rows("SELECT clear FROM sync_masked") == []
+    agree(ann, bob, server=server)
+
+
 def test_a_program_without_screens_shows_no_more_of_it(ann: Member, bob: Member, server: Server) -> None:
     secret, command = write(ann, SECRET), write(ann, COMMAND)
     agree(ann, bob, server=server)
