@@ -20,6 +20,7 @@ Kind = Literal["fact", "turn"]
 
 ANSWERED = "answered"
 HERE = "not asked: all of it is exchanged, and here"
+COMING = "it is still being fetched, and not all of it is here"
 NOT_NAMED = "not asked: no team database is named"
 
 
@@ -72,7 +73,14 @@ class Wish:
     known: bool
     """Whether this store holds any of them."""
     here: frozenset[str]
-    """Themes that this store holds whole, since it exchanges them and has done so."""
+    """Themes that this store holds whole, since it exchanges them and has fetched all of them."""
+    coming: frozenset[str]
+    """Themes that it exchanges and has not fetched to the end."""
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether some of what it wants is on its way here."""
+        return bool(self.coming if self.themes is None else self.coming.intersection(self.themes))
 
 
 def may_wish(arguments: Arguments) -> bool:
@@ -88,12 +96,9 @@ def is_explicit(arguments: Arguments) -> bool:
     return arguments.get("team") in (True, "true", "True", "yes", 1, "1")
 
 
-def is_here(store: Store, kind: Kind, theme: str) -> bool:
-    """Whether this store holds all that the team has of a theme: it exchanges it, and has done so."""
-    policy = store.policies.for_theme(theme)
-    if kind == "turn":
-        return store.shared_turns.is_whole(theme)
-    return policy.sync and store.sync.cursor(theme).seq > 0
+def is_shared(store: Store, kind: Kind, theme: str) -> bool:
+    """Whether this store exchanges facts or turns of a theme."""
+    return store.policies.for_theme(theme).sync if kind == "fact" else store.shared_turns.shares(theme)
 
 
 def wish(connection: Connection, store: Store, kind: Kind, arguments: Arguments) -> Wish | None:
@@ -102,10 +107,13 @@ def wish(connection: Connection, store: Store, kind: Kind, arguments: Arguments)
     scope = (text_or_none(arguments, "scope") or "current").strip().lower()
     also = is_explicit(arguments)
     held = store.names.all_themes()
-    here = frozenset(theme for theme in held if is_here(store, kind, theme))
+    shared = frozenset(theme for theme in held if is_shared(store, kind, theme))
+    fetched = store.sync.fetched() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
+    here = shared.intersection(fetched)
+    whole = here, shared - here
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
-        return Wish(named, True, here) if also else None
+        return Wish(named, True, *whole) if also else None
     if scope == "session":
         return None
     try:
@@ -115,4 +123,4 @@ def wish(connection: Connection, store: Store, kind: Kind, arguments: Arguments)
     if name != connection.theme and not connection.rights.other_themes:
         return None  # answered like a theme that does not exist
     known = name in held or name == connection.theme
-    return Wish((name,), known, here) if also or not known else None
+    return Wish((name,), known, *whole) if also or not known else None

@@ -60,8 +60,8 @@ def m005_shared_turns(db: Database) -> None:
 
 
 @migrations()
-def m006_masked(db: Database) -> None:
-    """What a machine's masks hide of facts from a team."""
+def m006_sync_whole(db: Database) -> None:
+    """What a machine's masks hide of facts from a team, and which themes it has whole."""
     for statement in SIXTH_SCHEMA:
         db.execute(statement)
 

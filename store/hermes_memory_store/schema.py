@@ -480,4 +480,6 @@ SIXTH_SCHEMA = (
       DELETE FROM sync_masked WHERE theme_id = new.theme_id AND uid = new.uid;
     END
     """,
+    # Whether a first pull came to its end: how far a theme was pulled does not tell that.
+    "ALTER TABLE sync_themes ADD COLUMN fetched INTEGER NOT NULL DEFAULT 0",
 )

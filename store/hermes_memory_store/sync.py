@@ -223,6 +223,17 @@ class Sync:
         row = self._db.row(sql, (self._names.theme_or_none(theme),))
         return Cursor(*row) if row else Cursor()
 
+    def fetched(self) -> frozenset[str]:
+        """The themes whose first pull came to its end: what the team said of them is here."""
+        sql = "SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE fetched = 1"
+        return frozenset(name for (name,) in self._db.rows(sql))
+
+    def note_fetched(self, theme: str) -> None:
+        """All that the server has of a theme was taken in."""
+        theme_id = self._tracked(theme)
+        with self._db.writing() as conn:
+            conn.execute("UPDATE sync_themes SET fetched = 1 WHERE theme_id = ?", (theme_id,))
+
     def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
         """Take in rows with their server sequence, and move the cursor, in one journaled transaction."""
         theme_id = self._tracked(theme)
@@ -256,7 +267,8 @@ class Sync:
                 "UPDATE sync_rows SET sent = 0, offered = 1, seq = NULL, refused = NULL WHERE theme_id = ?", (theme_id,)
             )
             conn.execute(
-                "UPDATE sync_themes SET seq = 0, turn_seq = 0, mark_seq = NULL, mark_token = NULL WHERE theme_id = ?",
+                "UPDATE sync_themes SET seq = 0, turn_seq = 0, mark_seq = NULL, mark_token = NULL, fetched = 0"
+                " WHERE theme_id = ?",
                 (theme_id,),
             )
             conn.execute(

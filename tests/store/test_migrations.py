@@ -17,7 +17,7 @@ LATER = {
     3: ("m003_sources", ("source_rules",)),
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
-    6: ("m006_masked", ("sync_masked",)),
+    6: ("m006_sync_whole", ("sync_masked",)),
 }
 """What each version after the first one added."""
 
@@ -37,7 +37,10 @@ ALTERED = {
         "ALTER TABLE sync_themes DROP COLUMN turn_seq",
         "ALTER TABLE sync_themes DROP COLUMN turns_whole",
     ),
-    6: ("DROP TRIGGER sync_masked_purged",),
+    6: (
+        "DROP TRIGGER sync_masked_purged",
+        "ALTER TABLE sync_themes DROP COLUMN fetched",
+    ),
 }
 """Takes back what a version added to tables of earlier ones."""
 

@@ -8,11 +8,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_memory_bridge.arguments import Arguments
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.elsewhere import ANSWERED, HERE, NOT_NAMED, Elsewhere, Held, Kind, Wish, may_wish, wish
+from hermes_memory_bridge.elsewhere import (
+    ANSWERED,
+    COMING,
+    HERE,
+    NOT_NAMED,
+    Elsewhere,
+    Held,
+    Kind,
+    Wish,
+    may_wish,
+    wish,
+)
 from hermes_memory_bridge.embedding.asked import Asked
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.team.states import NO_DRIVER, SLOW, State, TeamError, state_of
@@ -92,7 +104,8 @@ class TeamAsking:
                 return Elsewhere(NOT_NAMED) if wanted.known else None
             if wanted.themes is not None and wanted.here.issuperset(wanted.themes):
                 return Elsewhere(HERE)
-            return await self._within_time(wanted, kind, query, asked)
+            found = await self._within_time(wanted, kind, query, asked)
+            return replace(found, said=f"{found.said}; {COMING}") if wanted.is_coming and not found.answered else found
         except Exception:
             log.exception("the team database could not be asked")
             return None

@@ -134,6 +134,7 @@ class Exchange:
         for news in greeting.news:
             self._pull(server, news.theme)
             self._forget_deleted(news)
+        self._note_fetched()
         shared = self._with_turns(greeting.version)
         version = self.store.data_version()
         if self._sent_at == version and not greeting.news and not self._turns_behind(shared):
@@ -148,6 +149,7 @@ class Exchange:
                 continue
             with self._denying(theme, theme):
                 self._left = self._push(server, theme) or self._left
+        self._note_fetched()
         outcome.more = self._exchange_turns(server, shared, read_only=greeting.read_only)
         if not self._left and not outcome.more and outcome.state in (IDLE, skewed(outcome.offset_ms)):
             self._sent_at = version
@@ -256,6 +258,13 @@ class Exchange:
         sync.apply(theme, [], cursor=page.cursor)
         count.server_seq = max(count.server_seq, page.cursor.seq)
         log.info("theme %s was listed from the start after a long time away; %d were deleted meanwhile", theme, gone)
+
+    def _note_fetched(self) -> None:
+        """All were pulled to their end. One of which nothing was seen may be hidden from this role; its first push tells."""
+        sync = self.store.sync
+        for theme in self.outcome.themes.keys() - sync.fetched():
+            if sync.cursor(theme).seq:
+                sync.note_fetched(theme)
 
     def _forget_deleted(self, news: News) -> None:
         """Deleted rows that the database removed are removed here, too: both sides are to say the same."""

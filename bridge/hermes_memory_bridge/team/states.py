@@ -31,6 +31,7 @@ class State:
 
 IDLE = State("idle", "everything is exchanged")
 STARTING = State("starting", "not yet connected")
+FETCHING = State("fetching", "still being fetched for the first time; not all of it is here")
 EXCHANGING = State("exchanging", "rows are on their way")
 PAUSED = State("paused", "paused by a person; `hermes-memory-bridge sync resume` goes on")
 ELSEWHERE = State("elsewhere", "another process exchanges for this store")

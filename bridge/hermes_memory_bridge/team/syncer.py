@@ -22,7 +22,17 @@ from hermes_memory_bridge.team import turns
 from hermes_memory_bridge.team.exchange import Exchange, Outcome
 from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.states import ELSEWHERE, EXCHANGING, IDLE, NOT_NAMED, PAUSED, STARTING, State, TeamError
+from hermes_memory_bridge.team.states import (
+    ELSEWHERE,
+    EXCHANGING,
+    FETCHING,
+    IDLE,
+    NOT_NAMED,
+    PAUSED,
+    STARTING,
+    State,
+    TeamError,
+)
 from hermes_memory_store import filesystem
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
@@ -379,13 +389,14 @@ class Syncer:
         """Write the report that other threads read."""
         self._told = time.monotonic()
         sync, talk = self._opened().sync, self._opened().shared_turns
-        waiting = sync.pending_counts()
+        waiting, fetched = sync.pending_counts(), sync.fetched()
         shared = [one.theme for one in talk.themes(list(waiting))]
         rows = []
         for theme in sync.themes():
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
             there = max(cursor.seq, done.server_seq if done else 0)
-            state = done.state if done and done.state else IDLE
+            nothing_there = done is not None and not done.server_seq
+            state = (done and done.state) or (IDLE if theme in fetched or nothing_there else FETCHING)
             rows.append(
                 {
                     "theme": theme,

@@ -22,6 +22,7 @@ class Side:
         self.cursors: dict[str, Cursor] = {}
         self.refusals: list[tuple[str, str]] = []
         self.wanted = list(themes)
+        self.whole: set[str] = set()
         self.hlc = 0
         self.offset = 0
         self.renewed = 0
@@ -75,6 +76,12 @@ class Side:
     def cursor(self, theme: str) -> Cursor:
         return self.cursors.get(theme, Cursor())
 
+    def fetched(self) -> frozenset[str]:
+        return frozenset(self.whole)
+
+    def note_fetched(self, theme: str) -> None:
+        self.whole.add(theme)
+
     def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
         for _, row in rows:
             self.hlc = max(self.hlc, row.hlc)
@@ -88,6 +95,7 @@ class Side:
     def offer_everything(self, theme: str) -> int:
         self.offered += 1
         self.cursors[theme] = Cursor()
+        self.whole.discard(theme)
         self.unsent.update({key: row.hlc for key, row in self.rows.items() if key[0] == theme})
         return len(self.unsent)
 

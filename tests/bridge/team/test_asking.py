@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.embedding.meaning import Meaning
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.team.asking import TeamAsking
-from hermes_memory_bridge.team.exchange import Exchange
+from hermes_memory_bridge.team.exchange import LEAST_PAGE, Exchange
 from hermes_memory_bridge.team.schema import ROWS, migrate, restrict
 from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.syncer import Stopped
 from hermes_memory_bridge.team.vectors import Filling
 from hermes_memory_bridge.tools.recalling import SPEC
 from hermes_memory_store import uids
@@ -130,16 +133,24 @@ def remember(store: Store, count: int, seed: int = 3) -> None:
             store.facts.archive([uids[-1]])
 
 
+def exchange(machine: Machine, database: Database, pages: int | None = None) -> None:
+    """Exchange. :param pages: be cut off after so many"""
+    left = itertools.count((pages or 0) - 1, -1)
+
+    def cut() -> None:
+        if pages is not None and next(left) <= 0:
+            raise Stopped
+
+    policies = machine.hub.store.policies
+    with Server(database.runtime) as server, Store.open(machine.path, policies=policies) as own, suppress(Stopped):
+        Exchange(own, on_progress=cut).run(server)
+
+
 async def share(machine: Machine, database: Database) -> None:
     """Exchange, make the vectors, and send them."""
     filling = asyncio.create_task(machine.meaning.keep_filled())
     store = machine.hub.store
-
-    def exchange() -> None:
-        with Server(database.runtime) as server, Store.open(machine.path, policies=store.policies) as own:
-            Exchange(own).run(server)
-
-    await asyncio.to_thread(exchange)
+    await asyncio.to_thread(exchange, machine, database)
     for _ in range(2_000):
         if machine.meaning._seen == store.sayings.last_change() and machine.meaning.model:
             break
@@ -211,6 +222,30 @@ async def test_what_is_exchanged_is_answered_here_and_the_team_is_not_asked(ours
     assert plain["results"] == by_name["results"] == everywhere["results"] == wished["results"] != []
     assert "team" not in plain
     assert "all of it is exchanged" in wished["team"]
+
+
+async def test_until_its_first_pull_is_through_a_theme_is_asked_for_and_said_to_be_on_its_way(
+    ours: Machine, empty: Database, tmp_path: Path
+) -> None:
+    for n in range(LEAST_PAGE + 1):
+        ours.hub.store.facts.write(THEME, f"V[car.t{n}]: garage {n}")
+    await share(ours, empty)
+    new = Machine(tmp_path / "new", empty.runtime, sync=True)
+    try:
+        await asyncio.to_thread(exchange, new, empty, pages=1)
+        assert new.hub.store.sync.cursor(THEME).seq
+        wished = await new.recall(f"garage {LEAST_PAGE}", team=True)
+        assert wished["team"] == "answered"
+        assert "garage 100" in str(wished["results"])
+        new.asking.find = lambda: "host=127.0.0.1 port=1"
+        new.asking._hang_up()
+        failed = await new.recall("garage", team=True)
+        assert failed["team"].endswith("; it is still being fetched, and not all of it is here")
+
+        await asyncio.to_thread(exchange, new, empty)
+        assert "all of it is exchanged" in (await new.recall("garage", team=True))["team"]
+    finally:
+        await new.close()
 
 
 async def test_a_theme_that_is_nowhere_is_unknown_and_so_is_one_that_may_not_be_read(

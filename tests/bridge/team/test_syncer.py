@@ -15,8 +15,8 @@ from psycopg import conninfo
 from hermes_memory_bridge.team import server as server_module
 from hermes_memory_bridge.team import syncer as module
 from hermes_memory_bridge.team.dsn import shown
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_bridge.team.exchange import LEAST_PAGE, Exchange
+from hermes_memory_bridge.team.states import DOWN, TeamError
 from hermes_memory_bridge.team.syncer import Syncer
 from hermes_memory_store.clock import system_clock
 from tests.bridge.running import until
@@ -244,6 +244,29 @@ def test_paused_it_leaves_the_database_alone_until_resumed(database: Database, t
             syncer.verify().result(5)
         syncer.pause(False)
         until(lambda: not side.unsent, "the exchange")
+
+
+def test_a_theme_is_said_to_be_fetched_until_its_first_pull_is_through(database: Database, tmp_path: Path) -> None:
+    here, there = Side("ours", "empty"), Side("ours", "empty")
+    for n in range(LEAST_PAGE + 1):
+        here.write("ours", f"said {n}")
+    with syncing(here, database.runtime, tmp_path / "a") as syncer:
+        until(lambda: not here.unsent and syncer.last_at, "the exchange")
+    take_in = there.apply
+
+    def cut_off(theme: str, *args: Any, **settings: Any) -> Any:
+        if there.cursor(theme).seq:
+            raise TeamError(DOWN)
+        return take_in(theme, *args, **settings)
+
+    there.apply = cut_off  # type: ignore[method-assign]
+    with syncing(there, database.runtime, tmp_path / "b") as syncer:
+        until(lambda: syncer.state.name == "unreachable", "the first page")
+        assert there.cursor("ours").seq == LEAST_PAGE
+        assert {one["theme"]: one["state"] for one in syncer.report["themes"]} == {"ours": "fetching", "empty": "idle"}
+        there.apply = take_in  # type: ignore[method-assign]
+        until(lambda: syncer.last_at, "the rest")
+        assert {one["state"] for one in syncer.report["themes"]} == {"idle"}
 
 
 def test_another_syncer_of_the_same_store_waits_for_its_lease(database: Database, tmp_path: Path) -> None:

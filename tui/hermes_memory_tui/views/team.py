@@ -25,7 +25,7 @@ from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
 
 Keep = Literal["mine", "theirs", "both"]
 
-CALM = ("idle", "exchanging")
+CALM = ("idle", "exchanging", "fetching")
 
 
 @dataclass(frozen=True, slots=True)
