@@ -15,9 +15,6 @@ import psycopg
 from hermes_memory_bridge.team.schema import verify
 from hermes_memory_store.errors import ArgumentError
 
-KEPT_DAYS = 180
-"""How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
-
 NOBODY = uuid.UUID(int=0)
 """Node of the mark that collecting leaves."""
 
@@ -53,7 +50,7 @@ class Collected:
     marks: int
 
 
-def collect(dsn: str, *, days: int = KEPT_DAYS) -> list[Collected]:
+def collect(dsn: str, *, days: int) -> list[Collected]:
     """Remove what was deleted at least so long ago, as the owner of the tables, theme by theme. Again changes nothing.
 
     :raises TeamError: the database is of another version

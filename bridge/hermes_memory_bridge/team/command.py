@@ -35,6 +35,9 @@ LONG_S = 3_600.0
 
 LOOK_S = 0.2
 
+KEPT_DAYS = 180
+"""How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
+
 FINE = ("idle", "clock")
 """States in which an exchange has done all it could."""
 
@@ -70,7 +73,8 @@ def add_parsers(commands: Any) -> None:
             action.add_argument("role", metavar="ROLE")
             action.add_argument("themes", metavar="THEME", nargs="*", help="none: all of them again")
         if name == "collect":
-            action.add_argument("--days", metavar="N", type=int, default=180, help="deleted for at least so long (180)")
+            meaning = f"deleted for at least so long ({KEPT_DAYS})"
+            action.add_argument("--days", metavar="N", type=int, default=KEPT_DAYS, help=meaning)
         if name == "connect":
             action.add_argument("dsn", metavar="DSN", nargs="?", default="-", help="- asks, or reads standard input")
         if name == "dev":

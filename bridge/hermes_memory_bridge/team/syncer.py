@@ -378,7 +378,7 @@ class Syncer:
         if self._exchange is not None and not self._exchange.outcome.idle:
             if time.monotonic() - self._told > LOOK_S:
                 self.state = EXCHANGING
-                self._tell(self._exchange.outcome)
+                self._tell_progress(self._exchange.outcome)
             if time.monotonic() > self._leased_until - RENEW_S and self._store is not None:
                 self._store.sync.try_lease(self.holder, LEASE_MS)
                 self._leased_until = time.monotonic() + LEASE_MS / 1000
@@ -387,6 +387,24 @@ class Syncer:
 
     def _tell(self, outcome: Outcome) -> None:
         """Write the report that other threads read."""
+        self._tell_progress(outcome)
+        sync, talk = self._opened().sync, self._opened().shared_turns
+        refused, aside = [*map(named, sync.refused()), *talk.refused()], [*sync.aside(), *talk.left_out()]
+        self.report = {
+            **self.report,
+            "conflicts": len(sync.conflicts()),
+            "refused_count": len(refused),
+            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+            "review": sync.waiting(),
+            "aside_count": len(aside),
+            "aside": [
+                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
+            ],
+        }
+
+    def _tell_progress(self, outcome: Outcome) -> None:
+        """How far the exchange is. What it left for a person to look at is looked up when it has ended: several times a second
+        it would be read for nothing."""
         self._told = time.monotonic()
         sync, talk = self._opened().sync, self._opened().shared_turns
         waiting, fetched = sync.pending_counts(), sync.fetched()
@@ -411,20 +429,7 @@ class Syncer:
                     "unreached": sorted(done.unreached) if done else [],
                 }
             )
-        refused, aside = [*map(named, sync.refused()), *talk.refused()], [*sync.aside(), *talk.left_out()]
-        self.report = {
-            "node": sync.node,
-            "offset_ms": outcome.offset_ms,
-            "themes": rows,
-            "conflicts": len(sync.conflicts()),
-            "refused_count": len(refused),
-            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
-            "review": sync.waiting(),
-            "aside_count": len(aside),
-            "aside": [
-                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
-            ],
-        }
+        self.report = {**self.report, "node": sync.node, "offset_ms": outcome.offset_ms, "themes": rows}
 
     def _opened(self) -> Store:
         """The store, opened again when another file was put in its place."""

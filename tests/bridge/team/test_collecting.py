@@ -9,6 +9,7 @@ import pytest
 
 from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.collecting import collect
+from hermes_memory_bridge.team.command import KEPT_DAYS
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import TeamError
@@ -86,7 +87,7 @@ def test_who_was_away_for_longer_lists_everything_once(database: Database, join:
     own = write(away, "V[d]: written meanwhile")
     away.facts.edit(kept, "edited meanwhile")
 
-    (found,) = collect(database.admin)
+    (found,) = collect(database.admin, days=KEPT_DAYS)
     assert found.rows == 1
     assert rows(database) == {"0": 1, "2": 1}
     exchange(database, here)
@@ -98,7 +99,7 @@ def test_who_was_away_for_longer_lists_everything_once(database: Database, join:
 
     newcomer = join()
     agree(database, newcomer, here, there, away)
-    assert collect(database.admin) == []
+    assert collect(database.admin, days=KEPT_DAYS) == []
 
 
 def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], Store]) -> None:
@@ -107,7 +108,7 @@ def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], St
     exchange(database, here)
     here.undo.last()
     exchange(database, here)
-    assert collect(database.admin) == []
+    assert collect(database.admin, days=KEPT_DAYS) == []
     assert rows(database) == {"1": 1}
     with pytest.raises(ArgumentError, match="at least 1"):
         collect(database.admin, days=0)
@@ -123,7 +124,7 @@ def test_one_that_is_cut_off_while_it_lists_begins_again(database: Database, joi
     for n in range(250):
         write(here, f"V[t{n}]: {n}")
     exchange(database, here)
-    collect(database.admin)
+    collect(database.admin, days=KEPT_DAYS)
 
     pages = 0
 
@@ -151,7 +152,7 @@ def test_who_comes_new_after_a_collection_pulls_on_where_it_was(
     write(here, "V[last]: last")
     exchange(database, here)
     a_year_passes(database)
-    collect(database.admin)
+    collect(database.admin, days=KEPT_DAYS)
     monkeypatch.setattr(module, "LEAST_PAGE", 4)
     monkeypatch.setattr(module, "PAGE", 4)
     monkeypatch.setattr(Exchange, "_list", lambda *_: pytest.fail("listed everything"))
@@ -181,7 +182,7 @@ def test_a_collection_in_the_middle_of_a_pull_is_noticed(database: Database, joi
 
     def collect_now() -> None:
         if rows(database) != {"0": 300}:
-            collect(database.admin)
+            collect(database.admin, days=KEPT_DAYS)
 
     with Server(database.runtime) as server:
         Exchange(away, on_progress=collect_now).run(server)
@@ -199,7 +200,7 @@ def test_a_copy_and_a_lost_tail_are_still_told_apart(database: Database, join: C
     here.undo.last()
     exchange(database, here, there)
     a_year_passes(database)
-    collect(database.admin)
+    collect(database.admin, days=KEPT_DAYS)
     agree(database, here, there)
     names = here.sync.node, there.sync.node
     write(here, "V[c]: 3")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from psycopg import conninfo
 
+from hermes_memory_bridge.team import exchange as exchange_module
 from hermes_memory_bridge.team import server as server_module
 from hermes_memory_bridge.team import syncer as module
 from hermes_memory_bridge.team.dsn import shown
@@ -267,6 +268,39 @@ def test_a_theme_is_said_to_be_fetched_until_its_first_pull_is_through(database:
         there.apply = take_in  # type: ignore[method-assign]
         until(lambda: syncer.last_at, "the rest")
         assert {one["state"] for one in syncer.report["themes"]} == {"idle"}
+
+
+def test_what_waits_for_a_person_is_looked_up_once_an_exchange(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_S", 0.0)
+    monkeypatch.setattr(exchange_module, "PAGE", LEAST_PAGE)
+    here, there = Side("ours"), Side("ours")
+    for n in range(5 * LEAST_PAGE):
+        here.write("ours", f"said {n}")
+    with syncing(here, database.runtime, tmp_path / "a") as syncer:
+        until(lambda: not here.unsent and syncer.last_at, "the exchange")
+    looked, at_page, fetched = 0, [], []
+
+    def aside(theme: str | None = None) -> list[Any]:
+        nonlocal looked
+        looked += 1
+        return []
+
+    take_in = there.apply
+
+    def apply(*args: Any, **settings: Any) -> Any:
+        at_page.append(looked)
+        fetched.append(sum(one["cursor"] for one in syncer.report["themes"]))
+        return take_in(*args, **settings)
+
+    there.aside, there.apply = aside, apply  # type: ignore[method-assign]
+    with syncing(there, database.runtime, tmp_path / "b", paused=True) as syncer:
+        syncer.pause(False)
+        until(lambda: syncer.last_at, "the exchange")
+    assert len(at_page) >= 5
+    assert len(set(at_page)) == 1
+    assert fetched[-1] > 0
 
 
 def test_another_syncer_of_the_same_store_waits_for_its_lease(database: Database, tmp_path: Path) -> None:
