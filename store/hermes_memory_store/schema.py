@@ -482,4 +482,22 @@ SIXTH_SCHEMA = (
     """,
     # Whether a first pull came to its end: how far a theme was pulled does not tell that.
     "ALTER TABLE sync_themes ADD COLUMN fetched INTEGER NOT NULL DEFAULT 0",
+    # What a store that was away for too long has listed anew of everything that the server has, until it has all of it.
+    """
+    CREATE TABLE sync_listings (
+      theme_id INTEGER PRIMARY KEY REFERENCES themes (id),
+      seq INTEGER NOT NULL,
+      gc_seq INTEGER NOT NULL,
+      head INTEGER NOT NULL,
+      mark_seq INTEGER,
+      mark_token TEXT
+    ) STRICT
+    """,
+    """
+    CREATE TABLE sync_listed (
+      theme_id INTEGER NOT NULL,
+      uid BLOB NOT NULL,
+      PRIMARY KEY (theme_id, uid)
+    ) STRICT, WITHOUT ROWID
+    """,
 )

@@ -10,7 +10,7 @@ import itertools
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from hermes_memory_store import errors, uids, versions
@@ -18,10 +18,11 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.deciding import Deciding, found_conflicts
 from hermes_memory_store.journal import Journal
+from hermes_memory_store.malformed import has_name
 from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.purge import Purge
-from hermes_memory_store.receiving import SYNC, Receiving, Settling, from_row, shade, waiting_for
+from hermes_memory_store.receiving import SYNC, Receiving, Settling, shade, waiting_for
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
@@ -33,6 +34,7 @@ from hermes_memory_store.travelling import (
     Aside,
     Conflict,
     Cursor,
+    Listing,
     Payload,
     Refused,
     SyncRow,
@@ -40,7 +42,7 @@ from hermes_memory_store.travelling import (
 from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, rows_of, ticks
 from hermes_memory_themes import Policies
 
-__all__ = ["Applied", "Aside", "Conflict", "Cursor", "Refused", "Sync", "SyncRow"]
+__all__ = ["Applied", "Aside", "Conflict", "Cursor", "Listing", "Refused", "Sync", "SyncRow"]
 
 AHEAD_MS = 300_000
 """How far ahead of the server's clock a version may be stamped."""
@@ -59,6 +61,12 @@ ACKNOWLEDGE = """
     UPDATE sync_rows SET sent = 1, seq = coalesce(?, seq), refused = NULL WHERE theme_id = ? AND uid = ? AND hlc = ?
 """
 
+MOVE = "UPDATE sync_themes SET seq = ?, mark_seq = ?, mark_token = ? WHERE theme_id = ?"
+
+UNLISTED = f"""
+    {KNOWN} WHERE theme_id = ? AND sent = 1 AND state < 2
+      AND NOT EXISTS (SELECT 1 FROM sync_listed l WHERE l.theme_id = sync_rows.theme_id AND l.uid = sync_rows.uid)
+"""
 
 COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
 
@@ -234,8 +242,13 @@ class Sync:
         with self._db.writing() as conn:
             conn.execute("UPDATE sync_themes SET fetched = 1 WHERE theme_id = ?", (theme_id,))
 
-    def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
-        """Take in rows with their server sequence, and move the cursor, in one journaled transaction."""
+    def apply(
+        self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor, listing: Listing | None = None
+    ) -> Applied:
+        """Take in rows with their server sequence, and move the cursor, in one journaled transaction.
+
+        :param listing: note the rows as listed, so far
+        """
         theme_id = self._tracked(theme)
         looked = screened(self._db, self._names, self.screen, theme, [row for _, row in rows])
         found = {id(row): seen for (_, row), seen in zip(rows, looked, strict=True) if seen}
@@ -252,10 +265,9 @@ class Sync:
             relief = Mutation(conn, self._names, self._journal, SYNC)
             self._tiers.relieve_within(relief, theme_id, level)
             relief.record()
-            conn.execute(
-                "UPDATE sync_themes SET seq = ?, mark_seq = ?, mark_token = ? WHERE theme_id = ?",
-                (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id),
-            )
+            conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
+            if listing is not None:
+                list_rows(conn, theme_id, rows, listing)
         unreached = self._purge.finish(receiving.purged) if receiving.purged else ()
         return Applied(receiving.changed, conflicts, receiving.ignored, receiving.aside, unreached)
 
@@ -275,20 +287,31 @@ class Sync:
                 "UPDATE sync_turns SET sent = 0, refused = iif(node IS NULL, NULL, refused) WHERE theme_id = ?",
                 (theme_id,),
             )
+            forget_listed(conn, theme_id)
             return int(conn.execute("SELECT count(*) FROM sync_rows WHERE theme_id = ?", (theme_id,)).fetchone()[0])
 
-    def keep_only(self, theme: str, present: Collection[Uid]) -> int:
+    def listing(self, theme: str) -> Listing | None:
+        """How far a listing came that was not finished."""
+        sql = "SELECT seq, gc_seq, head, mark_seq, mark_token FROM sync_listings WHERE theme_id = ?"
+        row = self._db.row(sql, (self._names.theme_or_none(theme),))
+        return Listing(row[0], row[1], Cursor(*row[2:])) if row else None
+
+    def forget_listing(self, theme: str) -> None:
+        """The next one begins at the start."""
+        theme_id = self._tracked(theme)
+        with self._db.writing() as conn:
+            forget_listed(conn, theme_id)
+
+    def keep_listed(self, theme: str, cursor: Cursor) -> int:
         """The server listed all it has to a store that was away for longer than tombstones are kept: what it had from or for
         this store and has no more was deleted meanwhile. It leaves every list here; how many things that were.
 
-        :param present: uids of everything the server listed, of any state
+        :param cursor: where the list ended
         """
         theme_id = self._tracked(theme)
         with self._db.writing() as conn:
             self.stamp(conn)
-            kept = {uids.to_bytes(uid) for uid in present}
-            known = conn.execute(f"{KNOWN} WHERE theme_id = ? AND sent = 1 AND state < 2", (theme_id,)).fetchall()
-            gone = [version for version in map(from_row, known) if version.uid not in kept]
+            gone = [Version(*row) for row in conn.execute(UNLISTED, (theme_id,)).fetchall()]
             for version in gone:
                 versions.remember_masked(conn, theme_id, version)
             conn.executemany(
@@ -301,6 +324,8 @@ class Sync:
                 conn.executemany(
                     f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
                 )
+            conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
+            forget_listed(conn, theme_id)
             return len(gone)
 
     def forget_deleted(self, theme: str, upto: int) -> int:
@@ -483,3 +508,20 @@ class Sync:
             conn.execute(f"INSERT OR IGNORE INTO sync_changed {things} {word} theme_id = ?", (theme_id,))
         conn.execute("UPDATE sync_themes SET ready = 1 WHERE theme_id = ?", (theme_id,))
         return True
+
+
+def list_rows(conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, SyncRow]], listing: Listing) -> None:
+    """Note rows as listed, and how far the listing is with them."""
+    listed = [(theme_id, uids.to_bytes(row.uid)) for _, row in rows if has_name(row)]
+    conn.executemany("INSERT OR IGNORE INTO sync_listed VALUES (?, ?)", listed)
+    head = listing.head
+    conn.execute(
+        "INSERT OR REPLACE INTO sync_listings VALUES (?, ?, ?, ?, ?, ?)",
+        (theme_id, listing.seq, listing.gc_seq, head.seq, head.mark_seq, head.mark_token),
+    )
+
+
+def forget_listed(conn: sqlite3.Connection, theme_id: int) -> None:
+    """A listing came to its end, or counts no more."""
+    for table in ("sync_listings", "sync_listed"):
+        conn.execute(f"DELETE FROM {table} WHERE theme_id = ?", (theme_id,))

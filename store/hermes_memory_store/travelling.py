@@ -78,6 +78,18 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """How far all that the server has of a theme was listed from the start."""
+
+    seq: int
+    gc_seq: int
+    """Up to where deleted rows may have been removed when it began: as long as that is so, each that was listed and deleted
+    afterwards is still to come."""
+    head: Cursor
+    """Where the server was when it began: as long as that mark is there, nothing of what was listed was lost."""
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """What came of rows that were pulled."""
 

@@ -17,7 +17,7 @@ LATER = {
     3: ("m003_sources", ("source_rules",)),
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
-    6: ("m006_sync_whole", ("sync_masked",)),
+    6: ("m006_sync_whole", ("sync_listed", "sync_listings", "sync_masked")),
 }
 """What each version after the first one added."""
 

@@ -12,7 +12,7 @@ from hermes_memory_store import backup, past, uids
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import NothingToUndo, UnknownFact
 from hermes_memory_store.model import PERSON, FactFilter, Notation, Tier
-from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.sync import Cursor, Listing, SyncRow
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -621,7 +621,11 @@ def test_what_was_deleted_while_a_store_was_away_leaves_it(ann: Member, bob: Mem
     ann.store.undo.last()
     ann.exchange(server)
     del server.rows[uids.to_text(uids.to_bytes(gone))]  # its tombstone was kept long enough
-    assert bob.store.sync.keep_only(THEME, list(server.rows)) == 1
+    listing = Listing(server.seq, 0, Cursor(server.seq))
+    bob.store.sync.apply(THEME, server.pull(0), cursor=bob.store.sync.cursor(THEME), listing=listing)
+    assert bob.store.sync.listing(THEME) == listing
+    assert bob.store.sync.keep_listed(THEME, Cursor(server.seq)) == 1
+    assert bob.store.sync.listing(THEME) is None
     assert contents(bob) == ["D[cache]: redis", "V[port]: 80"]
     converge([ann, bob], server)
     assert contents(ann) == contents(bob)

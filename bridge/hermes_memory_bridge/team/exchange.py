@@ -31,7 +31,7 @@ from hermes_memory_bridge.team.states import DENIED, IDLE, READ_ONLY, State, Tea
 from hermes_memory_store.model import Uid
 from hermes_memory_store.shared_turns import Sharing, TurnRow
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.sync import Cursor, Listing, SyncRow
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,9 @@ MANY = 2_000
 """From so many waiting rows on they are copied and merged instead of sent as arrays."""
 
 LEAST_PAGE = 100
+
+AFTER_ALL = (1 << 62) - 1
+"""A place in a theme behind which there is nothing."""
 
 HOLD_S = 0.15
 """How long taking rows in may keep local writers waiting; pages grow and shrink to keep to it."""
@@ -228,11 +231,11 @@ class Exchange:
             count.server_seq = max(count.server_seq, page.cursor.seq)
             more = page.more
 
-    def _apply(self, theme: str, page: Page, cursor: Cursor) -> None:
+    def _apply(self, theme: str, page: Page, cursor: Cursor, listing: Listing | None = None) -> None:
         """Take a page in; the next one is as long as a transaction may take."""
         count = self.outcome.themes[theme]
         began = time.perf_counter()
-        applied = self.store.sync.apply(theme, page.rows, cursor=cursor)
+        applied = self.store.sync.apply(theme, page.rows, cursor=cursor, listing=listing)
         taken_s = time.perf_counter() - began
         if len(page.rows) == self._page:
             self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, HOLD_S / max(taken_s, 0.001)))))
@@ -245,19 +248,36 @@ class Exchange:
         """Take in everything the database has, from the start: deleted rows were removed that this store has not seen, so
         what it had from there and finds there no more was deleted.
 
-        The cursor moves last: whoever is cut off in the middle begins again.
+        The cursor moves last: whoever is cut off in the middle goes on where the list was, or begins again.
         """
         sync, count = self.store.sync, self.outcome.themes[theme]
-        present: set[Uid] = set()
-        page = Page([], Cursor(), more=True)
-        while page.more:
-            page = server.pull(theme, page.cursor.seq, self._page)
-            self._apply(theme, page, cursor)
-            present.update(row.uid for _, row in page.rows)
-        gone = sync.keep_only(theme, present)
-        sync.apply(theme, [], cursor=page.cursor)
-        count.server_seq = max(count.server_seq, page.cursor.seq)
-        log.info("theme %s was listed from the start after a long time away; %d were deleted meanwhile", theme, gone)
+        listing = self._listing(server, theme)
+        more = is_behind(cursor, listing.gc_seq)  # else it is another database by now, which the next hello finds out
+        while more:
+            page = server.pull(theme, listing.seq, self._page)
+            if page.gc_seq != listing.gc_seq:
+                # What was listed may have been deleted since, and its tombstone removed.
+                sync.forget_listing(theme)
+                self._list(server, theme, cursor)
+                return
+            listing, more = replace(listing, seq=page.cursor.seq), page.more
+            self._apply(theme, page, cursor, listing)
+            if not more:
+                gone = sync.keep_listed(theme, page.cursor)
+                count.server_seq = max(count.server_seq, page.cursor.seq)
+                log.info("theme %s was listed after a long time away; %d were deleted meanwhile", theme, gone)
+
+    def _listing(self, server: Server, theme: str) -> Listing:
+        """The listing that was cut off, where the database still has all that was listed, else one from the start."""
+        sync = self.store.sync
+        begun = sync.listing(theme)
+        if begun is not None and begun.seq <= begun.head.seq and begun.head.mark_seq is not None:
+            lost = [news for news in server.hello(sync.node, [Known(theme, begun.head)]).news if not news.whole]
+            if not lost:
+                return begun
+        sync.forget_listing(theme)
+        there = server.pull(theme, AFTER_ALL, 1)
+        return Listing(0, there.gc_seq, there.cursor)
 
     def _note_fetched(self) -> None:
         """All were pulled to their end. One of which nothing was seen may be hidden from this role; its first push tells."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.sync import Applied, Cursor, SyncRow
+from hermes_memory_store.sync import Applied, Cursor, Listing, SyncRow
 
 
 class Side:
@@ -82,7 +82,9 @@ class Side:
     def note_fetched(self, theme: str) -> None:
         self.whole.add(theme)
 
-    def apply(self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor) -> Applied:
+    def apply(
+        self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor, listing: Listing | None = None
+    ) -> Applied:
         for _, row in rows:
             self.hlc = max(self.hlc, row.hlc)
             mine = self.rows.get((theme, row.uid))
@@ -98,12 +100,6 @@ class Side:
         self.whole.discard(theme)
         self.unsent.update({key: row.hlc for key, row in self.rows.items() if key[0] == theme})
         return len(self.unsent)
-
-    def keep_only(self, theme: str, present: Collection[str]) -> int:
-        gone = [key for key in self.rows if key[0] == theme and key[1] not in present and key not in self.unsent]
-        for key in gone:
-            del self.rows[key]
-        return len(gone)
 
     def forget_deleted(self, theme: str, upto: int) -> int:
         return 0

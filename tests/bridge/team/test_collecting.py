@@ -11,11 +11,12 @@ from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.collecting import collect
 from hermes_memory_bridge.team.command import KEPT_DAYS
 from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.server import Page, Server
 from hermes_memory_bridge.team.states import TeamError
 from hermes_memory_store import uids
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import Database
@@ -114,7 +115,9 @@ def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], St
         collect(database.admin, days=0)
 
 
-def test_one_that_is_cut_off_while_it_lists_begins_again(database: Database, join: Callable[[], Store]) -> None:
+@pytest.fixture
+def listing(database: Database, join: Callable[[], Store]) -> tuple[Store, Store]:
+    """One store that has everything, and one that was away for too long and was cut off after it listed a page."""
     here, away = join(), join()
     write(here, "V[gone]: deleted")
     exchange(database, here, away)
@@ -125,18 +128,69 @@ def test_one_that_is_cut_off_while_it_lists_begins_again(database: Database, joi
         write(here, f"V[t{n}]: {n}")
     exchange(database, here)
     collect(database.admin, days=KEPT_DAYS)
-
-    pages = 0
-
-    def cut() -> None:
-        nonlocal pages
-        pages += 1
-        proxy.cut()
-
     with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server, pytest.raises(TeamError):
-        Exchange(away, on_progress=cut).run(server)
-    assert pages == 1
+        Exchange(away, on_progress=proxy.cut).run(server)
     assert "deleted" in contents(away)
+    return here, away
+
+
+def pages(database: Database, store: Store) -> list[int]:
+    """Exchange; from where each page began."""
+    begun: list[int] = []
+    with Server(database.runtime) as server:
+        pull = server.pull
+
+        def noted(theme: str, after: int, limit: int) -> Page:
+            begun.append(after)
+            return pull(theme, after, limit)
+
+        server.pull = noted  # type: ignore[method-assign]
+        Exchange(store).run(server)
+    return begun
+
+
+def test_one_that_is_cut_off_while_it_lists_goes_on_from_there(
+    database: Database, listing: tuple[Store, Store]
+) -> None:
+    here, away = listing
+    held = contents(away)
+    begun = pages(database, away)
+    assert 0 not in begun
+    assert held - contents(away) == {"deleted"}
+    agree(database, away, here)
+    assert away.db.value("SELECT count(*) FROM sync_listed") == 0
+
+
+def test_a_listing_begins_again_when_more_was_collected_meanwhile(
+    database: Database, listing: tuple[Store, Store]
+) -> None:
+    here, away = listing
+    assert "3" in contents(away)
+    (third,) = here.facts.page(FactFilter(theme=THEME, target="t3")).facts
+    here.undo.change(here.journal.changes(uid=third.uid)[-1].seq)
+    exchange(database, here)
+    a_year_passes(database)
+    write(here, "V[later]: later")
+    exchange(database, here)
+    collect(database.admin, days=KEPT_DAYS)
+    assert 0 in pages(database, away)
+    agree(database, away, here)
+    assert not contents(away) & {"3", "deleted"}
+
+
+def test_a_listing_begins_again_when_the_database_lost_some_of_what_was_listed(
+    database: Database, listing: tuple[Store, Store]
+) -> None:
+    here, away = listing
+    # A standby that was behind takes over, and gives the same numbers to what comes after.
+    listed = away.db.value("SELECT seq FROM sync_listings")
+    database.run(f"DELETE FROM hm.fact WHERE seq > {listed - 50}")
+    database.run(f"DELETE FROM hm.mark WHERE seq > {listed - 50}")
+    database.run(f"UPDATE hm.clock SET seq = {listed - 50}")
+    for n in range(400):
+        write(here, f"V[t{n}]: {n} again")
+    exchange(database, here)
+    assert 0 in pages(database, away)
     agree(database, away, here)
     assert "deleted" not in contents(away)
 
