@@ -341,7 +341,7 @@ class Settling:
         self._absent.discard(version.uid)
         kind, _, name = str(said.attrs["by"]).partition(":")
         scope = wanted.pop("scope")
-        notation = Notation(FactType(said.attrs["type"]), said.attrs["target"], wanted.pop("content"))
+        notation = Notation(FactType(said.attrs["type"]), checked(said.attrs["target"]), wanted.pop("content"))
         source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
         self._change.insert_fact(
             self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted

@@ -599,6 +599,15 @@ def test_of_three_heads_the_newest_stands_everywhere(
     assert shown(ann.store) == shown(bob.store) == shown(eve.store)
 
 
+def test_two_facts_for_a_target_in_letters_apart_from_their_accents_hold_up_nothing(ann: Member, bob: Member) -> None:
+    for content in ("red", "blue"):
+        write(ann, f"D[cache.{content}]: {content}")
+    sent = [replace(row, attrs={**row.attrs, "target": "cafe\u0301"}) for row in ann.store.sync.pending(THEME)]
+    bob.store.sync.apply(THEME, list(enumerate(sent, 1)), cursor=Cursor(2))
+    assert contents(bob) == ["D[caf\u00e9]: blue"]
+    assert bob.store.facts.get(sent[0].uid).superseded_by == sent[1].uid
+
+
 def test_many_facts_that_two_machines_wrote_alike_slow_no_write(ann: Member, bob: Member, server: Server) -> None:
     same: list[tuple[str | Notation, str | None]] = [(f"V[t{n}]: {n}", None) for n in range(300)]
     for member in (ann, bob):
