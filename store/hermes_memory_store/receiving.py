@@ -7,10 +7,15 @@ later, stands; the other is shown as superseded by it until the place is free ag
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
@@ -19,8 +24,9 @@ from hermes_memory_store.malformed import checked, has_name, moment, one_line
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.pages import chunks
+from hermes_memory_store.plain import Plain, here, plain_facts
 from hermes_memory_store.records import FactRow, standing_fact
-from hermes_memory_store.screening import SOURCE
+from hermes_memory_store.screening import NOTHING, SOURCE
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, Screened, SyncRow
 from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.versions import (
@@ -68,6 +74,8 @@ class Receiving:
         """The newest clock that was seen: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
+        self.plain: dict[bytes, Plain] = {}
+        """Those of what was touched that are shown as they are."""
         self._conn = conn
         self._theme_id = theme_id
         self._theme = theme
@@ -76,6 +84,7 @@ class Receiving:
         self.ignored += len(rows) - len(self._rows)
         wanted = {uids.to_bytes(row.uid) for _, row in self._rows}
         self._here = {version.uid: version for version in versions(conn, theme_id, wanted)}
+        self._times = Counter(row.uid for _, row in self._rows)
         self._contested = {uid for (uid,) in conn.execute(CONTESTED, (theme_id,))}
 
     def take(self, screens: Mapping[int, Screened]) -> None:
@@ -83,17 +92,28 @@ class Receiving:
 
         :param screens: what this machine's screens made of those they had something to say of, by identity
         """
-        new: dict[bytes, tuple[Any, ...]] = {}
+        won: dict[bytes, tuple[int, SyncRow, Screened]] = {}
+        fresh: dict[bytes, SyncRow] = {}
         for seq, row in self._rows:
-            uid, screened = uids.to_bytes(row.uid), screens.get(id(row), Screened())
-            if self._wins(seq, uid, row, screened):
-                if uid in self._here:
-                    remember_masked(self._conn, self._theme_id, self._here[uid])
-                new[uid] = put_columns(self._theme_id, row, seq=seq, screened=screened)
-                columns = new[uid]
+            uid, screened = uids.to_bytes(row.uid), screens.get(id(row), NOTHING)
+            if not self._wins(seq, uid, row, screened):
+                continue
+            if uid in self._here:
+                remember_masked(self._conn, self._theme_id, self._here[uid])
+            elif row.kind == "fact" and row.state == LIVE and not screened and self._times[row.uid] == 1:
+                fresh[uid] = row
+            won[uid] = seq, row, screened
+            if self._times[row.uid] > 1:
+                columns = put_columns(self._theme_id, row, seq=seq, screened=screened)
                 self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
-                self._won(uid, row, screened)
-        self._conn.executemany(PUT, new.values())
+            self._won(uid, row, screened)
+        others = (row for _, row in self._rows if uids.to_bytes(row.uid) not in fresh)
+        self.plain = plain_facts(self._conn, self._theme_id, fresh, others)
+        put = (
+            put_columns(self._theme_id, row, seq=seq, screened=screened, shown=uid in self.plain)
+            for uid, (seq, row, screened) in won.items()
+        )
+        self._conn.executemany(PUT, put)
 
     def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: Screened) -> bool:
         self.newest = max(self.newest, row.hlc)
@@ -166,16 +186,21 @@ def keep(
     return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
 
 
-def shadows_of(conn: sqlite3.Connection, theme_id: int, touched: set[bytes], *, scopes: bool = True) -> list[Version]:
+def shadows_of(
+    conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
+) -> list[Version]:
     """What is in shadow of these facts: themselves, and what is shown behind them; and scopes that are gone."""
     found: dict[bytes, Version] = {}
     if scopes:
         rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
         found = {version.uid: version for version in map(from_row, rows.fetchall())}
-    behind = "SELECT uid FROM facts WHERE superseded_by = ?"
-    linked = {row[0] for uid in touched for row in conn.execute(behind, (uid,))}
-    concerned = versions(conn, theme_id, touched | linked)
-    found |= {version.uid: version for version in concerned if version.shadow is not None}
+    linked: set[bytes] = set()
+    for some in chunks(list(touched), AT_ONCE):
+        behind = f"SELECT uid FROM facts WHERE superseded_by IN ({', '.join('?' * len(some))})"
+        linked.update(uid for (uid,) in conn.execute(behind, some))
+    for some in chunks(list(linked.union(touched)), AT_ONCE):
+        sql = f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND uid IN ({', '.join('?' * len(some))})"
+        found |= {version.uid: version for version in map(from_row, conn.execute(sql, (theme_id, *some)))}
     return list(found.values())
 
 
@@ -199,13 +224,7 @@ def loaded(version: Version) -> Payload:
 NOTED_NO_MORE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
 
 
-def absent(conn: sqlite3.Connection, wanted: Sequence[bytes]) -> set[bytes]:
-    """Those of these uids that no fact here has."""
-    gone = set(wanted)
-    for some in chunks(list(wanted), AT_ONCE):
-        sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
-        gone.difference_update(uid for (uid,) in conn.execute(sql, some))
-    return gone
+NONE: Mapping[bytes, Plain] = MappingProxyType({})
 
 
 class Settling:
@@ -227,15 +246,22 @@ class Settling:
         self._shown: set[bytes] = set()
         self._screened: set[bytes] = set()
         self._absent: set[bytes] = set()
+        self._plain: Mapping[bytes, Plain] = NONE
 
-    def run(self, touched: set[bytes]) -> None:
-        """Show what these facts concern, in one change of the journal; what that moves is no news to send."""
+    def run(self, touched: Collection[bytes], plain: Mapping[bytes, Plain] = NONE) -> None:
+        """Show what these facts concern, in one change of the journal; what that moves is no news to send.
+
+        :param plain: facts that are shown as their versions say
+        """
         concerned = shadows_of(self._conn, self._theme_id, touched)
-        while concerned:
+        self._coming |= plain.keys()
+        while concerned or plain:
             waiting = [(version, loaded(version)) for version in concerned]
             self._coming |= {version.uid for version, said in waiting if is_coming(said)}
-            self._absent |= absent(self._conn, [version.uid for version, _ in waiting])
-            self._show([pair for pair in waiting if not is_former_scope(*pair)])
+            wanted = {version.uid for version in concerned}
+            self._absent |= wanted - here(self._conn, wanted)
+            self._show([pair for pair in waiting if not is_former_scope(*pair)], plain)
+            self._plain, plain = plain or self._plain, NONE
             # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
             if moved:
@@ -249,23 +275,32 @@ class Settling:
         self._lift()
         self._forget()
 
-    def _show(self, waiting: list[tuple[Version, Payload]]) -> None:
-        for version, said in sorted(waiting, key=order):
-            self._shown.add(version.uid)
-            if said.screened:
-                self._screened.add(version.uid)
-            if said.screened.aside is not None:
-                self._hide(version)
-                continue
-            try:
-                if said.kind == "scope":
-                    self._scope(version, said)
-                else:
-                    self._fact(version, said)
-            except (errors.StoreError, KeyError, ValueError, TypeError) as error:
-                # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
-                why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
-                self._put_aside(version, said, why)
+    def _show(self, waiting: list[tuple[Version, Payload]], plain: Mapping[bytes, Plain] = NONE) -> None:
+        steps = [(order(*pair), partial(self._show_one, *pair)) for pair in waiting]
+        steps += [(rank_of(one.place is not None, one.uid), partial(self._insert, one)) for one in plain.values()]
+        for _, step in sorted(steps, key=itemgetter(0)):
+            step()
+
+    def _show_one(self, version: Version, said: Payload) -> None:
+        self._shown.add(version.uid)
+        if said.screened:
+            self._screened.add(version.uid)
+        if said.screened.aside is not None:
+            self._hide(version)
+            return
+        try:
+            if said.kind == "scope":
+                self._scope(version, said)
+            else:
+                self._fact(version, said)
+        except (errors.StoreError, KeyError, ValueError, TypeError) as error:
+            # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
+            why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
+            self._put_aside(version, said, why)
+
+    def _insert(self, one: Plain) -> None:
+        scope = self._scopes.get(one.label) or self._opened(one.label)
+        self._change.insert_fact(self._theme_id, scope, one.said, uid=one.uid, by=one.by, **one.columns)
 
     def _hide(self, version: Version) -> None:
         """What is kept aside is not shown as it was before, either: the team says so no more."""
@@ -427,7 +462,8 @@ class Settling:
         shown = [(self._theme_id, one.uid) for one in lifted]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
         self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
-        self._conn.executemany(NOTED_NO_MORE, [(self._theme_id, one.thing) for one in lifted])
+        things = itertools.chain((one.thing for one in lifted), self._plain)
+        self._conn.executemany(NOTED_NO_MORE, ((self._theme_id, thing) for thing in things))
 
     def _forget(self) -> None:
         """What showing changed is no change of anybody's. Should anything differ from its version and not stand in shadow,
@@ -454,13 +490,16 @@ def is_former_scope(_: Version, said: Payload) -> bool:
     return said.kind == "scope" and said.state == DELETED
 
 
-def order(waiting: tuple[Version, Payload]) -> tuple[int, int]:
+def order(version: Version, said: Payload) -> tuple[int, int]:
     """Scopes first, then what does not stand and makes room, then what stands, the newest uid first."""
-    version, said = waiting
-    rank = (
-        0 if said.kind == "scope" else 1 if said.screened.aside or said.attrs.get("tier") not in STANDING_TIERS else 2
-    )
-    return rank, -int.from_bytes(version.uid, "big")
+    if said.kind == "scope":
+        return 0, -int.from_bytes(version.uid, "big")
+    return rank_of(not said.screened.aside and said.attrs.get("tier") in STANDING_TIERS, version.uid)
+
+
+def rank_of(stands: bool, uid: bytes) -> tuple[int, int]:
+    """The place of a fact in that order."""
+    return 2 if stands else 1, -int.from_bytes(uid, "big")
 
 
 def shade(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> None:

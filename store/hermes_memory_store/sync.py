@@ -10,7 +10,7 @@ import itertools
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from hermes_memory_store import errors, uids, versions
@@ -21,8 +21,9 @@ from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import has_name
 from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
+from hermes_memory_store.plain import Plain
 from hermes_memory_store.purge import Purge
-from hermes_memory_store.receiving import SYNC, Receiving, Settling, shade, waiting_for
+from hermes_memory_store.receiving import NONE, SYNC, Receiving, Settling, shade, waiting_for
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
@@ -261,7 +262,7 @@ class Sync:
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
             touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
             touched |= waiting_for(conn, theme_id, receiving.touched)
-            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme, touched)
+            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme, touched, receiving.plain)
             relief = Mutation(conn, self._names, self._journal, SYNC)
             self._tiers.relieve_within(relief, theme_id, level)
             relief.record()
@@ -440,9 +441,16 @@ class Sync:
                     found[theme_id] = wrong
         return found
 
-    def _settle(self, conn: sqlite3.Connection, theme_id: int, theme: str, touched: set[bytes]) -> int:
+    def _settle(
+        self,
+        conn: sqlite3.Connection,
+        theme_id: int,
+        theme: str,
+        touched: set[bytes],
+        plain: Mapping[bytes, Plain] = NONE,
+    ) -> int:
         settling = Settling(conn, self._names, self._journal, theme_id, theme, self._clock())
-        settling.run(touched)
+        settling.run(touched, plain)
         return settling.conflicts
 
     def _erase(self, conn: sqlite3.Connection, theme_id: int, purged: Sequence[bytes]) -> set[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import lru_cache
 
 from hermes_memory_store.model import Uid
 
@@ -40,6 +41,7 @@ def to_text(uid: bytes) -> Uid:
     return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
+@lru_cache(maxsize=4096)
 def to_bytes(uid: str) -> bytes:
     """The 16 bytes of a full uid. :raises ValueError: when it is not one"""
     digits = uid.replace("-", "")

@@ -155,12 +155,17 @@ def known(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None
     return Version(*row) if row else None
 
 
-def put_columns(theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened) -> tuple[Any, ...]:
-    """The columns of `PUT` by which a received version takes the place of the one before it: in shadow, yet to be shown."""
-    shadow = shadowed(row, screened)
+def put_columns(
+    theme_id: int, row: SyncRow, *, seq: int | None, screened: Screened, shown: bool = False
+) -> tuple[Any, ...]:
+    """The columns of `PUT` by which a received version takes the place of the one before it: in shadow, yet to be shown.
+
+    :param shown: it will be shown as it is, and needs no shadow
+    """
+    shadow = None if shown else shadowed(row, screened)
     digest = row.said if shadow is None or screened else digest_of_text(shadow)  # encoding it once is enough
     found = (theme_id, uids.to_bytes(row.uid), label_of(row), row.state, row.hlc, uids.to_bytes(row.node))
-    return (*found, json.dumps(row.ancestors), digest, 1, 1, seq, shadow)
+    return (*found, json.dumps(row.ancestors) if row.ancestors else "[]", digest, 1, 1, seq, shadow)
 
 
 def shadowed(row: SyncRow, screened: Screened) -> str | None:

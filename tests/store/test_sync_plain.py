@@ -1,0 +1,133 @@
+"""Facts that meet nothing are shown at once: everything stands as if they had been looked at one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_store import receiving, uids
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.travelling import uid_of_scope
+from hermes_memory_themes import Policies
+
+from .conftest import HandClock
+from .team import THEME, Member
+
+BEGIN = 1_790_000_000_000
+NODE = "6c1f8f5e-9a52-4b0e-8a3c-3d1a7f0f2c11"
+
+TABLES = (
+    "SELECT id, uid, scope_id, type, target, content, tier, pinned, chars, tokens, actor_id, created_at, updated_at,"
+    " superseded_by, cooled_by FROM facts ORDER BY id",
+    "SELECT label, status, opened_at, closed_at, closed_by FROM scopes ORDER BY label",
+    "SELECT * FROM sync_rows ORDER BY uid",
+    "SELECT * FROM sync_conflicts ORDER BY uid, hlc",
+    "SELECT * FROM sync_changed",
+    "SELECT op, entity, uid, before, after FROM journal WHERE entity = 'fact' ORDER BY seq",
+    "SELECT hot_facts, hot_chars, hot_tokens, pinned_chars, last_fact FROM themes",
+    "SELECT facts_text, rowid FROM facts_text('w3') ORDER BY rowid",
+)
+
+
+@pytest.fixture
+def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
+    """Makes a member of the team."""
+    file = tmp_path / "memory-themes.toml"
+    file.write_text("[themes.team]\nsync = true\n")
+    made: list[Member] = []
+
+    def member() -> Member:
+        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(BEGIN), Policies.load(file)))
+        return made[-1]
+
+    yield member
+    for one in made:
+        one.store.close()
+
+
+def fact(chance: random.Random, number: int, known: list[str]) -> SyncRow:
+    """A fact as any machine may send it: mostly ordinary, sometimes in somebody's place, odd, or of a newer program."""
+    uid = uids.to_text(uids.new_uid(BEGIN + number))
+    known.append(uid)
+    tier = chance.choice(["hot", "hot", "cold", "archived", "superseded"])
+    odd = chance.random() < 0.3
+    attrs: dict[str, Any] = {
+        "type": chance.choice("CDV?"),
+        "target": chance.choice([f"t{number}", f"t{number}", f"t{number % 3}", f"T{number % 3}", "café", "cafe\u0301"]),
+        "scope": chance.choice([None, "speed", "Speed", "closed"]),
+        "tier": tier,
+        "pinned": tier == "hot" and chance.random() < 0.1,
+        "created_at": BEGIN + number,
+        "updated_at": BEGIN + number + chance.randint(0, 5),
+        "superseded_by": None,
+        "cooled_by": "relief" if tier == "cold" else None,
+        "by": chance.choice(["person", "session:one", "session:", "sync"]),
+    }
+    if tier == "superseded" or (odd and chance.random() < 0.3):
+        attrs["superseded_by"] = chance.choice([None, *known, uids.to_text(uids.new_uid(BEGIN + 999))])
+    content = f"w{number} w{number % 7}"
+    if odd:
+        change, value = chance.choice(
+            [("extra", 1), ("pinned", 1), ("created_at", True), ("target", 7), ("tier", "withdrawn"), ("by", 3)]
+        )
+        attrs[change] = value
+    if chance.random() < 0.1:
+        content = chance.choice(["two\nlines w3", "e\u0301 w3", "  w3", "‹w3›", "hidden\u202e w3"])
+    return SyncRow(THEME, uid, "fact", content, attrs, 0, BEGIN + number << 16, NODE)
+
+
+def scope(label: str, status: str) -> SyncRow:
+    attrs = {"status": status, "opened_at": BEGIN - 5, "closed_at": None, "closed_by": None}
+    if status == "closed":
+        attrs |= {"closed_at": BEGIN, "closed_by": "person"}
+    return SyncRow(THEME, uid_of_scope(THEME, label), "scope", label, attrs, 0, BEGIN << 16, NODE)
+
+
+def pages(seed: int) -> list[list[SyncRow]]:
+    """What a server may hand out: some of it twice, and some facts in later versions."""
+    chance = random.Random(seed)
+    known: list[str] = []
+    rows: list[SyncRow] = [scope("speed", "open"), scope("closed", "closed")]
+    for number in range(60):
+        rows.append(fact(chance, number, known))
+        if chance.random() < 0.15:
+            old = chance.choice(rows)
+            new = fact(chance, number, [])
+            gone: dict[str, Any] = {"state": 1, "content": None, "attrs": {}}
+            said = gone if chance.random() < 0.3 else {"content": new.content, "attrs": new.attrs}
+            if old.kind == "fact":
+                rows.append(replace(old, hlc=BEGIN + 100 + number << 16, ancestors=(old.hlc,), **said))
+        if chance.random() < 0.1:
+            rows.append(chance.choice(rows))
+    chance.shuffle(rows)
+    return [rows[:5], rows[5:40], rows[40:]]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_meets_nothing_is_taken_in_as_if_it_might(
+    seed: int, join: Callable[[], Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown_at_once, one_by_one = join(), join()
+    found, sent = [], pages(seed)
+
+    def noted(*given: Any) -> Any:
+        found.append(plain_facts(*given))
+        return found[-1]
+
+    plain_facts = receiving.plain_facts
+    for member, way in ((one_by_one, lambda *_: {}), (shown_at_once, noted)):
+        monkeypatch.setattr(receiving, "plain_facts", way)
+        member.store.db.conn.execute("INSERT INTO sync_store (id, node) VALUES (1, zeroblob(16))")
+        member.store.sync.themes()
+        for n, page in enumerate(sent):
+            member.store.sync.apply(THEME, list(enumerate(page, n * 100)), cursor=Cursor(n * 100 + 100))
+    assert any(found)
+    for sql in TABLES:
+        assert shown_at_once.store.db.rows(sql) == one_by_one.store.db.rows(sql), sql
+    assert [check for check in examine(shown_at_once.store) if not check.ok and check.name != "team"] == []
