@@ -17,6 +17,8 @@ LOOKALIKES = str.maketrans(
 SMALL = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 """Small capitals, which no normal form turns into letters."""
 
+AMID_LETTERS = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
+
 LEET = str.maketrans("013457@$", "oieastas")
 
 HIDDEN = re.compile(
@@ -40,25 +42,30 @@ ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[
 def plain(text: str, *, lookalikes: bool = True) -> str:
     """One form for every way to write the same letters. :param lookalikes: read letters that look Latin as Latin"""
     if text.isascii():
-        return re.sub(r"\s+", " ", text.lower())
+        return spaced(text.lower())
     apart = unicodedata.normalize("NFKD", HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold())
     bare = "".join(c for c in apart if not unicodedata.combining(c))
     folded = unicodedata.normalize("NFKC", bare).translate(SMALL)
     if not lookalikes:
-        return re.sub(r"\s+", " ", folded)
-    latin = folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded
-    return re.sub(r"\s+", " ", latin)
+        return spaced(folded)
+    return spaced(folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded)
+
+
+def spaced(text: str) -> str:
+    """White space of any kind and length as one space."""
+    # No other white space than a space can be printed.
+    return text if "  " not in text and text.isprintable() else re.sub(r"\s+", " ", text)
 
 
 def readings(text: str) -> list[str]:
     """Every way the text may be meant, the plain one first."""
     first = plain(text)
     found = [first]
-    if CYRILLIC.search(text):
+    if not text.isascii() and CYRILLIC.search(text):
         found.append(plain(text, lookalikes=False))  # Russian beside an address in Latin letters
     if SPELLED.search(first):
         found.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
-    if re.search(r"[a-z][013457@$]|[013457@$][a-z]", first):
+    if AMID_LETTERS.search(first):
         found.append(first.translate(LEET))
     found += [plain(decoded) for decoded in decodings(text)]
     if ROTATED.search(first):
@@ -82,7 +89,7 @@ def decodings(text: str) -> list[str]:
             said.append(bytes.fromhex(match[0].replace(":", " ")).decode())
         except ValueError:
             continue
-    if ESCAPES.search(text):
+    if ("%" in text or "\\" in text or "&" in text) and ESCAPES.search(text):
         import html
         from urllib.parse import unquote
 

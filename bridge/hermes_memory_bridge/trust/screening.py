@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
@@ -25,6 +26,39 @@ def compiled() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
 
 
 @cache
+def hinted() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, frozenset[int]]]:
+    """The hints of all rules at once: whether there is any, which one begins at each place, and whose rules' these are.
+
+    Most texts have none, and one search tells that; asking for some two hundred in turn took most of what screening took.
+    """
+    hints = {hint for rule in RULES for hint in rule.hints}
+    longest = branches(hints)
+    whose = {
+        met: frozenset(n for n, rule in enumerate(RULES) if any(met.startswith(hint) for hint in rule.hints))
+        for met in hints
+    }
+    return re.compile(longest), re.compile(f"(?=({longest}))"), whose
+
+
+def branches(words: Collection[str]) -> str:
+    """A pattern for the longest of these words that begins at a place, which looks at each letter once."""
+    heads = sorted({word[0] for word in words if word})
+    tails = [(head, [word[1:] for word in words if word.startswith(head)]) for head in heads]
+    said = "|".join(re.escape(head) + branches(rest) for head, rest in tails)
+    return f"(?:{said}){'?' if '' in words else ''}" if said else ""
+
+
+def rules_for(text: str) -> list[tuple[Rule, re.Pattern[str]]]:
+    """The rules of which a text has a hint, in their order."""
+    any_of, each_of, whose = hinted()
+    first = any_of.search(text)
+    if first is None:
+        return []
+    met = {found[1] for found in each_of.finditer(text, first.start())}
+    return [compiled()[n] for n in sorted({n for hint in met for n in whose[hint]})]
+
+
+@cache
 def own() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """The target by which an agent is told what it may do, and what it must not be raised to."""
     return re.compile(OWN_TARGET), re.compile(ELEVATED)
@@ -38,9 +72,7 @@ def suspicion_of_name(name: str) -> Suspicion | None:
 def suspicion(target: str, content: str) -> Suspicion | None:
     """The first rule a fact falls under; None for an ordinary one."""
     for text in readings(content):
-        for rule, pattern in compiled():
-            if not any(map(text.__contains__, rule.hints)):
-                continue
+        for rule, pattern in rules_for(text):
             if pattern.search(text):
                 return Suspicion(rule.name, rule.what)
     mine, elevated = own()

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.calls import call
@@ -19,10 +21,10 @@ from hermes_memory_bridge.fence import HEAD, fenced
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Trust, Vault
-from hermes_memory_bridge.trust.folding import readings
+from hermes_memory_bridge.trust.folding import readings, spaced
 from hermes_memory_bridge.trust.rules import RULES, Rule
-from hermes_memory_bridge.trust.screening import suspicion
-from hermes_memory_bridge.trust.secrets import secrets_in
+from hermes_memory_bridge.trust.screening import rules_for, suspicion
+from hermes_memory_bridge.trust.secrets import HINT, may_hold, secrets_in
 from hermes_memory_bridge.trust.vault import VaultError
 from hermes_memory_store import notation
 from hermes_memory_store.model import FactFilter, Tier
@@ -67,6 +69,28 @@ def test_an_attack_is_suspected(content: str) -> None:
 def test_four_in_five_of_the_attacks_that_no_rule_was_promised_to_catch_are_suspected() -> None:
     caught = sum(suspicion("note", content) is not None for content in MEASURED)
     assert caught / len(MEASURED) >= 0.8
+
+
+HINTS = sorted({hint for rule in RULES for hint in rule.hints})
+
+PIECES = st.sampled_from(
+    [*HINTS, *"aeinors :<@|\u00e9\u017f\u0131忘", "  ", "\t", "%41", "\\u0041", "key", "API KEY", "passw", "1"]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -> None:
+    each = [rule for rule in RULES if any(hint in text for hint in rule.hints)]
+    assert [rule for rule, _ in rules_for(text)] == each
+
+
+@given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_what_spares_work_on_ordinary_texts_changes_nothing_of_them(text: str) -> None:
+    assert may_hold(text) == bool(HINT.search(text))
+    assert spaced(text) == re.sub(r"\s+", " ", text)
+    assert may_hold(f"{text}-----BEGIN") == bool(HINT.search(f"{text}-----BEGIN"))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
