@@ -40,6 +40,7 @@ from hermes_memory_store.versions import (
     name_of,
     payloads,
     put_columns,
+    remember_clear,
     remember_masked,
     rows_of,
     shown_of,
@@ -148,6 +149,7 @@ class Receiving:
     def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None) -> None:
         if gist(loser) != gist(winner):
             self._contested.add(uid)
+            remember_clear(self._conn, self._theme_id, uid, shown, loser.content)
             self.conflicts += keep(self._conn, self._theme_id, masked(loser, shown), "concurrent", self._now)
 
 

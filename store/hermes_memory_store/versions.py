@@ -201,9 +201,9 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
             screened = None if old is None else screened_of(old)
             if old is not None and screened is not None:
                 beyond = beyond_screens(conn, old, screened, payload)
-                if beyond is None:
+                if beyond is None and old.said:
                     continue
-                payload = beyond
+                payload = beyond or screened  # a decision is a version even where it changes nothing
             shown = payload.content
             if not payload.screened and (clear := masks.get((uid, shown))) is not None:
                 payload = Payload(payload.kind, clear, payload.attrs, LIVE, Screened(shown=shown))
@@ -238,8 +238,14 @@ def shown_of(version: Version) -> str | None:
 def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
     """Keep what a version says in clear and shows masked, before another takes its place."""
     said = screened_of(version)
-    if said is not None and said.screened.shown is not None:
-        conn.execute(MASKED, (theme_id, version.uid, one_line(said.screened.shown), said.content))
+    if said is not None:
+        remember_clear(conn, theme_id, version.uid, said.screened.shown, said.content)
+
+
+def remember_clear(conn: sqlite3.Connection, theme_id: int, uid: bytes, shown: str | None, clear: str | None) -> None:
+    """Keep what stands in clear where a content is shown masked, if it is."""
+    if shown is not None:
+        conn.execute(MASKED, (theme_id, uid, one_line(shown), clear))
 
 
 def masked_before(

@@ -300,6 +300,8 @@ def test_a_conflict_brings_no_secret_back(ann: Member, bob: Member, server: Serv
     bob.clock.forward(60_000)
     bob.store.sync.resolve(met.uid, "theirs")
     assert "hunter2" not in told(bob)
+    agree(ann, bob, server=server)
+    assert ("hunter2" in told(ann)) is (how != "there later")  # it stands again where it had lost
 
 
 @pytest.mark.parametrize("later", ["what is kept aside", "what may be shown"])
