@@ -71,6 +71,7 @@ class Listings(Panes):
         self._stale = False
         self._read_again_at = 0.0
         self._detail_timer: Timer | None = None
+        self._detailed: object = None
         self._flashes: dict[int, str] = {}
         self._trouble: StoreError | None = None
         self._wanted_uid: str | None = None
@@ -195,6 +196,8 @@ class Listings(Panes):
                 self._explain_emptiness()
                 self.table.show(keys, page.facts, top=True)
                 self._found()
+                if view.line:
+                    self._show_detail()
                 if page.total <= FIRST_PAGE or not self.is_running:
                     return
         except StoreError as error:
@@ -242,6 +245,8 @@ class Listings(Panes):
         self._explain_emptiness()
         self.table.show(listing.keys, top=fresh)
         self._found()
+        if fresh:
+            self._show_detail()  # with the facts, in one frame: typing has rested already
         if listing.seq < self._seq:
             self._follow_rows(self.memory.changes(listing.seq), flash=False)
         self._find_wanted()
@@ -371,7 +376,7 @@ class Listings(Panes):
             return None
 
     def on_line_list_moved(self, message: FactTable.Moved) -> None:
-        if message.list is self.table:
+        if message.list is self.table and self._detailed != self._detail_wanted():
             self.show_detail_soon()
 
     def on_fact_table_marked(self, _: FactTable.Marked) -> None:
@@ -385,7 +390,13 @@ class Listings(Panes):
             self._detail_timer.stop()
         self._detail_timer = self.set_timer(DETAIL_S, self._show_detail)
 
+    def _detail_wanted(self) -> object:
+        """What the fact under the cursor is shown of: itself, as of a change, with words standing out."""
+        fact = self.table.fact
+        return (None if fact is None else fact.uid, self._seq, self._view.line)
+
     def _show_detail(self) -> None:
+        self._detailed = self._detail_wanted()
         fact = self.table.fact
         now = self.memory.now()
         if fact is None:
