@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_tui import looks
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen

@@ -11,11 +11,12 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from hermes_memory_store import errors, filesystem
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import (
     Change,
     Changed,
