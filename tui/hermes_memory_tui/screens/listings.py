@@ -332,17 +332,24 @@ class Listings(Panes):
         return facts, lost
 
     def _move_rows(self, facts: list[Fact], fits: set[int], created: Mapping[Uid, bool]) -> bool:
-        """Put changed rows where they belong now; False when that takes reading the listing anew."""
+        """Put changed rows where they belong now; False when that takes reading the listing anew.
+
+        What is new stands at the top even then: reading a million keys takes a second on a busy machine.
+        """
         top = self.table.fact_at(0)
+        newest = top.updated_at if top is not None else 0
         new = {fact.id for fact in facts if created[fact.uid]}
-        moved = rows.moved(self._listing, facts, fits, new, newest=top.updated_at if top is not None else 0)
+        moved = rows.moved(self._listing, facts, fits, new, newest=newest)
+        exact = moved is not None
+        if moved is None and new:
+            moved = rows.moved(self._listing, [fact for fact in facts if fact.id in new], fits, new, newest=newest)
         if moved is None:
             return False
         self._listing = moved
         self._explain_emptiness()
         self.table.show(moved.keys, facts)
         self._found()
-        return True
+        return exact
 
     def go_to(self, uid: str) -> None:
         """Put the cursor on a fact, as soon as the listing holds it."""

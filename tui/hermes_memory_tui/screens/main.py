@@ -460,9 +460,11 @@ class MainScreen(Listings):
             editor.refuse(str(error))
 
     def facts_changed(self, facts: Sequence[Fact]) -> None:
+        open_screen = self.app.screen
+        if open_screen is self:
+            return
         from hermes_memory_tui.screens import editor
 
-        open_screen = self.app.screen
         if isinstance(open_screen, editor.Editor) and open_screen.base is not None:
             for fact in facts:
                 if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
