@@ -21,23 +21,22 @@ else:
         assert slots
 
         def made(plain):
-            body = {name: value for name, value in vars(plain).items() if name not in ("__dict__", "__weakref__")}
+            written = set(vars(plain))
             cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(plain)
-            for name, method in methods(cls, body).items():
-                if name not in body:
+            for name, method in methods(cls).items():
+                if name not in written:
                     setattr(cls, name, method)
             return cls
 
         return made
 
-    def methods(cls, body):
-        """What the standard library would compile for a class. :param body: what was written in it"""
+    def methods(cls):
+        """What the standard library would compile for a class."""
         fields = dataclasses.fields(cls)
         values = attrgetter(*(field.name for field in fields if field.compare))
 
         def __init__(self, *args, **more):
-            twin = type(cls.__name__, cls.__bases__, body)
-            cls.__init__ = dataclasses.dataclass(frozen=True, repr=False, eq=False, match_args=False)(twin).__init__
+            cls.__init__ = initializer(cls, fields)
             self.__init__(*args, **more)
 
         def __eq__(self, other):
@@ -64,3 +63,22 @@ else:
                 object.__setattr__(self, field.name, value)
 
         return {name: method for name, method in locals().items() if name.startswith("__")}
+
+    def initializer(cls, fields):
+        """`__init__` of a class, as the standard library writes it."""
+        missing = dataclasses.MISSING
+        known, parameters, lines = {"missing": missing, "put": object.__setattr__}, ["self"], ["pass"]
+        for field in fields:
+            name = value = field.name
+            known |= {f"default_{name}": field.default, f"make_{name}": field.default_factory}
+            if field.default_factory is not missing:
+                value = f"make_{name}() if {name} is missing else {name}"
+            required = field.default is missing and field.default_factory is missing
+            parameters.append(name if required else f"{name}=default_{name}")
+            lines.append(f"put(self, {name!r}, {value})")
+        if hasattr(cls, "__post_init__"):
+            lines.append("self.__post_init__()")
+        # Nothing but names that stand in our own sources.
+        exec("\n    ".join([f"def __init__({', '.join(parameters)}):", *lines]), known)  # noqa: S102
+        known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+        return known["__init__"]
