@@ -155,7 +155,7 @@ class Inspector(App[int]):
             self.push_screen(self._main(memory))
 
     def _main(self, memory: Memory) -> MainScreen:
-        return MainScreen(memory, memory.overview(self._theme_name), self._theme_name)
+        return MainScreen(memory, memory.first_overview(self._theme_name), self._theme_name)
 
     def notify(self, message: str, **more: Any) -> None:
         """As `App.notify`; what was said can be read again."""
