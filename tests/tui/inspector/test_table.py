@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirming import Confirming
 from hermes_memory_tui.widgets import fact_table
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, send, targets, until
+from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
 @pytest.fixture
@@ -162,3 +163,21 @@ async def test_the_page_that_comes_next_is_drawn_before_it_is_asked_for(
         await pilot.pause()
         seen = range(table.scroll_offset.y, table.scroll_offset.y + height)
         assert drawn & set(seen) <= {table.cursor}
+
+
+async def test_only_rows_whose_age_reads_differently_are_drawn_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present = [NOW]
+    async with inspecting(path, size=(180, 30), clock=lambda: present[0]) as pilot:
+        table = main_screen(pilot).table
+        present[0] = Millis(NOW + 3 * 3_600_000)
+        table.redraw_ages()
+        await until(pilot, lambda: screen_text(pilot).count("  3h ") == 6)
+        drawn: list[int] = []
+        draw_row = table.draw_row
+        monkeypatch.setattr(table, "draw_row", lambda row, *more: drawn.append(row) or draw_row(row, *more))
+        present[0] = Millis(present[0] + 60_000)
+        table.redraw_ages()
+        await pilot.pause()
+        assert drawn == []

@@ -471,7 +471,7 @@ class Listings(Panes):
         self.table.empty = empty
 
     def _redraw_ages(self) -> None:
-        self.table.rows_changed()
+        self.table.redraw_ages()
         self.show_overview()
 
     def say_trouble(self, error: StoreError | None) -> None:

@@ -84,6 +84,7 @@ class FactTable(LineList):
         self._clock = clock
         self._facts: LRUCache[int, Fact] = LRUCache(KEPT)
         self._gone: set[int] = set()
+        self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
         self.marked: dict[int, None] = {}
@@ -184,6 +185,16 @@ class FactTable(LineList):
             self._flashing.pop(key, None)
         self._drawn.clear()
         self.refresh()
+
+    def redraw_ages(self) -> None:
+        """Draw those rows anew whose age reads differently by now: few, unless somebody writes at this moment."""
+        then, self._aged_at = self._aged_at, self._clock()
+        for line in list(self._drawn.keys()):
+            what = line[0]
+            fact = self._facts.get(self.keys[what[0]]) if len(what) > 1 else None
+            if fact is not None and shown.age(fact.updated_at, then) != shown.age(fact.updated_at, self._aged_at):
+                self._drawn.discard(line)
+                self.refresh_row(what[0])
 
     def fact_at(self, row: int) -> Fact | None:
         """The fact of a row; None when it is gone, or cannot be read just now."""

@@ -75,7 +75,8 @@ class LineList(ScrollView, can_focus=True):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
+        self._drawn: LRUCache[tuple[tuple[int, ...], int, int], Strip] = LRUCache(DRAWN_ROWS)
+        """Whole lines by what stands in them (a row with or without the cursor, else a line of the screen) and their widths."""
         self._inks: dict[tuple[str, str, bool, bool], Style] = {}
         self._ahead: Timer | None = None
         self._sides: dict[tuple[int, int], tuple[Strip, Strip]] = {}
@@ -155,7 +156,8 @@ class LineList(ScrollView, can_focus=True):
 
         def line(y: int) -> Strip:
             row = y - head + top
-            what = (row, row == cursor, focus and row == cursor) if head <= y and row < rows else (y,)
+            here = row == cursor
+            what: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
             strip = self._drawn.get((what, inside, width))
             if strip is None:
                 cells = self._cells(y, top, inside)
