@@ -259,10 +259,7 @@ class Listings(Panes):
         """The first frame has a first page, and the scopes of one theme: all that is seen of them."""
         if self._listing.total > len(self.table.keys) or self._view.line:
             self.read_listing()
-        try:
-            self.follow()
-        except StoreError as error:
-            self.say_trouble(error)
+        self.catch_up()
 
     def _poll(self) -> None:
         try:
@@ -288,6 +285,13 @@ class Listings(Panes):
 
     def _reading(self) -> bool:
         return self._worker is not None and not self._worker.is_finished
+
+    def catch_up(self) -> None:
+        """Follow what was written, or say that it cannot be read."""
+        try:
+            self.follow()
+        except StoreError as error:
+            self.say_trouble(error)
 
     def follow(self) -> None:
         """Bring the screen up to what the store says now. :raises StoreError: when it cannot be read"""
