@@ -5,9 +5,11 @@ Times are UTC milliseconds since the epoch, lengths are characters of MEMORY_SPE
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Literal, NewType
+
+from hermes_memory_store.frozen import dataclass
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from dataclasses import dataclass
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.db import Db, translating
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
 
 UNSCOPED = ""

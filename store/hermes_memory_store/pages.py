@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.db import Db
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Cursor, Fact, FactFilter, FactType, Page, Sort, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACTS_WITH_READS, fact_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Millis, Session
 from hermes_memory_store.names import Names
 

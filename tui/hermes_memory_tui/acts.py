@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hermes_memory_store.errors import FileError, StoreError
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Change, Fact, FactType, Gauge, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown

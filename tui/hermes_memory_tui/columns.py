@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Sort
 from hermes_memory_store.text import printable
 from hermes_memory_tui import shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_tui import looks
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
@@ -155,7 +155,7 @@ class Inspector(App[int]):
             self.push_screen(self._main(memory))
 
     def _main(self, memory: Memory) -> MainScreen:
-        return MainScreen(memory, memory.overview(self._theme_name), self._theme_name)
+        return MainScreen(memory, memory.first_overview(self._theme_name), self._theme_name)
 
     def notify(self, message: str, **more: Any) -> None:
         """As `App.notify`; what was said can be read again."""

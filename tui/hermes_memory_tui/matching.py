@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.asked import Asked
 
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Millis
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.words import MAX_WORD, fold, is_unspaced, runs, unspaced

@@ -11,11 +11,12 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from hermes_memory_store import errors, filesystem
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import (
     Change,
     Changed,
@@ -281,15 +282,28 @@ class Memory:
         readers = Reads(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
         return Detail(fact, facts.history(uid), facts.chain(uid), readers)
 
-    def overview(self, theme: str | None = None) -> Overview:
-        """Themes, running sessions, and the scopes: those of one theme, or of all."""
+    def overview(self) -> Overview:
+        """Themes, their scopes, and running sessions."""
+        return self._overview(lambda _: self._screen.scopes.list())
+
+    def first_overview(self, theme: str | None) -> Overview:
+        """The same with no scopes but those the first frame shows: of the theme that begins unfolded."""
+
+        def seen(themes: list[Theme]) -> list[Scope]:
+            unfolded = themes[0].name if len(themes) == 1 else theme
+            return [] if unfolded is None else self._screen.scopes.list(unfolded)
+
+        return self._overview(seen)
+
+    def _overview(self, scopes: Callable[[list[Theme]], list[Scope]]) -> Overview:
         screen = self._screen
         sessions = [session for session in screen.sessions.list() if session.ended_at is None]
         with screen.db.snapshot():
             recent = screen.journal.changes(limit=RECENT, newest_first=True)
             newest = next((change for change in recent if change.entity in ("fact", "scope")), None)
             seq = recent[0].seq if recent else 0
-            return Overview(screen.themes(), screen.scopes.list(theme), sessions, newest, seq)
+            themes = screen.themes()
+            return Overview(themes, scopes(themes), sessions, newest, seq)
 
     def gauge(self, theme: str) -> Gauge:
         """How full a theme's hot tier is."""

@@ -15,11 +15,12 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.errors import ArgumentError, shorten
+from hermes_memory_store.frozen import dataclass
 
 FILE_NAME = "inspector.toml"
 

@@ -8,6 +8,7 @@ import pytest
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
+from hermes_memory_tui.screens import listings
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
 
 
@@ -38,6 +39,20 @@ async def test_a_line_finds(path: Path, line: str, found: list[str]) -> None:
         assert filter_line is not None
         filter_line.input.value = line
         await until(pilot, lambda: sorted(targets(pilot)) == found, f"finding {found}")
+
+
+@pytest.mark.parametrize("line", ["passkey", "scope:login type:constraint"])
+async def test_the_first_fact_that_is_found_is_shown_with_the_list(
+    path: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listings, "DETAIL_S", 1_000.0)  # that the cursor rests is not waited for
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        filter_line = main_screen(pilot).filter_line
+        assert filter_line is not None
+        filter_line.input.value = line
+        await until(pilot, lambda: targets(pilot) == ["auth.login"])
+        await until(pilot, lambda: "C[auth.login]" in screen_text(pilot))
 
 
 async def test_a_wrong_filter_says_what_would_have_been_right_and_changes_nothing(path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_memory_store.model import PERSON, Fact, FactFilter, FactType, Millis, Sort, Tier, Uid
 from hermes_memory_tui.memory import Listing, View
+from hermes_memory_tui.screens import rows
 from hermes_memory_tui.screens.rows import moved
 
 LISTING = Listing(View(), array("q", [5, 4, 3, 2, 1]), 5, False, FactFilter())
@@ -43,6 +44,21 @@ def test_changed_facts_come_to_stand_where_they_belong(
 
 def test_a_fact_that_comes_back_with_an_old_time_takes_reading_anew() -> None:
     assert moved(LISTING, [fact(9, 3)], {9}, set(), newest=5) is None
+
+
+def test_in_a_long_listing_what_stays_where_it_is_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "LONG", 3)
+    monkeypatch.setattr(rows, "FEW", 1)
+    cooled = [fact(key, key) for key in (1, 2, 3, 4)]
+    after = moved(LISTING, [*cooled, fact(6, 6), fact(5, 7)], {1, 2, 3, 4, 5, 6}, {6}, newest=5)
+    assert after is not None
+    assert list(after.keys) == [5, 6, 4, 3, 2, 1]
+
+
+def test_in_a_long_listing_only_few_rows_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "LONG", 3)
+    monkeypatch.setattr(rows, "FEW", 1)
+    assert moved(LISTING, [fact(1, 8), fact(2, 9)], {1, 2}, set(), newest=5) is None
 
 
 def test_another_order_takes_reading_anew() -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirming import Confirming
 from hermes_memory_tui.widgets import fact_table
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, send, targets, until
+from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
 @pytest.fixture
@@ -137,3 +138,46 @@ async def test_what_was_scrolled_looks_as_if_it_were_drawn_anew(tmp_path: Path, 
                 widget._styles_cache.clear()
                 table.rows_changed()
                 assert shown == [list(line) for line in widget.render_lines(whole)], key
+
+
+@pytest.mark.parametrize("key", ["pagedown", "pageup"])
+async def test_the_page_that_comes_next_is_drawn_before_it_is_asked_for(
+    tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "m.db", *(f"V[n{number}]: {number}" for number in range(150)))
+    async with inspecting(tmp_path / "m.db", size=(100, 30)) as pilot:
+        table = main_screen(pilot).table
+        await until(pilot, lambda: table.row_count == 150)
+        await pilot.press(*(["pagedown"] if key == "pagedown" else ["G", "pageup", "pageup"]))
+        table.rows_changed()
+        drawn: set[int] = set()
+        draw_row = table.draw_row
+        monkeypatch.setattr(table, "draw_row", lambda row, *more: drawn.add(row) or draw_row(row, *more))
+        await pilot.press(key)
+        height = table.scrollable_content_region.height - table.head_lines
+        seen = range(table.scroll_offset.y, table.scroll_offset.y + height)
+        ahead = seen.stop if key == "pagedown" else seen.start - 1
+        await until(pilot, lambda: ahead in drawn, "drawing what is not on the screen yet")
+        drawn.clear()
+        await pilot.press(key)
+        await pilot.pause()
+        seen = range(table.scroll_offset.y, table.scroll_offset.y + height)
+        assert drawn & set(seen) <= {table.cursor}
+
+
+async def test_only_rows_whose_age_reads_differently_are_drawn_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present = [NOW]
+    async with inspecting(path, size=(180, 30), clock=lambda: present[0]) as pilot:
+        table = main_screen(pilot).table
+        present[0] = Millis(NOW + 3 * 3_600_000)
+        table.redraw_ages()
+        await until(pilot, lambda: screen_text(pilot).count("  3h ") == 6)
+        drawn: list[int] = []
+        draw_row = table.draw_row
+        monkeypatch.setattr(table, "draw_row", lambda row, *more: drawn.append(row) or draw_row(row, *more))
+        present[0] = Millis(present[0] + 60_000)
+        table.redraw_ages()
+        await pilot.pause()
+        assert drawn == []

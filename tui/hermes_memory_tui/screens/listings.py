@@ -71,6 +71,7 @@ class Listings(Panes):
         self._stale = False
         self._read_again_at = 0.0
         self._detail_timer: Timer | None = None
+        self._detailed: object = None
         self._flashes: dict[int, str] = {}
         self._trouble: StoreError | None = None
         self._wanted_uid: str | None = None
@@ -195,6 +196,8 @@ class Listings(Panes):
                 self._explain_emptiness()
                 self.table.show(keys, page.facts, top=True)
                 self._found()
+                if view.line:
+                    self._show_detail()
                 if page.total <= FIRST_PAGE or not self.is_running:
                     return
         except StoreError as error:
@@ -242,6 +245,8 @@ class Listings(Panes):
         self._explain_emptiness()
         self.table.show(listing.keys, top=fresh)
         self._found()
+        if fresh:
+            self._show_detail()  # with the facts, in one frame: typing has rested already
         if listing.seq < self._seq:
             self._follow_rows(self.memory.changes(listing.seq), flash=False)
         self._find_wanted()
@@ -254,10 +259,7 @@ class Listings(Panes):
         """The first frame has a first page, and the scopes of one theme: all that is seen of them."""
         if self._listing.total > len(self.table.keys) or self._view.line:
             self.read_listing()
-        try:
-            self.follow()
-        except StoreError as error:
-            self.say_trouble(error)
+        self.catch_up()
 
     def _poll(self) -> None:
         try:
@@ -283,6 +285,13 @@ class Listings(Panes):
 
     def _reading(self) -> bool:
         return self._worker is not None and not self._worker.is_finished
+
+    def catch_up(self) -> None:
+        """Follow what was written, or say that it cannot be read."""
+        try:
+            self.follow()
+        except StoreError as error:
+            self.say_trouble(error)
 
     def follow(self) -> None:
         """Bring the screen up to what the store says now. :raises StoreError: when it cannot be read"""
@@ -327,17 +336,24 @@ class Listings(Panes):
         return facts, lost
 
     def _move_rows(self, facts: list[Fact], fits: set[int], created: Mapping[Uid, bool]) -> bool:
-        """Put changed rows where they belong now; False when that takes reading the listing anew."""
+        """Put changed rows where they belong now; False when that takes reading the listing anew.
+
+        What is new stands at the top even then: reading a million keys takes a second on a busy machine.
+        """
         top = self.table.fact_at(0)
+        newest = top.updated_at if top is not None else 0
         new = {fact.id for fact in facts if created[fact.uid]}
-        moved = rows.moved(self._listing, facts, fits, new, newest=top.updated_at if top is not None else 0)
+        moved = rows.moved(self._listing, facts, fits, new, newest=newest)
+        exact = moved is not None
+        if moved is None and new:
+            moved = rows.moved(self._listing, [fact for fact in facts if fact.id in new], fits, new, newest=newest)
         if moved is None:
             return False
         self._listing = moved
         self._explain_emptiness()
         self.table.show(moved.keys, facts)
         self._found()
-        return True
+        return exact
 
     def go_to(self, uid: str) -> None:
         """Put the cursor on a fact, as soon as the listing holds it."""
@@ -371,7 +387,7 @@ class Listings(Panes):
             return None
 
     def on_line_list_moved(self, message: FactTable.Moved) -> None:
-        if message.list is self.table:
+        if message.list is self.table and self._detailed != self._detail_wanted():
             self.show_detail_soon()
 
     def on_fact_table_marked(self, _: FactTable.Marked) -> None:
@@ -385,7 +401,13 @@ class Listings(Panes):
             self._detail_timer.stop()
         self._detail_timer = self.set_timer(DETAIL_S, self._show_detail)
 
+    def _detail_wanted(self) -> object:
+        """What the fact under the cursor is shown of: itself, as of a change, with words standing out."""
+        fact = self.table.fact
+        return (None if fact is None else fact.uid, self._seq, self._view.line)
+
     def _show_detail(self) -> None:
+        self._detailed = self._detail_wanted()
         fact = self.table.fact
         now = self.memory.now()
         if fact is None:
@@ -453,7 +475,7 @@ class Listings(Panes):
         self.table.empty = empty
 
     def _redraw_ages(self) -> None:
-        self.table.rows_changed()
+        self.table.redraw_ages()
         self.show_overview()
 
     def say_trouble(self, error: StoreError | None) -> None:

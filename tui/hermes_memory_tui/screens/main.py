@@ -343,6 +343,8 @@ class MainScreen(Listings):
 
     def go_to_scope(self, theme: str, scope: str | None) -> None:
         """Show the facts of a theme, or of one of its scopes."""
+        if scope is not None and all((one.theme, one.label) != (theme, scope) for one in self.overview.scopes):
+            self.catch_up()  # not read yet: the first frame shows few scopes, and this one may be new
         self.tree_pane.choose(theme, scope)
         self.action_facts_pane()
 
@@ -460,9 +462,11 @@ class MainScreen(Listings):
             editor.refuse(str(error))
 
     def facts_changed(self, facts: Sequence[Fact]) -> None:
+        open_screen = self.app.screen
+        if open_screen is self:
+            return
         from hermes_memory_tui.screens import editor
 
-        open_screen = self.app.screen
         if isinstance(open_screen, editor.Editor) and open_screen.base is not None:
             for fact in facts:
                 if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
@@ -476,10 +480,7 @@ class MainScreen(Listings):
             self.go_to(done.show)
 
     def after_write(self) -> None:
-        try:
-            self.follow()
-        except StoreError as error:
-            self.say_trouble(error)
+        self.catch_up()
 
     def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
         self.app.open_view(message.name)  # type: ignore[attr-defined]

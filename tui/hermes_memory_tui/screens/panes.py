@@ -26,12 +26,25 @@ from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 
+class Row(Horizontal):
+    """Panes side by side."""
+
+    BLANK = True  # covered by them wholly: Textual need not draw its lines below theirs
+
+
+class Column(Vertical):
+    """Panes one below the other."""
+
+    BLANK = True
+
+
 class Panes(Acting, Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
+    BLANK = True
 
     def __init__(self, memory: Memory, overview: Overview) -> None:
         super().__init__()
@@ -50,11 +63,11 @@ class Panes(Acting, Screen[None]):
     def compose(self) -> ComposeResult:
         yield self.title_bar
         yield self.strip
-        with Horizontal(id="body"):
-            with Vertical(id="side"):
+        with Row(id="body"):
+            with Column(id="side"):
                 yield self.tree_pane
                 yield self.agents_pane
-            with Vertical(id="middle"):
+            with Column(id="middle"):
                 yield self.table
                 yield self.gauge_pane
             yield self.detail_pane

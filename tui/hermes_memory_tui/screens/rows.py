@@ -10,7 +10,7 @@ from hermes_memory_store.model import Fact, Sort
 from hermes_memory_tui.memory import Listing
 
 LONG = 100_000
-"""From so many rows on, looking for a row costs a frame, and only `FEW` may be looked for at once."""
+"""From so many rows on, finding the row of a fact costs a frame, and only `FEW` are looked for."""
 
 FEW = 4
 
@@ -25,21 +25,21 @@ def moved(listing: Listing, facts: Sequence[Fact], fits: set[int], new: set[int]
     :param new: keys of the facts that were written just now
     :param newest: when the first row of the listing changed last
     """
-    known = len(facts) - len(new)
-    in_order = listing.view.sort is Sort.UPDATED and listing.view.descending
-    if not in_order or (len(listing.keys) > LONG and known > FEW):
+    if not (listing.view.sort is Sort.UPDATED and listing.view.descending):
         return None
-    keys, total = array("q", listing.keys), listing.total
-    complete = len(keys) == total
-    for fact in sorted(facts, key=lambda fact: (fact.updated_at, fact.id)):
-        row = index_of(keys[:NEAR], fact.id) if fact.id in new else index_of(keys, fact.id)
-        if row is None and not complete and fact.id not in new:
-            return None
-        if fact.id in fits and row is not None and fact.updated_at < newest:
-            continue
-        if row is not None:
-            del keys[row]
+    complete = len(listing.keys) == listing.total
+    there = listed(listing.keys, {fact.id for fact in facts}, new)
+    # Most of what others change at once stays where it is: relief cools facts without touching when they changed.
+    going = [fact for fact in facts if fact.id not in (there & fits) or fact.updated_at >= newest]
+    if len(listing.keys) > LONG and sum(fact.id in there for fact in going) > FEW:
+        return None
+    keys, total = listing.keys[:], listing.total
+    for fact in sorted(going, key=lambda fact: (fact.updated_at, fact.id)):
+        if fact.id in there:
+            del keys[keys.index(fact.id)]
             total -= 1
+        elif not complete and fact.id not in new:
+            return None
         if fact.id in fits:
             if fact.updated_at < newest:
                 return None
@@ -47,6 +47,12 @@ def moved(listing: Listing, facts: Sequence[Fact], fits: set[int], new: set[int]
             newest = fact.updated_at
             total += 1
     return replace(listing, keys=keys, total=total)
+
+
+def listed(keys: array[int], wanted: set[int], new: set[int]) -> set[int]:
+    """Which of these keys stand in a listing, found in one pass."""
+    known = wanted - new
+    return (known.intersection(keys) if known else set()) | new.intersection(keys[:NEAR])
 
 
 def index_of(keys: array[int], key: int) -> int | None:

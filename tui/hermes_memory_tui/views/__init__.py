@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from hermes_memory_store.frozen import dataclass
 
 if TYPE_CHECKING:
     from hermes_memory_tui.views.view import View

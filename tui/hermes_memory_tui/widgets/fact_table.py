@@ -5,6 +5,7 @@ It holds only the keys in order (eight bytes a fact) and the facts of the rows n
 
 from __future__ import annotations
 
+import functools
 import itertools
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -83,6 +84,7 @@ class FactTable(LineList):
         self._clock = clock
         self._facts: LRUCache[int, Fact] = LRUCache(KEPT)
         self._gone: set[int] = set()
+        self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
         self.marked: dict[int, None] = {}
@@ -184,6 +186,16 @@ class FactTable(LineList):
         self._drawn.clear()
         self.refresh()
 
+    def redraw_ages(self) -> None:
+        """Draw those rows anew whose age reads differently by now: few, unless somebody writes at this moment."""
+        then, self._aged_at = self._aged_at, self._clock()
+        for line in list(self._drawn.keys()):
+            what = line[0]
+            fact = self._facts.get(self.keys[what[0]]) if len(what) > 1 else None
+            if fact is not None and shown.age(fact.updated_at, then) != shown.age(fact.updated_at, self._aged_at):
+                self._drawn.discard(line)
+                self.refresh_row(what[0])
+
     def fact_at(self, row: int) -> Fact | None:
         """The fact of a row; None when it is gone, or cannot be read just now."""
         if not 0 <= row < len(self.keys):
@@ -210,9 +222,8 @@ class FactTable(LineList):
             return [Segment(shown.fit("   … purged" if gone else "   …", width), dim)]
         away = fact.tier not in (Tier.HOT, Tier.COLD)
         plain = dim if away else self.ink()
-        kind_width = self._kind_width(width)
+        kind_width, target_width, content_width, after = self._widths(width)
         kind = shown.fit(fact.type.word if kind_width > 2 else fact.type.value, kind_width)
-        target_width, content_width, after = self._widths(width)
         now = self._clock()
         tier = f"{shown.TIER_SHAPES[fact.tier]} " if "tier" in self.columns else ""
         segments = [
@@ -231,8 +242,7 @@ class FactTable(LineList):
         return segments
 
     def draw_head(self, width: int) -> list[Segment]:
-        kind_width = self._kind_width(width)
-        target_width, content_width, after = self._widths(width)
+        kind_width, target_width, content_width, after = self._widths(width)
         text = " " * (2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues))
         text += shown.fit("type" if kind_width > 2 else "", kind_width)
         text += shown.fit("target", target_width) + "  " + shown.fit("content", content_width)
@@ -240,19 +250,8 @@ class FactTable(LineList):
             text += " " + column.fitted(column.title, cells)
         return [Segment(shown.fit(text, width), self.ink("dim", underline=True))]
 
-    def _kind_width(self, width: int) -> int:
-        if "type" not in self.columns:
-            return 0
-        return 11 if width >= WORDS_FROM else 2
-
-    def _widths(self, width: int) -> tuple[int, int, list[tuple[Column, int]]]:
-        """Cells of the target, of the content, and of each column after it."""
-        before = 2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues) + self._kind_width(width)
-        target = max(10, min(30, width // 4))
-        room = width - before - target - 2 - 1
-        names = self.columns if width >= ROOM_FROM else [name for name in self.columns if name != "scope"]
-        after = columns.after(names, room, width)
-        return target, room - sum(cells + 1 for _, cells in after), after
+    def _widths(self, width: int) -> tuple[int, int, int, list[tuple[Column, int]]]:
+        return widths(width, self.columns, bool(self.hues))
 
     def _found_in(self, text: str, width: int, style: Style) -> list[Segment]:
         """A text in its cells, the words that were searched for standing out."""
@@ -345,3 +344,15 @@ class FactTable(LineList):
         self.marked.clear()
         self._marked_last = None
         self._marks_changed()
+
+
+@functools.lru_cache(maxsize=8)
+def widths(width: int, names: tuple[str, ...], hues: bool) -> tuple[int, int, int, list[tuple[Column, int]]]:
+    """Cells of the type, of the target, of the content, and of each column after it. :param hues: whether marks say whose"""
+    kind = 0 if "type" not in names else 11 if width >= WORDS_FROM else 2
+    before = 2 + 2 * ("tier" in names) + 2 * hues + kind
+    target = max(10, min(30, width // 4))
+    room = width - before - target - 2 - 1
+    seen = names if width >= ROOM_FROM else [name for name in names if name != "scope"]
+    after = columns.after(seen, room, width)
+    return kind, target, room - sum(cells + 1 for _, cells in after), after

@@ -63,6 +63,9 @@ class SearchInput(Input):
     class Offered(Message):
         """What may stand at the cursor has changed."""
 
+    class Rested(Message):
+        """Typing has rested: the line is as it is meant for now."""
+
     class Cut(Message):
         """A paste was longer than a line is read."""
 
@@ -82,6 +85,7 @@ class SearchInput(Input):
     chosen: int | None = None
     """Which of the offered texts stands in the line."""
 
+    _rest: Timer | None = None
     _recalled: int | None = None
     _typed = ""
     _own = ""
@@ -137,6 +141,10 @@ class SearchInput(Input):
 
     def watch_value(self, value: str) -> None:
         """Typing on narrows what is offered, and is no longer an earlier search."""
+        # From here, not when `Changed` has come up to the line: the letter's own frame would be waited for.
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(DEBOUNCE_S, lambda: self.post_message(self.Rested()))
         if value == self._own:
             return
         self._own = ""
@@ -198,7 +206,6 @@ class FilterLine(Vertical):
     def __init__(self, hint: str = HINT) -> None:
         """:param hint: what stands in the line while it is empty"""
         super().__init__(id="filter")
-        self._timer: Timer | None = None
         self._found = Static("", id="filter-found", markup=False)
         self._error = Static("", id="filter-error", markup=False)
         self._error.display = False
@@ -236,9 +243,10 @@ class FilterLine(Vertical):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(DEBOUNCE_S, self._tell)
+
+    def on_search_input_rested(self, event: SearchInput.Rested) -> None:
+        event.stop()
+        self.post_message(self.Changed())
 
     def on_search_input_cut(self, event: SearchInput.Cut) -> None:
         event.stop()
@@ -255,9 +263,6 @@ class FilterLine(Vertical):
         self._offers.display = offer is not None
         if offer is not None:
             self._offers.update(listed(offer.texts, self.input.chosen))
-
-    def _tell(self) -> None:
-        self.post_message(self.Changed())
 
 
 def listed(texts: Sequence[str], chosen: int | None) -> Content:

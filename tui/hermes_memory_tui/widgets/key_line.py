@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
+
+from hermes_memory_store.frozen import dataclass
 
 AT_THE_END = ("app.help", "app.palette", "app.quit")
 """Bindings that stand at the right end, whatever else there is room for."""

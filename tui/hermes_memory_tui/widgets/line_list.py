@@ -5,6 +5,8 @@ The scope tree and the fact table are made of it, so that keys, mouse and cursor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,11 +19,16 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.timer import Timer
 
-DRAWN_ROWS = 512
+from hermes_memory_tui.widgets import thumb
+
+DRAWN_ROWS = 256
 """Drawn rows that are kept, some screens' worth."""
+
+AHEAD_S = 0.008
+"""How long after a scroll the next page is drawn: once the frame is out, and before a key that is held down repeats."""
 
 
 class LineList(ScrollView, can_focus=True):
@@ -68,8 +75,11 @@ class LineList(ScrollView, can_focus=True):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._drawn: LRUCache[tuple[object, ...], Strip] = LRUCache(DRAWN_ROWS)
+        self._drawn: LRUCache[tuple[tuple[int, ...], int, int], Strip] = LRUCache(DRAWN_ROWS)
+        """Whole lines by what stands in them (a row with or without the cursor, else a line of the screen) and their widths."""
         self._inks: dict[tuple[str, str, bool, bool], Style] = {}
+        self._ahead: Timer | None = None
+        self._sides: dict[tuple[int, int], tuple[Strip, Strip]] = {}
 
     @property
     def row_count(self) -> int:
@@ -122,23 +132,76 @@ class LineList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
+        return Strip(self._cells(y, self.scroll_offset.y, width), width)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """In place of Textual's, which keeps lines by where they stand on the screen and puts the frame around each of them
+        anew. Here a row that was drawn once is kept with its frame, wherever it comes to stand: most of what a page took.
+        """
+        width, height = self.outer_size
+        first, end = self.gutter.top, height - self.gutter.bottom
+        line = self._lines(self.scroll_offset.y)
+        lines = [
+            line(y - first) if first <= y < end else super(LineList, self).render_lines(Region(0, y, width, 1))[0]
+            for y in crop.line_range
+        ]
+        return [line.crop(*crop.column_span) for line in lines] if crop.column_span != (0, width) else lines
+
+    def _lines(self, top: int) -> Callable[[int], Strip]:
+        """What draws lines with their frame, or knows them, where `top` is the first row on the screen."""
+        width, inside, head = self.outer_size.width, self.scrollable_content_region.width, self.head_lines
+        rows, cursor, focus = self.row_count, self.cursor, self.has_focus
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        left, right = self._edges(inside, width)
+
+        def line(y: int) -> Strip:
+            row = y - head + top
+            here = row == cursor
+            what: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
+            strip = self._drawn.get((what, inside, width))
+            if strip is None:
+                cells = self._cells(y, top, inside)
+                for one in filters:
+                    cells = one.apply(cells, background)
+                strip = self._drawn[what, inside, width] = Strip([*left, *cells, *right], width)
+            return strip
+
+        return line
+
+    def _edges(self, inside: int, width: int) -> tuple[Strip, Strip]:
+        """What stands left and right of every line, as Textual draws it: the frame, the cells below the scroll bar."""
+        edges = self._sides.get((inside, width))
+        if edges is None:
+            line = super().render_lines(Region(0, self.gutter.top, width, 1))[0]
+            edges = line.crop(0, self.gutter.left), line.crop(self.gutter.left + inside)
+            self._sides[inside, width] = edges
+        return edges
+
+    def _cells(self, y: int, top: int, width: int) -> list[Segment]:
+        """What stands in a line."""
         head = self.head_lines
         if y < head:
-            return Strip(self.draw_head(width), width)
-        row = y - head + self.scroll_offset.y
+            return self.draw_head(width)
+        row = y - head + top
         if row >= self.row_count:
-            return Strip(self.draw_empty(y - head, width), width)
+            return self.draw_empty(y - head, width)
         selected = row == self.cursor
-        key = (row, width, selected, selected and self.has_focus)
-        strip = self._drawn.get(key)
-        if strip is None:
-            strip = Strip(self.draw_row(row, width, selected), width)
-            if selected:
-                strip = self._under_cursor(strip)
-            self._drawn[key] = strip
-        return strip
+        segments = self.draw_row(row, width, selected)
+        return self._under_cursor(segments) if selected else segments
 
-    def _under_cursor(self, strip: Strip) -> Strip:
+    def _draw_ahead(self, pages: int) -> None:
+        """Draw the page that the next key may ask for, while nobody waits."""
+        head, height = self.head_lines, self.scrollable_content_region.height
+        top = self.scroll_offset.y + pages * (height - head)
+        # Cut where the scroll bar stands, and encoded, as the compositor will do: lines keep what was made of them.
+        bar = self.gutter.left + self.scrollable_content_region.width
+        cuts = [bar, bar + self.scrollbar_size_vertical, self.outer_size.width]
+        line = self._lines(top)
+        for y in range(head + max(0, -top), min(height, self.row_count - top + head)):
+            for piece in line(y).divide(cuts):
+                piece.render(self.app.console)
+
+    def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
         # What has a background of its own (a bar) keeps it: its colour is what it says.
         cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
@@ -150,15 +213,13 @@ class LineList(ScrollView, can_focus=True):
                 return found if own is not None and own.underline else style
             return own
 
-        kept = (over(segment.style) for segment in strip)
-        return Strip(
-            [Segment(segment.text, chosen) for segment, chosen in zip(strip, kept, strict=True)], strip.cell_length
-        )
+        return [Segment(segment.text, over(segment.style)) for segment in segments]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._drawn.clear()
         self._inks.clear()
+        self._sides.clear()
 
     def on_resize(self) -> None:
         self.rows_changed()
@@ -180,35 +241,15 @@ class LineList(ScrollView, can_focus=True):
         self.post_message(self.Moved(self))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """In place of Textual's, which draws every line anew, and the scroll bar too where it stays as it is: most of what a
-        key at the edge of the list took."""
+        """In place of Textual's, which draws every line anew, and the whole scroll bar."""
         if self.show_vertical_scrollbar:
-            bar = self.vertical_scrollbar
-            if self._thumb(old_value) == self._thumb(new_value):
-                bar.set_reactive(ScrollBar.position, new_value)
-            else:
-                bar.position = new_value
-        up = round(new_value) - round(old_value)
-        if up:
-            self._move_lines(up)
-
-    def _thumb(self, position: float) -> int:
-        """Where the scroll bar's thumb is drawn, in eighths of a cell."""
-        height, rows = self.scrollable_content_region.height, self.virtual_size.height
-        if rows <= height:
-            return 0
-        return int((height - max(1, height * height / rows)) * position / (rows - height) * 8)
-
-    def _move_lines(self, up: int) -> None:
-        """Show the lines that are drawn already where they stand now."""
-        lines = self._styles_cache
-        drawn = {y: strip for y, strip in lines._cache.items() if not lines.is_dirty(y)}
-        self.refresh(self.size.region)
-        rows = range(self.gutter.top + self.head_lines, self.outer_size.height - self.gutter.bottom)
-        for y, strip in drawn.items():
-            if y in rows and y - up in rows:
-                lines._cache[y - up] = strip
-                lines._dirty_lines.discard(y - up)
+            thumb.move(self.vertical_scrollbar, new_value)
+        if round(old_value) != round(new_value):
+            # With the frame: Textual would cut it off every line again.
+            self.refresh(Region(-self.gutter.left, 0, self.outer_size.width, self.size.height))
+            if self._ahead is not None:
+                self._ahead.stop()
+            self._ahead = self.set_timer(AHEAD_S, partial(self._draw_ahead, 1 if new_value > old_value else -1))
 
     def refresh_row(self, row: int) -> None:
         """Draw one row anew, if it is in view."""

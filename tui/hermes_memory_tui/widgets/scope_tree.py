@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -11,6 +10,7 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, Theme, Tier
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
