@@ -59,6 +59,8 @@ class Db:
             )
             # FULL, not NORMAL: an acknowledged write must survive a power cut.
             self.conn.execute("PRAGMA synchronous = FULL")
+            # What is overwritten or deleted leaves nothing in the file that a later purge would not reach.
+            self.conn.execute("PRAGMA secure_delete = ON")
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def on_rollback(self, forget: Callable[[], None]) -> None:

@@ -18,10 +18,16 @@ from hermes_memory_store.receiving import masked
 from hermes_memory_store.records import Mutation, standing_fact
 from hermes_memory_store.scopes import close_scope, reopen_scope
 from hermes_memory_store.travelling import LIVE, Conflict, Payload, SyncRow
-from hermes_memory_store.versions import Version, is_aside, known, lineage, row_of, rows_of, shown_of
+from hermes_memory_store.versions import Version, is_aside, known, lineage, remember_masked, row_of, rows_of, shown_of
 
 KEPT_ASIDE = "(kept aside; `sync status` says why)"
 """What is said of a version whose words are not shown here."""
+
+MASKED_TOO = """
+    INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear)
+    SELECT theme_id, ?1, shown, clear FROM sync_masked WHERE theme_id = ?2 AND uid = ?3 AND shown = ?4
+"""
+"""A fact that says the same as another is masked as that is, and travels in clear."""
 
 KEPT = """
     SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
@@ -91,7 +97,12 @@ class Deciding:
             number += 1
         said = Notation(kind, f"{target}.{number}", one_line(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
-        return self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
+        made = self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
+        former = known(self._conn, self._theme_id, uids.to_bytes(row.uid))
+        if former is not None:
+            remember_masked(self._conn, self._theme_id, former)
+        self._conn.execute(MASKED_TOO, (made, self._theme_id, uids.to_bytes(row.uid), said.content))
+        return made
 
     def _replace(self, name: str, by: bytes) -> None:
         row = self._change.fact_row(uids.to_bytes(name))

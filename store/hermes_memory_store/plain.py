@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
-from hermes_memory_store import uids
+from hermes_memory_store import errors, uids
 from hermes_memory_store.malformed import checked
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.names import UNSCOPED
@@ -70,7 +70,7 @@ def plain_facts(
     :param new: whole rows that no screen had anything to say of, and of which there is no version here
     :param others: what comes with them
     """
-    found = {uid: one for uid, row in new.items() if (one := plain(uid, row)) is not None}
+    found = {uid: one for uid, row in new.items() if (one := plain_or_odd(uid, row)) is not None}
     if not found:
         return found
     standing = {one.uid: one.place for one in found.values() if one.place is not None}
@@ -89,6 +89,14 @@ def plain_facts(
         out = {one.uid for one in found.values() if one.link and one.link not in found and one.link not in linked}
         if not out:
             return found
+
+
+def plain_or_odd(uid: bytes, row: SyncRow) -> Plain | None:
+    """As `plain`; what cannot even be read so takes the ordinary way, which says what is wrong with it."""
+    try:
+        return plain(uid, row)
+    except (errors.StoreError, KeyError, ValueError, TypeError, AttributeError):
+        return None
 
 
 def plain(uid: bytes, row: SyncRow) -> Plain | None:

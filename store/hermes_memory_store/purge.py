@@ -171,7 +171,6 @@ class Purge:
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:
             return
-        conn.execute("PRAGMA secure_delete = ON")
         at = self._journal.now(conn)
         actor_id = self._names.actor(conn, actor)
         entries = []
@@ -190,7 +189,6 @@ class Purge:
             with self._db.writing() as conn:
                 conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
             self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._db.conn.execute("PRAGMA secure_delete = OFF")
 
     def _erase_from_copies(self, wanted: list[bytes]) -> tuple[str, ...]:
         from hermes_memory_store import backup, relief_undo, vectors

@@ -46,6 +46,11 @@ RANKED = 80
 COMMON = 0.05
 """A word that more than this part of all facts has is looked for in the text of what has the others."""
 
+EXAMINED = 256
+"""Terms of the index that are looked at for those."""
+
+STANDS_IN = "SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1"
+
 LONGER = 16
 """Longer words that the beginnings in one query stand for, all together."""
 
@@ -224,7 +229,7 @@ class Search:
         gained = False
         for at, word in enumerate(look.words):
             # A common word needs no longer ones, and their hits would have to be walked.
-            if (not postings or not postings[at].cut) and open_up(word, self._beginnings_among(look)):
+            if (not postings or not postings[at].cut) and open_up(word, self._beginnings_among(look, within)):
                 gained = True
                 if postings:
                     postings[at] = self._postings(look, word, within)
@@ -255,7 +260,7 @@ class Search:
         """Facts that share words with a question; whether these are all there are."""
         postings = postings or [self._postings(look, look.words[0], within)]
         for at, word in enumerate(look.words):
-            if not postings[at].keys and open_up(word, self._beginnings_among(look)):
+            if not postings[at].keys and open_up(word, self._beginnings_among(look, within)):
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._phrased(look, within)]
         scores = spread(dict.fromkeys(whole, 0.0) | summed(postings))
@@ -328,21 +333,24 @@ class Search:
             cut = cut or len(rows) == share
         return keys, cut
 
-    def _beginnings_among(self, look: Asked) -> Callable[[str], list[str]]:
+    def _beginnings_among(self, look: Asked, within: Within) -> Callable[[str], list[str]]:
         """`_beginnings`, each word of the query with its share."""
-        return lambda start: self._beginnings(start, LONGER // len(look.words) or 1)
+        return lambda start: self._beginnings(start, LONGER // len(look.words) or 1, within)
 
-    def _beginnings(self, start: str, enough: int) -> list[str]:
-        """Index terms that begin with these characters, the first `enough` in alphabetical order."""
-        sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT ?"
-        end = start + "\U0010ffff"
-        # One row for each place a term stands at: a few rows say it all for a rare one, then jump from term to term.
-        rows = self._db.rows(sql, (start, end, enough))
-        found = dict.fromkeys(row[0] for row in rows)
-        while len(rows) and (len(rows) == enough or len(rows) == 1) and len(found) < enough:
-            rows = self._db.rows(sql, (rows[-1][0] + "\x01", end, 1))
-            found.update(dict.fromkeys(row[0] for row in rows))
-        return list(found)
+    def _beginnings(self, start: str, enough: int, within: Within) -> list[str]:
+        """Index terms that begin with these characters, the first `enough` in alphabetical order of those that stand in what is
+        searched: the index is one for all themes, and what others say must not take the place of ours."""
+        sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT 1"
+        after, end = start, start + "\U0010ffff"
+        found: list[str] = []
+        for _ in range(EXAMINED):
+            term = self._db.value(sql, (after, end))
+            if term is None or len(found) == enough:
+                break
+            if any(self._db.value(STANDS_IN, (f'"{term}"', low, high)) for low, high in within.ranges):
+                found.append(term)
+            after = term + "\x01"
+        return found
 
     def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
         if not keys:

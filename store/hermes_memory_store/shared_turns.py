@@ -83,7 +83,8 @@ UNREFUSED = "UPDATE sync_turns SET refused = NULL WHERE theme_id = ? AND uid = ?
 NOTE = """
     INSERT INTO sync_turns (theme_id, uid, node, erased, sent, altered, refused) VALUES (?, ?, ?, ?, 1, ?, ?)
     ON CONFLICT DO UPDATE SET
-      node = excluded.node, erased = max(erased, excluded.erased), sent = excluded.erased >= erased,
+      node = excluded.node, erased = max(erased, excluded.erased), altered = max(altered, excluded.altered),
+      sent = excluded.erased >= erased,
       refused = iif(excluded.erased, NULL, coalesce(excluded.refused, refused))
 """
 """What the team says of a turn. An erasure that waits here goes on waiting when the turn itself comes once more."""

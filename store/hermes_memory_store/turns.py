@@ -208,7 +208,6 @@ class Turns:
         """Erase turns inside a running transaction; `scrub` has to follow it. :param rows: their keys, uids and contents"""
         if not rows:
             return
-        conn.execute("PRAGMA secure_delete = ON")
         for key, uid, content in rows:
             conn.execute(UNINDEX, (key, indexed_text(content)))
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
@@ -223,7 +222,6 @@ class Turns:
         if not wanted:
             return ()
         with self._db.writing() as conn:
-            conn.execute("PRAGMA secure_delete = ON")
             conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
         if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):

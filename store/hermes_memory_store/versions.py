@@ -190,7 +190,7 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
         names = {thing: name_of(theme, thing) for thing in things}
         before = {version.uid: version for version in versions(conn, theme_id, names.values())}
         says = payloads(conn, theme_id, things)
-        masks = masked_before(conn, theme_id, before)
+        masks = masked_before(conn, theme_id, names.values())
         new = []
         for thing, uid in names.items():
             payload, old = says[thing], before.get(uid)

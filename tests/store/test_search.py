@@ -302,3 +302,11 @@ def test_what_comes_later_never_fits_better(memory: Store, line: str) -> None:
 
 def test_filters_alone_measure_nothing(memory: Store) -> None:
     assert memory.search.find("default", "type:V").scores == []
+
+
+def test_words_of_another_theme_do_not_take_the_place_of_ours(store: Store) -> None:
+    store.facts.write("ours", "V[zoo]: bzz says the bee")
+    for n in range(40):
+        store.facts.write("theirs", f"V[t{n}]: b{n:02}")
+    assert [fact.target for fact in store.search.find("ours", "b").facts] == ["zoo"]
+    assert [fact.target for fact in store.search.find("ours", "what does the b say?").facts] == ["zoo"]

@@ -131,3 +131,17 @@ def test_what_meets_nothing_is_taken_in_as_if_it_might(
     for sql in TABLES:
         assert shown_at_once.store.db.rows(sql) == one_by_one.store.db.rows(sql), sql
     assert [check for check in examine(shown_at_once.store) if not check.ok and check.name != "team"] == []
+
+
+@pytest.mark.parametrize(
+    "odd", [{"by": None}, {"by": 7}, {"type": "no type"}, {"superseded_by": "no uid"}, {"tier": 3}]
+)
+def test_a_row_that_is_odd_hinders_no_other(join: Callable[[], Member], odd: dict[str, Any]) -> None:
+    ann, bob = join(), join()
+    for line in ("V[a]: 1", "V[b]: 2"):
+        ann.clock.forward(1000)
+        ann.store.facts.write(THEME, line)
+    one, two = ann.store.sync.pending(THEME)
+    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **odd})), (2, two)], cursor=Cursor(2))
+    assert bob.store.facts.get(two.uid).content == "2"
+    assert bob.store.sync.cursor(THEME).seq == 2

@@ -454,3 +454,54 @@ def test_what_was_replaced_by_something_kept_aside_leads_nowhere_until_it_is_sho
     assert bob.store.sync.look_again() == 1
     assert [bob.store.facts.get(uid).superseded_by for uid in (first, second)] == [second, third]
     agree(ann, bob, server=server)
+
+
+def test_both_of_a_masked_conflict_stay_in_clear_there(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "V[login]: none")
+    agree(ann, bob, server=server)
+    ann.clock.forward(1000)
+    ann.store.facts.edit(uid, "the password is hunter2")
+    bob.clock.forward(5000)
+    bob.store.facts.edit(uid, "ask the operator")
+    agree(ann, bob, server=server)
+    bob.store.sync.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.cursor(THEME))
+    bob.clock.forward(60_000)
+    bob.store.sync.resolve(uid, "both")
+    agree(ann, bob, server=server)
+    said = {row.content for _, row in server.rows.values()}
+    assert said == {"ask the operator", "the password is hunter2"}
+    assert "hunter2" not in told(bob)
+
+
+@pytest.mark.parametrize("how", ["collected", "listed"])
+def test_undoing_a_deletion_that_nobody_knows_of_any_more_says_it_in_clear(
+    how: str, ann: Member, bob: Member, server: Server
+) -> None:
+    uid = write(ann, SECRET)
+    agree(ann, bob, server=server)
+    if how == "collected":
+        _, row = server.rows[uid]
+        server.push([replace(row, state=1, content=None, attrs={}, hlc=row.hlc + 1, ancestors=(row.hlc,))])
+        agree(ann, bob, server=server)
+        seq = bob.store.journal.changes(uid=uid)[-1].seq
+        assert bob.store.sync.forget_deleted(THEME, server.seq)
+    else:
+        assert bob.store.sync.keep_listed(THEME, bob.store.sync.cursor(THEME))
+        seq = bob.store.journal.changes(uid=uid)[-1].seq
+        server.rows.clear()
+    bob.clock.forward(60_000)
+    bob.store.undo.change(seq)
+    bob.push(server)
+    assert server.rows[uid][1].content == "the password is hunter2"
+
+
+def test_a_purge_reaches_what_was_overwritten_before_it(ann: Member) -> None:
+    write(ann, "V[z]: first")
+    ann.store.purge.erase([write(ann, "V[z]: second")])
+    facts = [write(ann, f"V[n{n}]: SEKRET {n} {'q' * 200}") for n in range(20)]
+    for n, uid in enumerate(facts):
+        ann.store.facts.edit(uid, f"short {n}")
+    ann.store.purge.erase(facts)
+    ann.store.close()
+    assert b"SEKRET" not in ann.path.read_bytes()
+    ann.reopen()

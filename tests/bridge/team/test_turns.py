@@ -19,6 +19,7 @@ from hermes_memory_bridge.team.states import TeamError
 from hermes_memory_store import backup, uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.doctor import examine
+from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import bring
@@ -198,8 +199,6 @@ class Strict:
 
     def turn(self, theme: str, content: str) -> str:
         if "unspeakable" in content:
-            from hermes_memory_store.errors import ArgumentError
-
             raise ArgumentError("it must not be kept", content)
         return content.replace("hunter2", "‹secret:it›")
 
@@ -329,6 +328,26 @@ def test_what_a_screen_altered_is_not_offered_to_a_database_that_lost_it(
     there.syncing.sync.screen = Strict()
     here.say("it is hunter2")
     settle(database, here, there)
+    database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+    settle(database, there, here, later)
+    assert later.heard() == ["it is hunter2"]
+
+
+def test_what_was_left_out_first_and_altered_then_is_not_offered_either(
+    database: Database, join: Callable[..., Machine]
+) -> None:
+    class Closed(Strict):
+        def turn(self, theme: str, content: str) -> str:
+            raise ArgumentError("the keyring is closed", content)
+
+    here, there, later = join(), join(), join()
+    there.syncing.sync.screen = Closed()
+    here.say("it is hunter2")
+    settle(database, here, there)
+    there.policy(SHARED)
+    there.syncing.sync.screen = Strict()
+    settle(database, there)
+    assert there.heard() == ["it is ‹secret:it›"]
     database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
     settle(database, there, here, later)
     assert later.heard() == ["it is hunter2"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
@@ -118,3 +119,16 @@ async def test_a_person_who_looks_about_does_not_count_as_a_reader(tmp_path: Pat
     with Store.open(path) as store:
         assert store.facts.by_ids(list(store.facts.ids(FactFilter())))[0].reads == 0
         assert store.recorder.list() == []
+
+
+async def test_a_key_right_after_a_search_is_meant_for_what_it_found(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        main = main_screen(pilot)
+        for key in "target:build":
+            pilot.app.post_message(Key(key, key))
+        pilot.app.post_message(Key("enter", "\r"))
+        await until(pilot, lambda: main.focused is main.table)
+        fact = main.table.fact
+        assert fact is not None
+        assert fact.target == "build.no"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, Uid
+from hermes_memory_store.model import Change, Fact
 
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
@@ -113,6 +113,8 @@ class Listings(Panes):
     def on_search_input_left(self, message: SearchInput.Left) -> None:
         if not message.cleared:
             self.kept.add_line(self.line)
+        if self.line != self._view.line:  # the next key is meant for what was asked, not for what was shown before
+            self.look_at(self._chosen_view())
 
     def _known(self, name: str, begun: str) -> Sequence[str]:
         """The values a filter may have, for completion."""
@@ -315,11 +317,16 @@ class Listings(Panes):
             self._stale = True
             return
         facts, lost = self._facts_of(touched)
+        dated = {change.uid for change in changes if change.after is not None and "updated_at" in change.after}
+        top = self.table.fact_at(0)
+        newest = top.updated_at if top is not None else 0
         self.table.forget(fact.id for fact in facts)
         self.facts_changed(facts)
         fits = [fact for fact in facts if lets_through(self._listing.wanted, fact)]
         marks = {fact.id: "+" if touched[fact.uid] else "~" for fact in fits}
-        if lost or self._listing.ranked or not self._move_rows(facts, {fact.id for fact in fits}, touched):
+        new = {fact.id for fact in facts if touched[fact.uid]}
+        again = {fact.id for fact in facts if fact.uid in dated}
+        if lost or self._listing.ranked or not self._move_rows(facts, {fact.id for fact in fits}, new, again, newest):
             self._stale = True
             if flash:
                 self._flashes |= marks
@@ -335,18 +342,16 @@ class Listings(Panes):
                 lost = True
         return facts, lost
 
-    def _move_rows(self, facts: list[Fact], fits: set[int], created: Mapping[Uid, bool]) -> bool:
+    def _move_rows(self, facts: list[Fact], fits: set[int], new: set[int], dated: set[int], newest: int) -> bool:
         """Put changed rows where they belong now; False when that takes reading the listing anew.
 
         What is new stands at the top even then: reading a million keys takes a second on a busy machine.
         """
-        top = self.table.fact_at(0)
-        newest = top.updated_at if top is not None else 0
-        new = {fact.id for fact in facts if created[fact.uid]}
-        moved = rows.moved(self._listing, facts, fits, new, newest=newest)
+        moved = rows.moved(self._listing, facts, fits, new, dated, newest=newest)
         exact = moved is not None
         if moved is None and new:
-            moved = rows.moved(self._listing, [fact for fact in facts if fact.id in new], fits, new, newest=newest)
+            added = [fact for fact in facts if fact.id in new]
+            moved = rows.moved(self._listing, added, fits, new, dated, newest=newest)
         if moved is None:
             return False
         self._listing = moved

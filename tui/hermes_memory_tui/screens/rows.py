@@ -18,19 +18,22 @@ NEAR = 200
 """Rows at the top among which a new fact may be already, because the listing was read after it was written."""
 
 
-def moved(listing: Listing, facts: Sequence[Fact], fits: set[int], new: set[int], *, newest: int) -> Listing | None:
+def moved(
+    listing: Listing, facts: Sequence[Fact], fits: set[int], new: set[int], dated: set[int], *, newest: int
+) -> Listing | None:
     """The listing with these facts where they belong now; None when only reading it anew can tell.
 
     :param fits: keys of the facts that the listing's filter lets through
     :param new: keys of the facts that were written just now
-    :param newest: when the first row of the listing changed last
+    :param dated: keys of those that have another time of change now
+    :param newest: when the first row of the listing changed last, as it was shown
     """
     if not (listing.view.sort is Sort.UPDATED and listing.view.descending):
         return None
     complete = len(listing.keys) == listing.total
     there = listed(listing.keys, {fact.id for fact in facts}, new)
     # Most of what others change at once stays where it is: relief cools facts without touching when they changed.
-    going = [fact for fact in facts if fact.id not in (there & fits) or fact.updated_at >= newest]
+    going = [fact for fact in facts if fact.id not in (there & fits) or fact.id in dated]
     if len(listing.keys) > LONG and sum(fact.id in there for fact in going) > FEW:
         return None
     keys, total = listing.keys[:], listing.total
