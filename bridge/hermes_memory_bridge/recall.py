@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from hermes_memory_bridge.answers import told
 from hermes_memory_bridge.connection import Connection
@@ -17,6 +18,8 @@ from hermes_memory_bridge.embedding.fusing import by_place, fused, in_turn
 from hermes_memory_store.errors import NotFound
 from hermes_memory_store.model import Fact, Found, Session, Turn, Uid
 from hermes_memory_store.store import Store
+
+Told = TypeVar("Told", Fact, Turn)
 
 FEW = 20
 """Facts of each theme that are looked at where words alone rank them: as many as can be asked for."""
@@ -66,7 +69,7 @@ def facts(
     near: dict[Uid, float] = {}
     for theme in themes:
         for one in looked_up_everywhere(connection, theme, query, limit, kinds):
-            known |= one.facts
+            known |= one.known
             rankings.append(list(one.by_words))
             by_words |= one.by_words
             near |= one.near
@@ -82,25 +85,27 @@ def facts(
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
+class LookedUp(Generic[Told]):
     """What may answer, of one theme of one store."""
 
-    facts: dict[Uid, Fact]
+    known: dict[Uid, Told]
     by_words: dict[Uid, float]
-    """How well words fit, best first; 1 for the best."""
+    """How well words fit, best first; 1 for the best fact."""
     near: dict[Uid, float]
     """How near in meaning, as cosine similarity."""
 
-    def without(self, out: Collection[str]) -> LookedUp:
+    def without(self, out: Collection[str]) -> LookedUp[Told]:
         """What is left when these are left out."""
         return LookedUp(
-            {uid: fact for uid, fact in self.facts.items() if uid not in out},
+            {uid: one for uid, one in self.known.items() if uid not in out},
             {uid: fit for uid, fit in self.by_words.items() if uid not in out},
             {uid: near for uid, near in self.near.items() if uid not in out},
         )
 
 
-def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: int, kinds: str) -> list[LookedUp]:
+def looked_up_everywhere(
+    connection: Connection, theme: str, query: str, limit: int, kinds: str
+) -> list[LookedUp[Fact]]:
     """What answers in this store, and what in the team's database and not here: a fact that is here stands as it is here."""
     there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
     if there is None:
@@ -111,7 +116,7 @@ def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: 
     with suppress(NotFound):  # what the line names may be known to the other alone
         missing = looked_up(there.store, there.asked, theme, query, limit, kinds)
         held = connection.store.facts
-        found = [missing.without({*held.named(missing.facts), *held.purged(missing.facts)})]
+        found = [missing.without({*held.named(missing.known), *held.purged(missing.known)})]
     try:
         return [looked_up(connection.store, connection.asked, theme, query, limit, kinds), *found]
     except NotFound:
@@ -120,7 +125,7 @@ def looked_up_everywhere(connection: Connection, theme: str, query: str, limit: 
         return found
 
 
-def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp:
+def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp[Fact]:
     """What may answer in one theme of one store."""
     taken = FEW if asked is None else FITTING
     found = told(store.search.find(theme, query, limit=max(taken, limit), record=False))
@@ -151,7 +156,7 @@ def turns(
     near: dict[Uid, float] = {}
     for theme in themes:
         for one in heard_everywhere(connection, theme, query, limit, within):
-            known |= one.turns
+            known |= one.known
             by_words |= one.by_words
             near |= one.near
     if not near:  # then a score says how many of the words are there
@@ -160,34 +165,19 @@ def turns(
     return [RecalledTurn(known[uid], score) for uid, score in fused(by_words, near)[:limit]]
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What was said that may answer, of one theme of one store."""
-
-    turns: dict[Uid, Turn]
-    by_words: dict[Uid, float]
-    near: dict[Uid, float]
-
-    def without(self, out: Collection[str]) -> Heard:
-        """What is left when these are left out."""
-        return Heard(
-            {uid: turn for uid, turn in self.turns.items() if uid not in out},
-            {uid: fit for uid, fit in self.by_words.items() if uid not in out},
-            {uid: near for uid, near in self.near.items() if uid not in out},
-        )
-
-
-def heard_everywhere(connection: Connection, theme: str, query: str, limit: int, within: str | None) -> list[Heard]:
+def heard_everywhere(
+    connection: Connection, theme: str, query: str, limit: int, within: str | None
+) -> list[LookedUp[Turn]]:
     """What answers in this store, and what in the team's database and not here; what was erased here does not come back so."""
     here = heard(connection.store, connection.asked, theme, query, limit, within)
     there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
     if there is None:
         return [here]
     missing = heard(there.store, there.asked, theme, query, limit, within)
-    return [here, missing.without(connection.store.turns.known(theme, missing.turns))]
+    return [here, missing.without(connection.store.turns.known(theme, missing.known))]
 
 
-def heard(store: Store, asked: Asked | None, theme: str, query: str, limit: int, within: str | None) -> Heard:
+def heard(store: Store, asked: Asked | None, theme: str, query: str, limit: int, within: str | None) -> LookedUp[Turn]:
     """What was said that may answer, in one theme of one store."""
     taken = FEW if asked is None else FITTING
     hits = store.turns.search(theme, query, limit=max(taken, limit), session=within)
@@ -196,7 +186,7 @@ def heard(store: Store, asked: Asked | None, theme: str, query: str, limit: int,
     if asked is not None:
         close = dict(asked.nearest(store, "turn", theme, NEAREST, list(known)))
         known |= store.turns.fetched(theme, [key for key in close if key not in known], session=within)
-    return Heard(
+    return LookedUp(
         {turn.uid: turn for turn in known.values()},
         {hit.turn.uid: hit.score for hit in hits},
         {known[key].uid: one for key, one in close.items() if key in known},

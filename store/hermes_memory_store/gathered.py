@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -78,12 +79,7 @@ def gathered(
     :param total: facts there are of the theme, from which follows how much a word tells
     :param scopes: labels that exist there, whether one of these facts is in them or not
     """
-    db = InMemory()
-    store = Store(db, clock, policies)
-    with db.lock, translating(db.path):
-        conn = db.conn
-        conn.execute("BEGIN")
-        theme_id = store.names.theme_for_writing(conn, theme, clock())
+    with filling(theme, policies, clock) as (store, conn, theme_id):
         keys = {label: scope_of(conn, theme_id, label) for label in {UNSCOPED, *scopes}}
         rows: list[FactRow] = []
         for one, number in zip(facts, numbers([one.between for one in facts], total), strict=True):
@@ -106,9 +102,19 @@ def gathered(
                 (theme_id, by),
             )
         conn.execute("UPDATE themes SET last_fact = max(last_fact, ?) WHERE id = ?", (total, theme_id))
-        conn.execute("COMMIT")
-        conn.execute("PRAGMA query_only = ON")
     return store
+
+
+@contextmanager
+def filling(theme: str, policies: Policies, clock: Clock) -> Iterator[tuple[Store, sqlite3.Connection, int]]:
+    """A store in memory, its connection and the key of its one theme, in one transaction; afterwards it is only read."""
+    db = InMemory()
+    store = Store(db, clock, policies)
+    with db.lock, translating(db.path):
+        db.conn.execute("BEGIN")
+        yield store, db.conn, store.names.theme_for_writing(db.conn, theme, clock())
+        db.conn.execute("COMMIT")
+        db.conn.execute("PRAGMA query_only = ON")
 
 
 def numbers(betweens: Sequence[int], total: int) -> list[int]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.db import translating
-from hermes_memory_store.gathered import InMemory, numbers
+from hermes_memory_store.gathered import filling, numbers
 from hermes_memory_store.journal import Entry
 from hermes_memory_store.malformed import moment
 from hermes_memory_store.portable import SaidTurn
@@ -34,12 +33,8 @@ def gathered_turns(theme: str, turns: Sequence[ForeignTurn], *, total: int, poli
 
     :param total: turns there are of the theme, from which follows how much a word tells
     """
-    db = InMemory()
-    store = Store(db, clock, policies)
-    with db.lock, translating(db.path):
-        conn = db.conn
-        conn.execute("BEGIN")
-        theme_id = store.names.theme_for_writing(conn, theme, clock())
+    with filling(theme, policies, clock) as (store, conn, theme_id):
+        store.turns.stands_for = total
         unjournaled: list[Entry] = []
         for one, number in zip(turns, numbers([one.between for one in turns], total), strict=True):
             try:
@@ -51,7 +46,4 @@ def gathered_turns(theme: str, turns: Sequence[ForeignTurn], *, total: int, poli
             key = (theme_id << THEME_SHIFT) + number
             conn.execute(INSERT, (key, said.uid, theme_id, session or None, said.role, said.content, at))
             conn.execute(INDEX, (key, indexed_text(said.content)))
-        conn.execute("COMMIT")
-        store.turns.stands_for = total
-        conn.execute("PRAGMA query_only = ON")
     return store

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.clock import Clock
+from hermes_memory_store.clock import DAY_MS, Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import moment
@@ -26,20 +26,16 @@ from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import bring_within, checked_turn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.travelling import Aside
+from hermes_memory_store.turns import AT_ONCE, Turns, known_turns
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
     from hermes_memory_store.sync import Sync
-    from hermes_memory_store.turns import Turns
 
 SYNC = Actor("sync")
 
-DAY_MS = 86_400_000
-
 MOST_CHARS = 400_000
 """Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""
-
-AT_ONCE = 500
 
 ENROLLED_AT_ONCE = 20_000
 
@@ -228,12 +224,12 @@ class SharedTurns:
         rows = rows if self.shares(theme) else [row for row in rows if row.erased]
         live = [uids.to_bytes(row.uid) for row in rows if not row.erased]
         with self._db.snapshot() as conn:
-            known = self._known(conn, theme_id, live, again=again)
+            known = known_turns(conn, theme_id, live, again=again)
         looked = {row.uid: self._looked(theme, row, known) for row in rows if not row.erased}
         erased = [uids.to_bytes(row.uid) for row in rows if row.erased]
         with self._db.writing() as conn:
             now = self._journal.now(conn)
-            known = self._known(conn, theme_id, live, again=again)
+            known = known_turns(conn, theme_id, live, again=again)
             said = {one.said.uid: one.said for one in looked.values() if one.said is not None}
             new = [(uid, one) for uid, one in said.items() if uid not in known]
             if again:
@@ -302,19 +298,6 @@ class SharedTurns:
         with self._db.writing() as conn:
             sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
             conn.execute(sql, (ONCE, self._names.theme(theme)))
-
-    def _known(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], *, again: bool) -> set[bytes]:
-        """Those of these turns that are here or were: one that was known and is not here any more was erased here.
-
-        :param again: without those that were left out
-        """
-        known: set[bytes] = set()
-        for some in chunks(list(wanted), AT_ONCE):
-            marks = ", ".join("?" * len(some))
-            for table in ("turns", "(SELECT * FROM sync_turns WHERE refused IS NULL)" if again else "sync_turns"):
-                sql = f"SELECT uid FROM {table} WHERE theme_id = ? AND uid IN ({marks})"
-                known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
-        return known
 
     def _looked(self, theme: str, row: TurnRow, known: Collection[bytes]) -> Looked:
         """A turn as it is kept here, or why it is not; neither for one that is known, or older than turns are kept here.

@@ -19,7 +19,7 @@ from hermes_memory_store.asked import asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
-from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit
+from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.query import parse_query
@@ -57,7 +57,7 @@ UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete',
 
 KNOWN = """
     SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
-    UNION SELECT uid FROM sync_turns WHERE theme_id = ?1 AND uid IN ({marks})
+    UNION SELECT uid FROM sync_turns WHERE theme_id = ?1 AND uid IN ({marks}) AND (refused IS NULL OR NOT {again})
 """
 
 OLDER = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
@@ -157,15 +157,11 @@ class Turns:
             if (session is None or row[3] == session) and (not roles or row[4] in roles)
         }
 
-    def known(self, theme: str, wanted: Collection[str]) -> set[str]:
+    def known(self, theme: str, wanted: Collection[str]) -> set[Uid]:
         """Those of these turns that are here, or were erased here. :param wanted: uids"""
-        names = {uids.to_bytes(uid): uid for uid in wanted}
         theme_id = self._names.theme_or_none(theme)
-        found: set[str] = set()
-        for some in chunks(list(names), AT_ONCE):
-            sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)))
-            found.update(names[uid] for (uid,) in self._db.rows(sql, (theme_id, *some)))
-        return found
+        with self._db.snapshot() as conn:
+            return {uids.to_text(uid) for uid in known_turns(conn, theme_id, [uids.to_bytes(uid) for uid in wanted])}
 
     def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
         """Turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
@@ -330,6 +326,20 @@ def turn_of(row: tuple[Any, ...]) -> Turn:
     """A row of `ROWS` as data."""
     _, uid, theme, session, role, content, at = row[:7]
     return Turn(uids.to_text(uid), theme, session, role, content, Millis(at))
+
+
+def known_turns(
+    conn: sqlite3.Connection, theme_id: int | None, wanted: Sequence[bytes], *, again: bool = False
+) -> set[bytes]:
+    """Those of these turns of a theme that are here or were: one that was known and is not here any more was erased here.
+
+    :param again: without those of the team that were left out
+    """
+    known: set[bytes] = set()
+    for some in chunks(wanted, AT_ONCE):
+        sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
+        known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
+    return known
 
 
 def erase_from(conn: sqlite3.Connection, wanted: Mapping[bytes, int]) -> bool:
