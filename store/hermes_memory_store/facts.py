@@ -8,8 +8,9 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_store import errors, notation, pages, text, uids
+from hermes_memory_store import errors, notation, pages, uids
 from hermes_memory_store.db import Db
+from hermes_memory_store.fact_names import find_facts
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import (
     LIVE_TIERS,
@@ -28,7 +29,6 @@ from hermes_memory_store.model import (
     Session,
     Sort,
     Tier,
-    Uid,
     Waiting,
     WriteResult,
 )
@@ -44,9 +44,6 @@ from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
     from hermes_memory_store.bulk import BulkResult, Line
-
-MIN_PREFIX = 6
-"""Characters of a uid that must be given, as in git."""
 
 UIDS_AT_ONCE = 500
 """Facts that are asked for by uid in one statement."""
@@ -203,10 +200,10 @@ class Facts:
         return bulk.write(theme, lines, actor=actor, progress=progress)
 
     def get(self, uid: str, *, theme: str | None = None) -> Fact:
-        """The fact a uid, or a unique prefix of at least six characters, names. With `theme`, only within it.
+        """The fact that a uid names, or at least six digits of its beginning or end. With `theme`, only within it.
 
         :raises UnknownFact: when there is none
-        :raises AmbiguousUid: when several begin like that, with their uids
+        :raises AmbiguousUid: when several begin or end like that, with their uids and notation
         """
         row = self._find(uid, theme)
         return self.by_ids([row.id])[0]
@@ -363,7 +360,7 @@ class Facts:
         return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
 
     def _found(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
-        return [self._find(name, theme).uid for name in names]
+        return [row.uid for row in self._find_all(names, theme)]
 
     def _each(
         self,
@@ -402,24 +399,10 @@ class Facts:
             return changed(change)
 
     def _find(self, name: str, theme: str | None) -> FactRow:
-        shown = text.printable(name[:64])
-        bounds = uids.prefix_range(name.strip()[:64])
-        if bounds is None:
-            raise errors.UnknownFact(shown, hint="a fact is named by its uid or at least 6 characters of it")
-        if len(name.strip().replace("-", "")) < MIN_PREFIX:
-            raise errors.UnknownFact(shown, hint=f"give at least {MIN_PREFIX} characters of the uid")
-        theme_id = None if theme is None else self._names.theme(theme)
-        sql = (
-            f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid BETWEEN ? AND ? AND tier <> 'withdrawn'"
-            " AND (?3 IS NULL OR theme_id = ?3) LIMIT 4"
-        )
-        rows = self._db.rows(sql, (*bounds, theme_id))
-        if not rows:
-            raise errors.UnknownFact(shown, hint="list them with: hermes-memory-tui facts")
-        if len(rows) > 1:
-            several = ", ".join(Uid(uids.to_text(row[1])) for row in rows[:3])
-            raise errors.AmbiguousUid(f"several facts begin with {shown!r}: {several}; give more characters", shown)
-        return FactRow(*rows[0])
+        return self._find_all([name], theme)[0]
+
+    def _find_all(self, names: Iterable[str], theme: str | None) -> builtins.list[FactRow]:
+        return find_facts(self._db, builtins.list(names), None if theme is None else self._names.theme(theme))
 
 
 def restoring(change: Mutation, row: FactRow) -> dict[str, Any] | None:

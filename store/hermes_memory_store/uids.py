@@ -8,6 +8,12 @@ from functools import lru_cache
 
 from hermes_memory_store.model import Uid
 
+DIGITS = 32
+"""Hexadecimal digits of a whole uid."""
+
+SHORT_DIGITS = 8
+"""Digits of the short form: 32 random bits, of which a million facts share one in 4,300."""
+
 _lock = threading.Lock()
 _last = 0
 
@@ -50,17 +56,28 @@ def to_bytes(uid: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def short(uid: str) -> str:
-    """The part of a uid that lists show: enough to tell facts apart that were not made in the same millisecond."""
-    return uid[:13]
+def short(uid: str, digits: int = SHORT_DIGITS) -> str:
+    """The end of a uid, by which people and agents call a fact: its beginning is the time, which facts of one minute share."""
+    return uid[-digits:]
 
 
-def prefix_range(prefix: str) -> tuple[bytes, bytes] | None:
-    """The lowest and highest uid that begin with these hexadecimal characters (dashes do not count).
+def parse_digits(name: str) -> str | None:
+    """The hexadecimal digits of a uid or of a part of it, in lower case; hyphens do not count. None when it is none."""
+    digits = name.strip().replace("-", "").lower()
+    return digits if digits and len(digits) <= DIGITS and set(digits) <= set("0123456789abcdef") else None
 
-    None when the text cannot begin a uid.
-    """
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > 32 or not set(digits) <= set("0123456789abcdef"):
-        return None
-    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
+
+def prefix_range(digits: str) -> tuple[bytes, bytes]:
+    """The lowest and highest uid that begin with these digits, as `parse_digits` gives them."""
+    return bytes.fromhex(digits.ljust(DIGITS, "0")), bytes.fromhex(digits.ljust(DIGITS, "f"))
+
+
+def byte_ends(digits: str) -> list[bytes]:
+    """The last bytes of every uid that ends with these digits: one end, or 16 for an odd number of digits."""
+    return [bytes.fromhex(half + digits) for half in ("0123456789abcdef" if len(digits) % 2 else ("",))]
+
+
+def begins_or_ends(uid: str, digits: str) -> bool:
+    """Whether a uid begins or ends with these digits."""
+    whole = uid.replace("-", "").lower()
+    return whole.startswith(digits) or whole.endswith(digits)

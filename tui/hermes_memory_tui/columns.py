@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Sort
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import SHORT_DIGITS, short
 from hermes_memory_tui import shown
 
 DEFAULT = ("tier", "type", "scope", "age")
@@ -43,7 +44,7 @@ COLUMNS = (
     Column("scope", "scope", "the unit of work it belongs to", 16, lambda fact, _: printable(fact.scope or "–")),
     Column("theme", "theme", "whose memory it is", 12, lambda fact, _: printable(fact.theme)),
     Column("by", "by", "who wrote it", 12, lambda fact, _: shown.who(fact.actor)),
-    Column("uid", "uid", "the beginning of its name", 13, lambda fact, _: fact.uid[:13]),
+    Column("uid", "uid", "the end of its name", SHORT_DIGITS, lambda fact, _: short(fact.uid)),
     Column("reads", "reads", "how often agents were told it", 5, lambda fact, _: shown.short(fact.reads), True),
     Column("tokens", "tok", "what it costs an agent", 4, lambda fact, _: shown.short(fact.tokens), True),
     Column("age", "age", "how long ago it changed", 4, lambda fact, now: shown.age(fact.updated_at, now), True),

@@ -37,6 +37,7 @@ from hermes_memory_store.query import parse_query
 from hermes_memory_store.reads import Reader, Reads
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
 
@@ -517,10 +518,10 @@ class Memory:
     def _named(self, uid: str) -> str:
         """A fact by its first journal row, which is there even when its creation was undone."""
         first = self._store.journal.changes(uid=uid, limit=1)[0].after or {}
-        return printable(f"{first['type']}[{first['target']}]") if "target" in first else f"fact {uid[:8]}"
+        return printable(f"{first['type']}[{first['target']}]") if "target" in first else f"fact {short(uid)}"
 
     def _label(self, uid: str) -> str:
-        return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), uid[:8])
+        return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), short(uid))
 
 
 def unreached(answer: object) -> str:

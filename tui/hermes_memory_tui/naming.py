@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hermes_memory_store.model import Change, Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 
 
 def named(store: Store, found: Sequence[Change]) -> dict[str, str]:
@@ -16,5 +17,5 @@ def named(store: Store, found: Sequence[Change]) -> dict[str, str]:
     names = {uid: printable(f"{fact.type.value}[{fact.target}]: {fact.content}") for uid, fact in facts.items()}
     for one in found:
         if one.entity == "scope" and "label" not in (one.after or {}) and one.uid not in names:
-            names[one.uid] = printable(store.names.label_of_scope(Uid(one.uid)) or one.uid[:8])
+            names[one.uid] = printable(store.names.label_of_scope(Uid(one.uid)) or short(one.uid))
     return names

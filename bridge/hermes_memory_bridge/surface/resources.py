@@ -124,7 +124,7 @@ def fact(connection: Connection, uid: str) -> str:
     if found.tier is Tier.QUARANTINED:
         raise NotThere(fact_uri(uid))
     lines = [found.notation, f"tier {found.tier}, scope {found.scope or '(none)'}, by {found.actor}"]
-    replaced = [one for one in connection.store.facts.chain(uid, theme=within) if one.uid != found.uid]
+    replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 
 

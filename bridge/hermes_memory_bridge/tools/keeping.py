@@ -12,11 +12,12 @@ from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import FactConflict, UnknownFact
 from hermes_memory_store.model import Actor, Change, Tier
+from hermes_memory_store.uids import short
 
 MOST = 100
 """Changes one answer shows."""
 
-UID = {"type": "string", "description": "The fact's uid, or its first six characters or more."}
+UID = {"type": "string", "description": "The uid, or 6 or more digits of its end or beginning."}
 
 
 def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
@@ -41,7 +42,7 @@ def memory_edit(connection: Connection, arguments: Arguments) -> Answer:
     edited = connection.store.facts.get(fact.uid, theme=connection.theme)
     gauge = connection.store.tiers.gauge(connection.theme)
     return Answer(
-        f"edited: {edited.uid[:8]}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
+        f"edited: {short(edited.uid)}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
         {"uid": edited.uid, "fact": fact_data(edited), "gauge": gauge_data(gauge)},
     )
 
@@ -54,7 +55,9 @@ def memory_archive(connection: Connection, arguments: Arguments) -> Answer:
     session = connection.session(arguments)
     connection.store.facts.archive([fact.uid], actor=Actor("session", session.name), theme=connection.theme)
     gauge = connection.store.tiers.gauge(connection.theme)
-    return Answer(f"archived: {fact.uid[:8]}\ngauge: {gauge.pct:.1f}%", {"uid": fact.uid, "gauge": gauge_data(gauge)})
+    return Answer(
+        f"archived: {short(fact.uid)}\ngauge: {gauge.pct:.1f}%", {"uid": fact.uid, "gauge": gauge_data(gauge)}
+    )
 
 
 def memory_history(connection: Connection, arguments: Arguments) -> Answer:

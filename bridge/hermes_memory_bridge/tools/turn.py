@@ -11,6 +11,7 @@ from hermes_memory_bridge.tools.recalling import LIMIT, RESULTS, limit_of, recal
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.clock import iso
 from hermes_memory_store.turns import ROLES
+from hermes_memory_store.uids import short
 
 SHOWN = 2_000
 """Characters of a turn that recall shows, as hermes-memory-pgvector does."""
@@ -27,7 +28,7 @@ def memory_turn(connection: Connection, arguments: Arguments) -> Answer:
     if connection.trust is not None:
         content = connection.trust.mask(connection.theme, "turn", content).content
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
-    return Answer(f"captured: {turn.uid[:8]}", {"kept": True, "uid": turn.uid, "role": role, "at": iso(turn.at)})
+    return Answer(f"captured: {short(turn.uid)}", {"kept": True, "uid": turn.uid, "role": role, "at": iso(turn.at)})
 
 
 def recall_conversation(connection: Connection, arguments: Arguments) -> Answer:

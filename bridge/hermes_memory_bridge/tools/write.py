@@ -12,6 +12,7 @@ from hermes_memory_bridge.trust import SourceRefused, Suspicion, Verdict, placeh
 from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
 from hermes_memory_store.model import Fact, Relief, WriteResult
+from hermes_memory_store.uids import short
 
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
@@ -85,7 +86,7 @@ def quarantined(kept: Fact, why: Suspicion) -> Answer:
     """The fact waits for a person."""
     said = f"it {why.what}, so it waits for a person and is told to nobody until then"
     return Answer(
-        f"quarantined: {kept.uid[:8]}\n{said}. Tell the user; `hermes-memory-tui review approve {kept.uid}` lets it in.",
+        f"quarantined: {short(kept.uid)}\n{said}. Tell the user; `hermes-memory-tui review approve {kept.uid}` lets it in.",
         {"uid": kept.uid, "status": "quarantined", "rule": why.rule, "superseded": []},
     )
 
@@ -109,10 +110,10 @@ def not_written(error: StoreError) -> Answer:
 def written_text(result: WriteResult) -> str:
     """The answer in hermes-memory's words."""
     pct = result.gauge.pct
-    lines = [f"stored: {result.fact.uid[:8]}", f"gauge:  {pct:.0f}%"]
+    lines = [f"stored: {short(result.fact.uid)}", f"gauge:  {pct:.0f}%"]
     if result.parts:
         lines.append(f"split: stored as {len(result.parts)} facts")
-    lines += [f"superseded: {uid[:8]}" for uid in result.superseded]
+    lines += [f"superseded: {short(uid)}" for uid in result.superseded]
     moved = pressure(result.relief)
     if moved:
         lines.append(f"pressure: {moved}")

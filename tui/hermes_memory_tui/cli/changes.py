@@ -9,6 +9,7 @@ from hermes_memory_store.clock import iso
 from hermes_memory_store.model import Change
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui.cli.output import hanging
 
 UNTOLD = frozenset({"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"})
@@ -71,7 +72,7 @@ class ChangeLines:
         said = first.after or {}
         if "target" in said:
             return f"{said.get('type', '')}[{said['target']}]"
-        return f"{change.entity} {said.get('label', change.uid[:18])}"
+        return f"{change.entity} {said.get('label', short(change.uid))}"
 
     def _remember(self, uid: str, name: str) -> None:
         if len(self._names) >= REMEMBERED:

@@ -13,6 +13,7 @@ import click
 
 from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 
 TIER_SHAPES = {
     Tier.HOT: "●",
@@ -30,8 +31,8 @@ LEVEL_COLOURS = {
     PressureLevel.CONSOLIDATE: "red",
 }
 
-UID_LENGTHS = (13, 18, 23, 36)
-"""Where a uid can be cut so that it reads well: after the millisecond, the counter, the first noise, or not at all."""
+UID_LENGTHS = (8, 12, 17, 22, 36)
+"""How much of a uid's end reads well: eight digits, then whole groups of it, at last all of it."""
 
 NARROWEST = 40
 """Columns below which lines are no longer folded: they would be all indentation."""
@@ -100,8 +101,8 @@ def hanging(head: str, text: str) -> None:
 
 
 def short_uids(uids: Sequence[str]) -> int:
-    """How many characters tell these uids apart."""
-    return next((length for length in UID_LENGTHS if len({uid[:length] for uid in uids}) == len(set(uids))), 36)
+    """How many characters of their ends tell these uids apart."""
+    return next((length for length in UID_LENGTHS if len({uid[-length:] for uid in uids}) == len(set(uids))), 36)
 
 
 def print_facts(facts: Sequence[Fact], *, with_theme: bool = False, indent: str = "") -> None:
@@ -112,7 +113,7 @@ def print_facts(facts: Sequence[Fact], *, with_theme: bool = False, indent: str 
         mark = TIER_SHAPES.get(fact.tier, " ") + ("^" if fact.pinned else " ")
         theme = f"{fact.theme:<{themes}}  " if with_theme else ""
         scope = f"  ({printable(fact.scope)})" if fact.scope else ""
-        hanging(f"{indent}{fact.uid[:length]}  {theme}{mark} ", printable(fact.notation) + scope)
+        hanging(f"{indent}{short(fact.uid, length)}  {theme}{mark} ", printable(fact.notation) + scope)
 
 
 def gauge_line(gauge: Gauge, name_width: int = 0) -> str:

@@ -103,7 +103,7 @@ def show(settings: Settings, facts: list[Fact], total: int, *, more: bool, with_
 def fact_command(settings: Settings, uid: str) -> None:
     """Show one fact with everything that is known of it.
 
-    UID is the full uid or its first characters, six or more.
+    UID is the full uid, or its last or first characters, six or more.
     """
     with settings.store() as store:
         fact = store.facts.get(uid, theme=settings.confining_theme(store))

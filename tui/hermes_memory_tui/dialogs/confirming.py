@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from hermes_memory_store.model import Change, Gauge, Tier
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
 from hermes_memory_tui.acts import Preview
 from hermes_memory_tui.dialogs.modal import Modal
@@ -163,7 +164,7 @@ def told(preview: Preview) -> Content:
 
 def besides(change: Change, preview: Preview) -> Content:
     """A change of something that was not chosen."""
-    name = preview.names.get(change.uid, f"{change.entity} {change.uid[:13]}")
+    name = preview.names.get(change.uid, f"{change.entity} {short(change.uid)}")
     doing = {"supersede": "superseded", "cool": "cooled", "archive": "archived", "merge": "merged", "open": "opened"}
     return Content.assemble(("  ↷ ", "$warning"), f"{printable(name)} ", (doing.get(change.op, change.op), "$warning"))
 

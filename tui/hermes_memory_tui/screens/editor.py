@@ -18,6 +18,7 @@ from hermes_memory_store import notation, tokens
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.fact_detail import marked_difference
@@ -245,7 +246,7 @@ class FactEditor(Editor):
         return chars - self._base.chars if self._base.tier is Tier.HOT else 0
 
     def on_mount(self) -> None:
-        self.query_one("#editor").border_title = f"edit fact {self._base.uid[:18]}"
+        self.query_one("#editor").border_title = f"edit fact {short(self._base.uid)}"
 
     def remarks(self, content: str) -> list[Content]:
         lines = []

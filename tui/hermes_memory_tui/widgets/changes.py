@@ -8,6 +8,7 @@ from textual.content import Content
 
 from hermes_memory_store.model import Change, Tier
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
 from hermes_memory_tui.widgets.fact_detail import difference, told
 from hermes_memory_tui.widgets.pages import Line, heading, pair
@@ -30,14 +31,14 @@ def subject(change: Change, named: dict[str, str]) -> str:
     if change.entity == "fact":
         if "target" in after:
             return printable(f"{after['type']}[{after['target']}]: {after.get('content', '')}")
-        return named.get(change.uid, f"fact {change.uid[:8]}")
+        return named.get(change.uid, f"fact {short(change.uid)}")
     if change.entity == "scope":
-        return "scope " + printable(after.get("label") or named.get(change.uid, change.uid[:8]))
+        return "scope " + printable(after.get("label") or named.get(change.uid, short(change.uid)))
     if change.entity == "session":
         return f"session {printable(change.actor.name)}"
     if change.entity == "turn" and "role" in after:
         return f"{printable(after['role'])} said {shown.count(after.get('chars', 0))} characters"
-    return f"{change.entity} {change.uid[:8]}"
+    return f"{change.entity} {short(change.uid)}"
 
 
 def done(change: Change) -> str:

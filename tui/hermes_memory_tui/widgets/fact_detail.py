@@ -16,6 +16,7 @@ from textual.widgets import Static
 from hermes_memory_store.model import Change, Fact, Tier
 from hermes_memory_store.reads import Reader
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
 from hermes_memory_tui.matching import Marks, marked
 
@@ -71,7 +72,7 @@ class FactDetail(VerticalScroll):
             self.border_title = "fact"
             text.update(Content.styled("no fact is chosen", "$dim"))
             return
-        self.border_title = f"fact {fact.uid[:18]}"
+        self.border_title = f"fact {short(fact.uid)}"
         lines = [
             *head(fact, history, now, marks or Marks(), readers),
             *self._chain(fact, chain, now),
