@@ -172,12 +172,12 @@ def start(options: argparse.Namespace) -> int:
 
 def stop(options: argparse.Namespace) -> int:
     """Stop the bridge, and wait until it is gone."""
-    from hermes_memory_bridge.control import ask
+    from hermes_memory_bridge.control import ask, describe_unserved
 
     places = Places.of(options.db)
     running = ask(places, "stop")
     if running is None:
-        return complain(f"no bridge serves {places.store}")
+        return complain(describe_unserved(places))
     deadline = time.monotonic() + STOP_S
     while time.monotonic() < deadline:
         if not Path(places.pid).exists():
@@ -198,7 +198,7 @@ def restart(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     """Say whether the bridge runs. Exit code 1 when it does not."""
-    from hermes_memory_bridge.control import ask
+    from hermes_memory_bridge.control import ask, describe_unserved
 
     places = Places.of(options.db)
     running = ask(places, "status")
@@ -211,7 +211,7 @@ def status(options: argparse.Namespace) -> int:
         )
         print(f"recall by {running['recall']}")
     else:
-        print(f"no bridge serves {places.store}; a connecting agent starts one")
+        print(f"{describe_unserved(places)}; a connecting agent starts one")
     return 0 if running is not None else 1
 
 

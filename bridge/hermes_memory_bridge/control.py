@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.places import Places
+
+
+def describe_unserved(places: Places) -> str:
+    """That no bridge serves a store, and whether there is a store at all."""
+    missing = "" if Path(places.store).exists() else ", where there is no memory yet; check --db"
+    return f"no bridge serves {places.store}{missing}"
 
 
 def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:

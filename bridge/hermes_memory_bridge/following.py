@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.control import ask, describe_unserved
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import StoreError
@@ -48,7 +48,7 @@ def calls(
 def told(places: Places, answer: dict[str, Any] | None) -> dict[str, Any]:
     """An answer that tells of calls. :raises NotServed: it is none"""
     if answer is None:
-        raise NotServed(f"no bridge serves {places.store}; a connecting agent starts one", places.store)
+        raise NotServed(f"{describe_unserved(places)}; a connecting agent starts one", places.store)
     if "error" in answer:
         raise NotServed(answer["error"]["message"], answer["error"]["value"])
     if "calls" not in answer:

@@ -277,10 +277,10 @@ class Hub:
         return f"what it held is in {place}"
 
 
-def opened(path: Path) -> Store:
-    """The store, brought up to date."""
+def opened(path: Path, *, create: bool = True) -> Store:
+    """The store, brought up to date. :raises StoreMissing: when there is none, unless it is to be created"""
     try:
-        return Store.open(path)
+        return Store.open(path, create=create)
     except StoreNeedsUpgrade:
         from hermes_memory_store.upgrade import upgrade
 

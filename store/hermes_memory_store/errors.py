@@ -25,6 +25,8 @@ StoreError                      code of its own on every leaf, a sentence a pers
 ├── MemoryFull                  memory.full: only pinned facts are left in the hot tier
 └── FileError                   the store's file, not its content
     ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
+    │   ├── StoreMissing        store.unreadable: no file, or an empty one
+    │   └── StoreUnfinished     store.unreadable: its creation was cut off, and it is open for reading only
     ├── StoreTooNew             store.too_new
     ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
     │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
@@ -175,6 +177,14 @@ class FileError(StoreError):
 
 class StoreUnreadable(FileError):
     code = "store.unreadable"
+
+
+class StoreMissing(StoreUnreadable):
+    """There is no store at a path, and nobody asked for one to be created."""
+
+
+class StoreUnfinished(StoreUnreadable):
+    """The creation of a store was cut off; whoever opens it for writing finishes it."""
 
 
 class StoreTooNew(FileError):

@@ -157,30 +157,30 @@ class Store:
         path: str | Path | None = None,
         *,
         read_only: bool = False,
+        create: bool = True,
         force: bool = False,
         clock: Clock = system_clock,
         policies: Policies | None = None,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> Self:
-        """Open a store, creating it when there is none (not when `read_only`).
+        """Open a store, creating it when there is none, unless it is opened `read_only` or without `create`.
 
         :param path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`
+        :param create: False refuses a path where there is no store, and leaves it as it is
         :param force: open it on a network file system all the same
         :param lock_timeout_s: how long a write waits for other processes
-        :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreOlder, StoreTooNew, StoreUnreadable, …
+        :raises FileError: StoreNeedsUpgrade for a hermes-memory 0.3.0 file, StoreMissing, StoreOlder, StoreTooNew, …
         :raises PolicyInvalid: memory-themes.toml says something that cannot be
         """
         policies = policies if policies is not None else StorePolicies.load()
         place = Path(path).expanduser() if path is not None else filesystem.default_path()
-        if place.is_dir():
-            raise errors.StoreUnreadable(f"{place} is a folder; name the file of a memory in it", place)
+        if read_only or not create:
+            refuse_missing(place)
+        refuse_folder(place)
         if not force:
             filesystem.refuse_network(place)
-        if read_only:
-            if not place.exists():
-                raise errors.StoreUnreadable(f"there is no memory at {place}; write a fact to create it", place)
-        elif is_missing(place):
-            create(place)
+        if is_missing(place):
+            create_store(place)
         db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
         try:
             kept = check(db, clock)
@@ -254,7 +254,21 @@ def is_missing(path: Path) -> bool:
         raise errors.StoreUnreadable(f"{path} cannot be opened: {error.strerror or error}", path) from error
 
 
-def create(path: Path) -> None:
+def refuse_missing(path: Path) -> None:
+    """:raises StoreMissing: when there is no store at `path`, which stays as it is"""
+    refuse_folder(path)
+    if is_missing(path):
+        found = f"{path} is empty and holds no memory yet" if path.exists() else f"there is no memory at {path}"
+        raise errors.StoreMissing(f"{found}; name another file with --db, or write a fact to create it", path)
+
+
+def refuse_folder(path: Path) -> None:
+    """:raises StoreUnreadable: when `path` is a folder"""
+    if path.is_dir():
+        raise errors.StoreUnreadable(f"{path} is a folder; name the file of a memory in it", path)
+
+
+def create_store(path: Path) -> None:
     """Make an empty store; several processes may try at once."""
     filesystem.create_private(path)
     with filesystem.file_lock(path):
@@ -284,7 +298,7 @@ def check(db: Db, clock: Clock) -> Path | None:
     :raises FileError: when the file is not a store this program can use as it is
     """
     application, version = version_of(db)
-    if application != APPLICATION_ID and not db.read_only:
+    if application != APPLICATION_ID and not db.read_only and is_unfinished(tables_of(db), application):
         # It may be in the making: whoever creates a store holds this lock until it is whole.
         with filesystem.file_lock(db.path):
             application, version = version_of(db)
@@ -298,12 +312,16 @@ def check(db: Db, clock: Clock) -> Path | None:
         )
     if application == APPLICATION_ID and version > 0:
         return bring_up(db, version, clock)
-    tables = {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = tables_of(db)
     if {"facts", "scopes", "facts_fts"} <= tables:
         raise errors.StoreNeedsUpgrade(
             f"{db.path} is a memory of hermes-memory 0.3.0; upgrade it with a backup beside it, or open a copy", db.path
         )
-    if is_unfinished(tables, application) and not db.read_only:
+    if is_unfinished(tables, application):
+        if db.read_only:
+            raise errors.StoreUnfinished(
+                f"the creation of {db.path} was cut off; open it once for writing to finish it", db.path
+            )
         finish_creation(db)
         return None
     raise errors.StoreUnreadable(
@@ -362,6 +380,11 @@ def finish_creation(db: Db) -> None:
         if version_of(db) != (APPLICATION_ID, STORE_VERSION):
             db.conn.execute("PRAGMA journal_mode = WAL")
             migrate(db.conn)
+
+
+def tables_of(db: Db) -> set[str]:
+    """Names of the tables in the file."""
+    return {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def version_of(db: Db) -> tuple[int, int]:

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Carry one of them out. Exit code 0; errors are raised."""
     places = Places.of(options.db)
     vault = Vault(Path(places.folder) / "secrets.json")
-    with opened(Path(places.store)) as store:
+    with opened(Path(places.store), create=options.action == "add") as store:
         action = {"add": add, "list": listed, "show": show, "rotate": rotate, "revoke": revoke}[options.action]
         document, text = action(store, vault, options)
     print(json.dumps(document) if options.json else text)

@@ -18,14 +18,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.control import ask, describe_unserved
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.team import dsn as dsns
 from hermes_memory_bridge.team.states import NO_DRIVER, NOT_NAMED, TeamError, state_of
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid
-from hermes_memory_store.store import Store
+from hermes_memory_store.store import Store, refuse_missing
+from hermes_memory_store.uids import begins_or_ends, parse_digits
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.syncer import Syncer
@@ -93,7 +94,9 @@ def add_parsers(commands: Any) -> None:
     ):
         action = added(actions, name, run, meaning)
         if name == "resolve":
-            action.add_argument("uid", metavar="UID", help="as `sync conflicts` names it; its beginning is enough")
+            action.add_argument(
+                "uid", metavar="UID", help="as `sync conflicts` names it; its beginning or end is enough"
+            )
             action.add_argument("keep", choices=["mine", "theirs", "both"], help="what stands, what lost, or both")
 
 
@@ -270,7 +273,7 @@ def sync_status(options: argparse.Namespace) -> int:
     asked = ask(places, "sync", action="status")
     if asked is None:
         named = dsns.is_named(places)
-        words = f"no bridge serves {places.store}, so nothing is exchanged now; a connecting agent starts one"
+        words = f"{describe_unserved(places)}, so nothing is exchanged now; a connecting agent starts one"
         document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
         told(options, document, words)
         return 1
@@ -287,6 +290,7 @@ def sync_steer(options: argparse.Namespace) -> int:
         status = answered(asked)
         told(options, status, in_words(status))
         return 0
+    refuse_missing(Path(places.store))
     if not dsns.is_named(places):
         raise TeamError(NOT_NAMED)
     dsns.note(places, paused=options.action == "pause")
@@ -320,7 +324,7 @@ def sync_verify(options: argparse.Namespace) -> int:
 
 def conflicts(options: argparse.Namespace) -> int:
     """List what nobody decided yet, newest first."""
-    with Store.open(Places.of(options.db).store) as store:
+    with Store.open(Places.of(options.db).store, create=False) as store:
         found = store.sync.conflicts()
     document = [
         {
@@ -350,10 +354,11 @@ def said(content: str | None) -> str:
 
 def resolve(options: argparse.Namespace) -> int:
     """Decide a conflict, as a person. :raises UnknownFact: there is none of that name"""
-    with Store.open(Places.of(options.db).store) as store:
-        named = sorted({one.uid for one in store.sync.conflicts() if one.uid.startswith(options.uid.lower())})
+    with Store.open(Places.of(options.db).store, create=False) as store:
+        digits = parse_digits(options.uid)
+        named = sorted({one.uid for one in store.sync.conflicts() if digits and begins_or_ends(one.uid, digits)})
         if len(named) > 1:
-            raise AmbiguousUid(f"{options.uid} begins several: {', '.join(named[:5])}", options.uid)
+            raise AmbiguousUid(f"several begin or end with {options.uid}: {', '.join(named[:5])}", options.uid)
         changed = store.sync.resolve(named[0] if named else Uid(options.uid), options.keep)
     told(options, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {options.keep}")
     return 0
@@ -413,6 +418,7 @@ def secret(given: str, prompt: str) -> str:
 
 def own_syncer(places: Places) -> Syncer:
     """For a single exchange without a bridge. :raises TeamError: no team database is named"""
+    refuse_missing(Path(places.store))
     if not dsns.is_named(places):
         raise TeamError(NOT_NAMED)
     try:

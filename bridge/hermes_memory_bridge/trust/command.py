@@ -10,6 +10,7 @@ from typing import Any
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.store import refuse_missing
 from hermes_memory_themes import resolve_theme
 
 
@@ -26,8 +27,14 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the names, show a secret, or erase it from the vault. :raises ArgumentError: there is none of that name"""
-    vault = Vault(Path(Places.of(options.db).folder) / "secrets.json")
+    """List the names, show a secret, or erase it from the vault.
+
+    :raises ArgumentError: there is none of that name
+    :raises StoreMissing: there is no memory whose secrets these would be
+    """
+    places = Places.of(options.db)
+    refuse_missing(Path(places.store))
+    vault = Vault(Path(places.folder) / "secrets.json")
     theme = resolve_theme(flag=options.theme)
     if options.action == "list":
         return listed(vault, theme)

@@ -230,9 +230,9 @@ def test_a_file_that_commands_made_is_for_its_owner_alone(process: Ask, db: Path
 
 
 def test_people_are_told_of_a_new_memory_and_scripts_are_not(process: Ask, home: Path) -> None:
-    assert f"there was no memory at {home / 'a.db'}" in process("facts", db=home / "a.db").err
-    assert process("facts", "--json", db=home / "b.db").err == ""
-    assert "there was no memory" not in process("facts", db=home / "a.db").err
+    assert f"there was no memory at {home / 'a.db'}" in process("write", "V[a]: 1", db=home / "a.db").err
+    assert process("write", "V[a]: 1", "--json", db=home / "b.db").err == ""
+    assert "there was no memory" not in process("write", "V[a]: 2", db=home / "a.db").err
 
 
 def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, **environment: str) -> tuple[int, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.store import refuse_missing
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
@@ -82,6 +83,7 @@ def upgrade_command(settings: Settings) -> None:
     from hermes_memory_store.upgrade import needs_upgrade, upgrade
 
     path = settings.path()
+    refuse_missing(path)
     if not needs_upgrade(path):
         with settings.store():
             pass

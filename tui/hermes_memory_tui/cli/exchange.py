@@ -133,7 +133,11 @@ def import_command(settings: Settings, file: Path, kind: str | None, scope: str 
     from hermes_memory_store.exchange import import_file
     from hermes_memory_store.importers import recognise
 
-    with on_disk(file) as readable, settings.store(writing=not dry_run) as store, progress_bar("importing") as progress:
+    with (
+        on_disk(file) as readable,
+        settings.store(creating=not dry_run) as store,
+        progress_bar("importing") as progress,
+    ):
         theme = settings.resolved_theme()
         kind = kind or recognise(readable)
         if kind is not None and kind in KINDS:

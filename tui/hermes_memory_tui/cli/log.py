@@ -93,7 +93,7 @@ def replay_command(settings: Settings, file: Path) -> None:
     with on_disk(file) as readable:
         total = rows_in(readable)
         with (
-            settings.store(writing=True) as store,
+            settings.store(creating=True) as store,
             progress_bar("replaying") as progress,
             readable.open(encoding="utf-8", errors="surrogateescape") as lines,
         ):

@@ -36,7 +36,7 @@ def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: f
             raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
         put_back(settings, place)
         return
-    with settings.store(writing=not dry_run) as store:
+    with settings.store(creating=not dry_run) as store:
         report = optimize(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
     if settings.as_json:
         both = {"memory": file_json(report.memory), "user": file_json(report.user)}

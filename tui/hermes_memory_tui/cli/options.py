@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hermes_memory_store import filesystem
-from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnreadable
-from hermes_memory_store.store import Store, is_missing
+from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
+from hermes_memory_store.store import Store, is_missing, refuse_missing
 from hermes_memory_themes import resolve_theme
 
 if TYPE_CHECKING:
@@ -60,26 +60,31 @@ class Settings:
         return None if self.theme is None else self.reading_theme(store)
 
     @contextmanager
-    def store(self, *, writing: bool = False, noting: bool = False) -> Iterator[Store]:
+    def store(self, *, writing: bool = False, noting: bool = False, creating: bool = False) -> Iterator[Store]:
         """The open store: for reading only, unless it is for `writing`, or for `noting` which facts were recalled.
 
         A hermes-memory 0.3.0 file is upgraded first, with a verified backup beside it.
+
+        :param creating: open it for writing, and make one where there is none
+        :raises StoreMissing: when there is none and the command does not create one
         """
         if self.past is not None:
-            if writing:
+            if writing or creating:
                 raise ArgumentError("the past can be read, not changed; use a reading command after `at TIME`")
             yield self.past
             return
         path = self.path()
+        if not creating:
+            refuse_missing(path)
         is_new = is_missing(path)
-        with self._opened(path, writing, noting) as store:
+        with self._opened(path, writing or creating, noting) as store:
             if is_new and not self.as_json:
                 click.echo(f"there was no memory at {path}; this is a new one", err=True)
             yield store
 
     def _opened(self, path: Path, writing: bool, noting: bool) -> Store:
         try:
-            if writing or is_missing(path):
+            if writing:
                 return Store.open(path)
             if noting and not filesystem.is_frozen(path):
                 return Store.open(path, lock_timeout_s=READING_PATIENCE_S)
@@ -99,8 +104,8 @@ def opened_for_reading(path: Path) -> Store:
     """Open a store without the right to change it."""
     try:
         return Store.open(path, read_only=True)
-    except StoreUnreadable:
-        # A creation that was cut off is finished by whoever may write; anything else fails again, for the same reason.
+    except StoreUnfinished:
+        # A creation that was cut off is finished by whoever may write.
         return Store.open(path)
 
 

@@ -12,6 +12,7 @@ from hermes_memory_store.model import FactFilter, Rule, Tier, Waiting
 from hermes_memory_store.sources import source_of
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_store.uids import short
 from hermes_memory_tui.cli.documents import document, rule_json, waiting_json
 from hermes_memory_tui.cli.options import Settings, common, completed, pass_settings
 from hermes_memory_tui.cli.output import counted, hanging, short_uids, table
@@ -69,7 +70,9 @@ def print_waiting(waiting: list[Waiting]) -> None:
     length = short_uids([one.fact.uid for one in waiting])
     for one in waiting:
         when, source = iso(one.at)[:16].replace("T", " "), printable(one.source or "(unknown)")
-        hanging(f"{one.fact.uid[:length]}  ", f"{when}  {one.fact.theme}  {source}  {printable(explained(one.why))}")
+        hanging(
+            f"{short(one.fact.uid, length)}  ", f"{when}  {one.fact.theme}  {source}  {printable(explained(one.why))}"
+        )
         scope = f"  ({printable(one.fact.scope)})" if one.fact.scope else ""
         hanging("    ", printable(one.fact.notation) + scope)
 
@@ -130,7 +133,7 @@ def ask(settings: Settings, source: str) -> None:
 def set_rule(settings: Settings, source: str, rule: Rule | None) -> None:
     """Rule on a source, and say what holds now."""
     theme = settings.resolved_theme()
-    with settings.store(writing=True) as store:
+    with settings.store(creating=True) as store:
         seqs = store.sources.set(theme, source, rule)
         known = known_sources(store) if rule is not None and not settings.as_json else [source.strip()]
     if settings.as_json:

@@ -28,7 +28,7 @@ def write_command(settings: Settings, notation: tuple[str, ...], scope: str | No
 
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
     """
-    with settings.store(writing=True) as store:
+    with settings.store(creating=True) as store:
         theme = settings.resolved_theme()
         if notation != ("-",):
             result = store.facts.write(theme, " ".join(notation), scope=scope, split=split)

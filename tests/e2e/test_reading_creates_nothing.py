@@ -1,0 +1,293 @@
+"""A command that reads, asked of a store that is not there, says so and leaves the disk as it was.
+
+Every command of both programs stands in one of the tables below; a new one fails here until somebody says which it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from hermes_memory_bridge.commands import parser
+from hermes_memory_tui.cli import cli
+
+UID = "01a1fc12-f375-7001-98d2-1607a8a2ab97"
+
+NEEDING_A_STORE = {
+    "edit": [UID, "content"],
+    "pin": [UID],
+    "unpin": [UID],
+    "archive": [UID],
+    "restore": [UID],
+    "review": [],
+    "review list": [],
+    "review approve": [UID],
+    "review refuse": [UID],
+    "undo": [],
+    "redo": [],
+    "search": ["anything"],
+    "facts": [],
+    "fact": [UID],
+    "history": [UID],
+    "status": [],
+    "themes": [],
+    "scopes": [],
+    "scope close": ["label"],
+    "scope reopen": ["label"],
+    "scope rename": ["label", "other"],
+    "sessions": [],
+    "turns": [],
+    "turns --purge": ["--yes"],
+    "purge": ["--yes"],
+    "purge --dry-run": [],
+    "export": ["out.spec"],
+    "import --dry-run": ["facts.spec"],
+    "log": [],
+    "at": ["1h", "status"],
+    "backup": ["copy.db"],
+    "doctor": [],
+    "doctor --repair": [],
+    "upgrade": [],
+    "optimize --dry-run": [],
+}
+"""Commands of the inspector's program that mean a store that is there, and what makes each of them whole."""
+
+CREATING = {
+    "write": ["V[a]: 1"],
+    "import": ["facts.spec"],
+    "replay": ["empty.log"],
+    "optimize": [],
+    "review always": ["source"],
+    "review never": ["source"],
+    "review ask": ["source"],
+}
+
+NO_STORE = {"connect", "demo", "completion"}
+"""They touch no store, or one of their own; `connect` writes the configuration of a host."""
+
+BRIDGE_NEEDING_A_STORE = {
+    "stop": [],
+    "status": [],
+    "logs": [],
+    "calls": [],
+    "token list": [],
+    "token show": ["name"],
+    "token rotate": ["name"],
+    "token revoke": ["name"],
+    "secret list": [],
+    "secret show": ["name"],
+    "secret forget": ["name"],
+    "sync now": [],
+    "sync status": [],
+    "sync pause": [],
+    "sync resume": [],
+    "sync verify": [],
+    "sync conflicts": [],
+    "sync resolve": [UID, "mine"],
+    "team verify": [],
+    "team status": [],
+    "embedding": [],
+}
+
+BRIDGE_OTHERS = {
+    "serve", "start", "restart", "install-service", "uninstall-service", "connect", "token add",
+    "team migrate", "team restrict", "team index", "team collect", "team connect", "team disconnect", "team dev",
+}  # fmt: skip
+"""They make a store, configure something, or act on a server."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    (made / "facts.spec").write_text("V[a]: 1\n")
+    (made / "empty.log").write_text("")
+    return made
+
+
+@pytest.fixture
+def run(home: Path) -> Callable[..., Ran]:
+    """`run("hermes_memory_tui", "status")`, in an empty home."""
+
+    def call(program: str, *args: str) -> Ran:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HERMES_", "XDG_"))}
+        environment |= {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", program, *args],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        assert "Traceback" not in done.stdout + done.stderr
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+def inspector_commands(group: click.Group, before: str = "") -> Iterator[str]:
+    """The path of every command, `scope close` and the like."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield before + name
+            yield from inspector_commands(command, f"{before}{name} ")
+        else:
+            yield before + name
+
+
+def bridge_commands(made: argparse.ArgumentParser, before: str = "") -> Iterator[str]:
+    """The path of every command; the choices of an `action` count as commands."""
+    found = False
+    for action in made._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found = True
+            for name, inner in action.choices.items():
+                yield from bridge_commands(inner, f"{before}{name} ")
+        elif action.dest == "action" and action.choices and action.nargs is None:
+            found = True
+            yield from (f"{before}{name}" for name in action.choices)
+    if not found:
+        yield before.strip()
+
+
+def paths(table: dict[str, list[str]]) -> set[str]:
+    """The commands of a table, without the options that make one of them another."""
+    return {" ".join(word for word in name.split() if not word.startswith("-")) for name in table}
+
+
+def files(home: Path) -> set[str]:
+    """Everything below a folder."""
+    return {str(path.relative_to(home)) for path in home.rglob("*")}
+
+
+def test_every_command_of_the_inspector_is_known_to_read_or_to_create() -> None:
+    assert set(inspector_commands(cli)) == paths(NEEDING_A_STORE) | paths(CREATING) | NO_STORE
+
+
+def test_every_command_of_the_bridge_is_known_to_read_or_to_create() -> None:
+    assert set(bridge_commands(parser())) == paths(BRIDGE_NEEDING_A_STORE) | BRIDGE_OTHERS
+
+
+@pytest.mark.parametrize("name", NEEDING_A_STORE)
+def test_a_command_that_needs_a_store_creates_none(name: str, run: Callable[..., Ran], home: Path) -> None:
+    before = files(home)
+
+    told = (
+        run("hermes_memory_tui", *name.split(), *NEEDING_A_STORE[name], "--db", "missing/folder/typo.db")
+        if (name != "at")
+        else run("hermes_memory_tui", "--db", "missing/folder/typo.db", name, *NEEDING_A_STORE[name])
+    )
+
+    assert told.code == 1, told
+    assert "there is no memory at missing/folder/typo.db" in told.err
+    assert "--db" in told.err
+    assert told.out == ""
+    assert files(home) == before
+
+
+@pytest.mark.parametrize("name", ["status", "facts", "doctor", "log", "purge --dry-run"])
+def test_the_error_has_a_code_for_programs(name: str, run: Callable[..., Ran], home: Path) -> None:
+    told = run("hermes_memory_tui", *name.split(), "--json", "--db", "typo.db")
+
+    error = json.loads(told.err)["error"]
+    assert (told.code, error["code"], error["value"]) == (1, "store.unreadable", "typo.db")
+    assert not (home / "typo.db").exists()
+
+
+@pytest.mark.parametrize("name", ["status", "facts", "export -", "doctor", "undo"])
+def test_the_default_store_is_not_created_by_looking_at_it_either(
+    name: str, run: Callable[..., Ran], home: Path
+) -> None:
+    before = files(home)
+
+    told = run("hermes_memory_tui", *name.split())
+
+    assert told.code == 1
+    assert f"there is no memory at {home / '.hermes' / 'memory.db'}" in told.err
+    assert files(home) == before
+
+
+@pytest.mark.parametrize("name", CREATING)
+def test_a_command_that_keeps_something_creates_the_store(name: str, run: Callable[..., Ran], home: Path) -> None:
+    told = run("hermes_memory_tui", *name.split(), *CREATING[name], "--db", "folder/new.db")
+
+    assert told.code == 0, told
+    assert (home / "folder" / "new.db").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", BRIDGE_NEEDING_A_STORE)
+def test_a_command_of_the_bridge_that_needs_a_store_creates_none(
+    name: str, run: Callable[..., Ran], home: Path
+) -> None:
+    before = files(home)
+
+    told = run("hermes_memory_bridge", *name.split(), *BRIDGE_NEEDING_A_STORE[name], "--db", "missing/typo.db")
+
+    assert told.code == 1, told
+    assert files(home) == before
+    if name.split()[0] not in ("team", "embedding"):
+        assert str(home / "missing" / "typo.db") in told.err + told.out
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda path: path.touch(), "is empty and holds no memory yet"),
+        (lambda path: path.mkdir(), "is a folder"),
+        (lambda path: path.symlink_to("nowhere"), "there is no memory at"),
+        (lambda path: path.write_text("notes\n" * 500), "is not a readable SQLite database"),
+    ],
+    ids=["empty", "folder", "dangling link", "text"],
+)
+def test_what_is_no_store_is_named_and_left_alone(
+    made: Callable[[Path], None], said: str, run: Callable[..., Ran], home: Path
+) -> None:
+    made(home / "other.db")
+    before = files(home)
+
+    told = run("hermes_memory_tui", "facts", "--db", "other.db")
+
+    assert (told.code, said in told.err) == (1, True), told
+    assert files(home) == before
+
+
+def test_a_path_through_a_file_is_named(run: Callable[..., Ran], home: Path) -> None:
+    told = run("hermes_memory_tui", "facts", "--db", "facts.spec/memory.db")
+
+    assert told.code == 1
+    assert "facts.spec/memory.db cannot be opened: Not a directory" in told.err
+
+
+def test_the_database_of_another_program_gets_no_lock_file_beside_it(run: Callable[..., Ran], home: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(home / "other.db") as conn:
+        conn.execute("CREATE TABLE notes (id INTEGER)")
+    conn.close()
+    before = files(home)
+
+    told = run("hermes_memory_tui", "facts", "--db", "other.db")
+
+    assert (told.code, "of another program" in told.err) == (1, True)
+    assert files(home) == before
