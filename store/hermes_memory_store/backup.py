@@ -256,9 +256,10 @@ def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
             conn.execute(
                 "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal", (uid, theme_id)
             )
-    if held:
-        conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
+    is_clean = not held or fulltext.optimize(conn)
     conn.execute("COMMIT")
+    if not is_clean:
+        raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
     return held
 
 

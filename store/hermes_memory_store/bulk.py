@@ -19,6 +19,7 @@ from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Ti
 from hermes_memory_store.names import Names, ScopeKey
 from hermes_memory_store.records import STANDS, Mutation, notation_chars
 from hermes_memory_store.scopes import checked_label
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.writing import write_fact
 from hermes_memory_themes import Policies
@@ -85,6 +86,7 @@ class Bulk:
                 progress(min(start + BATCH, len(lines)))
         return result
 
+    @again_without_index
     def _write_batch(self, theme: str, lines: Sequence[Line], start: int, actor: Actor, result: BulkResult) -> None:
         refused: list[tuple[int, errors.StoreError]] = []
         created = deduplicated = 0

@@ -17,6 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hermes_memory_store import errors, filesystem
+from hermes_memory_store.text_indexes import (
+    StoreConnection,
+    damaged_indexes,
+    is_usable,
+    set_aside,
+    sqlite_error,
+    stop_triggers,
+)
 
 T = TypeVar("T")
 
@@ -54,6 +62,7 @@ class Db:
                 uri=True,
                 isolation_level=None,
                 check_same_thread=False,
+                factory=StoreConnection,
                 timeout=BUSY_MS / 1000,
                 cached_statements=256,
             )
@@ -74,12 +83,12 @@ class Db:
     def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one reading statement."""
         with self.lock, translating(self.path):
-            return self._retrying(lambda: self.conn.execute(sql, args).fetchall())
+            return self.retry(lambda: self.conn.execute(sql, args).fetchall())
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one reading statement, or None."""
         with self.lock, translating(self.path):
-            found: tuple[Any, ...] | None = self._retrying(lambda: self.conn.execute(sql, args).fetchone())
+            found: tuple[Any, ...] | None = self.retry(lambda: self.conn.execute(sql, args).fetchone())
             return found
 
     def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
@@ -102,14 +111,34 @@ class Db:
                 raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
             with translating(self.path):
                 try:
-                    self._retrying(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
+                    self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
                     self.notice_replacement()
+                    stop_triggers(self.conn)
                     yield self.conn
                     for step in self._before_commit:
                         step(self.conn)
-                    self._retrying(lambda: self.conn.execute("COMMIT"))
+                    self.retry(lambda: self.conn.execute("COMMIT"))
+                except Exception as error:
+                    self._roll_back()
+                    self.set_aside_damaged(error)
+                    raise
                 finally:
                     self._roll_back()
+
+    def set_aside_damaged(self, error: Exception) -> None:
+        """Set the full-text indexes aside whose damage an error is about; outside of any transaction.
+
+        :raises IndexDamaged: there are such; what failed may be done again now
+        """
+        damaged = [name for name in damaged_indexes(self.conn, error) if is_usable(self.conn, name)]
+        if not damaged:
+            return
+        self.retry(lambda: set_aside(self.conn, damaged, str(sqlite_error(error))))
+        raise errors.IndexDamaged(
+            f"the full-text index of {self.path} is damaged ({sqlite_error(error)}); nothing was changed, try again: "
+            "the index is set aside until doctor --repair makes it anew",
+            self.path,
+        ) from error
 
     @contextmanager
     def apart(self, conn: sqlite3.Connection) -> Iterator[None]:
@@ -160,7 +189,8 @@ class Db:
         for forget in self._forget:
             forget()
 
-    def _retrying(self, step: Callable[[], T], wait_s: float | None = None) -> T:
+    def retry(self, step: Callable[[], T], wait_s: float | None = None) -> T:
+        """Run a step that another process may keep from the lock, until the time for that is over."""
         deadline: float | None = None
         while True:
             try:

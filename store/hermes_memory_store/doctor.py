@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import chain
 
@@ -26,6 +26,15 @@ from hermes_memory_store.schema import (
     THIRD_SCHEMA,
 )
 from hermes_memory_store.store import Store
+from hermes_memory_store.text_indexes import (
+    FACTS,
+    INDEXES,
+    TURNS,
+    forgetting_index,
+    is_usable,
+    troubles,
+    vacuum,
+)
 from hermes_memory_store.words import indexed, indexed_text
 
 DOCTOR = Actor("doctor")
@@ -48,6 +57,9 @@ STANDING_TWICE = f"""
       SELECT target FROM facts WHERE {STANDS}
       GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
 """
+
+REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+"""Those with pages of their own, which virtual tables do not have."""
 
 ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
@@ -97,16 +109,71 @@ def examine(store: Store, *, repair: bool = False, progress: Callable[[str], Non
 
 def database(store: Store, repair: bool) -> Check:
     """SQLite's own check of every page, index and constraint."""
-    problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
-    if problems == ["ok"]:
+    problems = integrity_problems(store)
+    if not problems:
         pages = store.db.value("PRAGMA page_count")
         return Check("database", True, f"SQLite finds all {pages} pages sound")
+    indexes = damaged_parts(store)
+    if indexes is not None and repair:
+        for name in indexes:
+            rebuild_index(store, name)
+        vacuum(store.db)
+        if not integrity_problems(store):
+            return Check("database", True, f"{problems[0]}; {remade(indexes)}", repaired=True)
+    if indexes:
+        said = f"{problems[0]}; only the full-text index is damaged, doctor --repair builds it anew"
+        return Check("database", False, said)
+    if indexes is not None:
+        return Check("database", False, f"{problems[0]}; doctor --repair writes the file anew without such pages")
     if repair and all("index" in problem for problem in problems):
         with store.db.writing() as conn:
             conn.execute("REINDEX")
         if store.db.rows("PRAGMA integrity_check(1)") == [("ok",)]:
             return Check("database", True, f"{problems[0]}; the indexes were built anew", repaired=True)
     return Check("database", False, f"{problems[0]}; restore a backup")
+
+
+def integrity_problems(store: Store) -> list[str]:
+    """What SQLite's check of the whole file finds, at most 20 sentences."""
+    try:
+        found = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
+    except errors.StoreUnreadable as error:
+        return [str(error.__cause__)]
+    return [" ".join(problem.removeprefix("*** in database main ***").split()) for problem in found if problem != "ok"]
+
+
+def damaged_parts(store: Store) -> list[str] | None:
+    """The full-text indexes that hold all the damage there is; empty when it is in pages that belong to nothing.
+
+    None when a table of the memory itself is damaged, which only a backup can mend.
+    """
+    shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
+    damaged = [table for (table,) in store.db.rows(REAL_TABLES) if not is_sound(store, table)]
+    return None if set(damaged) - shadows.keys() else sorted({shadows[table] for table in damaged})
+
+
+def is_sound(store: Store, table: str) -> bool:
+    """Whether SQLite finds nothing wrong with a table and its indexes."""
+    try:
+        return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
+    except errors.StoreUnreadable:
+        return False
+
+
+def remade(indexes: Sequence[str]) -> str:
+    """What a repair did about them."""
+    if not indexes:
+        return "the file was written anew without such pages"
+    return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
+
+
+def rebuild_index(store: Store, name: str) -> int:
+    """Make a full-text index anew, whatever state it is in, in one transaction; how many facts or turns are in it.
+
+    :raises FileError: nothing was changed then
+    """
+    with forgetting_index(store.db, name) as conn:
+        return {FACTS: fulltext.fill, TURNS: turns.fill}[name](conn)
 
 
 def schema(store: Store, repair: bool) -> Check:
@@ -118,7 +185,9 @@ def schema(store: Store, repair: bool) -> Check:
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
     there = {name: (kind, sql) for name, kind, sql in store.db.rows(listed)}
-    missing = [name for name in wanted if there.get(name) != wanted[name]]
+    # What is missing of a full-text index is told, and mended, by the checks of the indexes.
+    parts = frozenset().union(*(index.parts for index in INDEXES.values()))
+    missing = [name for name in wanted if there.get(name) != wanted[name] and (name not in parts or name in there)]
     if not missing:
         return Check("schema", True, f"all {len(wanted)} tables, indexes and triggers are there")
     said = f"missing or different: {', '.join(sorted(missing))}"
@@ -145,8 +214,7 @@ def full_text(store: Store, repair: bool) -> Check:
         return Check("full-text", True, f"the index holds exactly the words of {facts} facts")
     if not repair:
         return Check("full-text", False, f"{problem}; doctor --repair builds the index anew")
-    with store.db.writing() as conn:
-        fulltext.rebuild(conn)
+    rebuild_index(store, FACTS)
     still = index_problem(store)
     detail = f"{problem}; built anew from {facts} facts" if still is None else still
     return Check("full-text", still is None, detail, repaired=still is None)
@@ -156,11 +224,10 @@ def index_problem(store: Store) -> str | None:
     """What is wrong with the full-text index, None when nothing is."""
     with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
         # The nameless database lives in memory and spills to disk, so a large store fits.
-        sql = conn.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_text'").fetchone()
-        if sql is None:
-            return "the index is missing"
-        fresh.execute(sql[0])
-        fulltext.index_many(
+        if not is_usable(conn, FACTS):
+            return f"the index is set aside: {troubles(conn)[FACTS]}"
+        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_text'").fetchone()[0])
+        fulltext.insert_terms(
             fresh, conn.execute("SELECT id, target, content, scope_id, tier, type FROM facts ORDER BY id")
         )
         return vocabulary_problem(conn, fresh) or sample_problem(conn)
@@ -171,10 +238,10 @@ def turns_text(store: Store, repair: bool) -> Check:
     problem = turns_problem(store)
     said = store.db.value("SELECT count(*) FROM turns")
     if problem is None or not repair:
-        detail = f"the index holds exactly the words of {said} turns" if problem is None else problem
+        wrong = f"{problem}; doctor --repair builds the index anew"
+        detail = f"the index holds exactly the words of {said} turns" if problem is None else wrong
         return Check("turns", problem is None, detail)
-    with store.db.writing() as conn:
-        turns.rebuild(conn)
+    rebuild_index(store, TURNS)
     still = turns_problem(store)
     return Check("turns", still is None, f"{problem}; built anew from {said} turns", repaired=still is None)
 
@@ -182,6 +249,8 @@ def turns_text(store: Store, repair: bool) -> Check:
 def turns_problem(store: Store) -> str | None:
     """What is wrong with the index of turns, None when nothing is."""
     with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
+        if not is_usable(conn, TURNS):
+            return f"the index is set aside: {troubles(conn)[TURNS]}"
         fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = 'turns_text'").fetchone()[0])
         said = conn.execute("SELECT id, content FROM turns ORDER BY id")
         fresh.executemany(turns.INDEX, ((key, indexed_text(content)) for key, content in said))
@@ -190,11 +259,16 @@ def turns_problem(store: Store) -> str | None:
 
 def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, index: str = "facts_text") -> str | None:
     """The first word of which an index holds another number of facts or places than one made anew."""
-    conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    try:
+        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    except sqlite3.DatabaseError as error:
+        return f"the index cannot be read ({error})"
     fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
     counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
-    there, wanted = conn.execute(counted), fresh.execute(counted)
+    wanted = fresh.execute(counted)
+    there: sqlite3.Cursor | None = None
     try:
+        there = conn.execute(counted)
         for seen in there:
             if seen != wanted.fetchone():
                 return f"the index disagrees with the facts, first at the word {seen[0][:40]!r}"
@@ -203,7 +277,8 @@ def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, inde
     except sqlite3.DatabaseError as error:
         return f"the index cannot be read ({error})"
     finally:
-        there.close()
+        if there is not None:
+            there.close()
 
 
 def sample_problem(conn: sqlite3.Connection) -> str | None:
@@ -212,7 +287,11 @@ def sample_problem(conn: sqlite3.Connection) -> str | None:
     sampled = "SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0"
     for key, target, content in conn.execute(sampled, (step,)).fetchall():
         words = dict.fromkeys(indexed(target) + indexed(content))
-        if words and not conn.execute(FOUND, (" ".join(f'"{word}"' for word in words), key)).fetchone():
+        try:
+            found = conn.execute(FOUND, (" ".join(f'"{word}"' for word in words), key)).fetchone() if words else True
+        except sqlite3.DatabaseError as error:
+            return f"the index cannot be read ({error})"
+        if not found:
             return f"fact {key} is not found by its words"
     return None
 

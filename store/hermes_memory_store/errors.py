@@ -30,6 +30,7 @@ StoreError                      code of its own on every leaf, a sentence a pers
     ├── StoreTooNew             store.too_new
     ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
     │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
+    ├── IndexDamaged            store.index_damaged: of the full-text index alone, which is set aside until doctor --repair
     ├── StoreLocked             store.locked
     ├── StoreReadOnly           store.read_only
     ├── DiskFull                store.disk_full
@@ -197,6 +198,12 @@ class StoreNeedsUpgrade(FileError):
 
 class StoreOlder(StoreNeedsUpgrade):
     """A store of our own, of an older version, that is open for reading only."""
+
+
+class IndexDamaged(FileError):
+    """A write met a damaged index. Nothing was changed; the index is set aside, so that the same write succeeds now."""
+
+    code = "store.index_damaged"
 
 
 class StoreLocked(FileError):

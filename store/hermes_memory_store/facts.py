@@ -37,6 +37,7 @@ from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow,
 from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.sources import source_of
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.waiting import WHY, waiting
 from hermes_memory_store.writing import write_fact
@@ -64,6 +65,7 @@ class Facts:
         self._tiers = tiers
         self._sessions = sessions
 
+    @again_without_index
     def write(
         self,
         theme: str,
@@ -112,6 +114,7 @@ class Facts:
             parts=tuple(facts) if len(facts) > 1 else (),
         )
 
+    @again_without_index
     def quarantine(
         self,
         theme: str,
@@ -362,6 +365,7 @@ class Facts:
     def _found(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
         return [row.uid for row in self._find_all(names, theme)]
 
+    @again_without_index
     def _each(
         self,
         wanted: Sequence[bytes],

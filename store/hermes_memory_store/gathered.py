@@ -25,6 +25,7 @@ from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.records import FactRow, indexed_columns, notation_chars, write_rows
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.store import Store
+from hermes_memory_store.text_indexes import StoreConnection
 from hermes_memory_store.unindexed import place
 from hermes_memory_themes import Policies
 
@@ -54,7 +55,9 @@ class InMemory(Db):
         self._forget = []
         self._before_commit = []
         self._content = None
-        self.conn = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=256)
+        self.conn = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256, factory=StoreConnection
+        )
         self.conn.deserialize(empty())
 
 

@@ -16,6 +16,7 @@ from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
+from hermes_memory_store.text_indexes import FACTS, again_without_index, is_usable
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
@@ -62,6 +63,7 @@ class Purge:
         by_tier = {Tier(tier): number for tier, number in counts}
         return PurgePlan(theme, scope, by_tier, [fact_of(row, self._names) for row in newest])
 
+    @again_without_index
     def run(
         self,
         theme: str,
@@ -84,6 +86,7 @@ class Purge:
         self._scrub()
         return replace(plan, unreached=self._erase_from_copies([row[1] for row in rows]))
 
+    @again_without_index
     def hold(
         self,
         theme: str,
@@ -107,6 +110,7 @@ class Purge:
             change.record()
         return plan
 
+    @again_without_index
     def erase_held(self, theme: str, retention_ms: int) -> int:
         """Erase what agents purged longer than the retention ago; how many facts that were."""
         sql = """
@@ -153,6 +157,7 @@ class Purge:
         self._scrub()
         return self._erase_from_copies(list(erased))
 
+    @again_without_index
     def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
         asked = list(wanted)
         rows: list[tuple[Any, ...]] = []
@@ -187,7 +192,7 @@ class Purge:
         """Words of erased facts linger in the full-text index until it is merged, and pages in the log until it is emptied."""
         with self._db.lock, translating(self._db.path):
             with self._db.writing() as conn:
-                conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
+                fulltext.optimize(conn)
             self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _erase_from_copies(self, wanted: list[bytes]) -> tuple[str, ...]:
@@ -197,7 +202,9 @@ class Purge:
         copies = backup.known_backups(self._db.path)
         unreached = [copy for copy in copies if not backup.purge_from(copy, wanted)]
         unreached += [] if vectors_gone else [vectors.place(self._db.path)]
-        return tuple(map(str, [*unreached, *relief_undo.purge_from_copies(self._db.path, wanted)]))
+        damaged = not is_usable(self._db.conn, FACTS)
+        index = [f"{self._db.path} (its damaged full-text index: run doctor --repair)"] if damaged else []
+        return tuple(map(str, [*unreached, *index, *relief_undo.purge_from_copies(self._db.path, wanted)]))
 
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None

@@ -17,9 +17,8 @@ from hermes_memory_store.model import IMPORT, Actor, OrphanPolicy, SessionStatus
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS, checked_name
-from hermes_memory_store.turns import INDEX, MAX_TURN, ROLES
+from hermes_memory_store.turns import MAX_TURN, ROLES, index
 from hermes_memory_store.upgrade import INSERT_SESSION
-from hermes_memory_store.words import indexed_text
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -80,7 +79,7 @@ def bring_within(
             sessions[turn.session] = session_of(conn, theme_id, str(turn.session), turn.at, now, entries)
         session = sessions[turn.session]
         conn.execute(INSERT, (number, uid, theme_id, session, turn.role, turn.content, turn.at))
-        conn.execute(INDEX, (number, indexed_text(turn.content)))
+        index(conn, number, turn.content)
         mark = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
         told = {"role": turn.role, "chars": len(turn.content), "digest": mark}
         entries.append(Entry("capture", "turn", uid, theme_id, None, told))

@@ -13,6 +13,7 @@ from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, Changed, Millis, Scope, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation, standing_fact
+from hermes_memory_store.text_indexes import again_without_index
 
 MAX_LABEL = 128
 """Characters of a scope's label."""
@@ -59,6 +60,7 @@ class Scopes:
             raise errors.UnknownScope(label, self._names.labels(theme))
         return scope_of(row, {Tier(tier): facts for tier, facts in counts})
 
+    @again_without_index
     def close(self, theme: str, label: str, *, actor: Actor = PERSON) -> Changed:
         """Close a scope and cool its hot facts. Closing a closed one changes nothing."""
         with self._db.writing() as conn:
@@ -66,6 +68,7 @@ class Scopes:
             close_scope(change, self._names.scope(theme, label), why=str(actor))
             return changed(change)
 
+    @again_without_index
     def reopen(self, theme: str, label: str, *, actor: Actor = PERSON) -> Changed:
         """Open a closed scope again and warm what its closing cooled."""
         with self._db.writing() as conn:
@@ -73,6 +76,7 @@ class Scopes:
             reopen_scope(change, self._names.scope(theme, label))
             return changed(change)
 
+    @again_without_index
     def rename(self, theme: str, label: str, new: str, *, actor: Actor = PERSON) -> Changed:
         """Give a scope another label. :raises ScopeExists: when the theme already has one of that label"""
         wanted = checked_label(new)
@@ -88,6 +92,7 @@ class Scopes:
                 change.update_scope(key.id, "rename", label=wanted)
             return changed(change)
 
+    @again_without_index
     def merge(self, theme: str, label: str, into: str, *, actor: Actor = PERSON) -> Changed:
         """Move everything of one scope to another of its theme, and take the emptied one off every list.
 

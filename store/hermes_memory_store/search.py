@@ -8,6 +8,7 @@ ranked (see `ranking.py`).
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -23,7 +24,9 @@ from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
 from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of, spread
 from hermes_memory_store.reads import Reads
+from hermes_memory_store.scanning import scan_facts
 from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.text_indexes import FACTS, damaged_indexes, is_usable, note_of
 
 MAX_LIMIT = 1_000
 """Facts one search returns at most."""
@@ -149,7 +152,7 @@ class Search:
         else:
             look = asked(taken.words, taken.phrases, taken.excluded)
             within = self._within(wanted, scope_ids)
-            found = self._found(look, within, limit, taken) if within.ranges else Found([], 0)
+            found = self._found_anyhow(look, within, limit, taken) if within.ranges else Found([], 0)
         if record:
             self.note("search", theme, found.facts, session=session, why=line)
         return found
@@ -177,9 +180,25 @@ class Search:
         page = pages.page(self._db, self._names, wanted, sort=Sort.UPDATED, descending=True, after=None, limit=limit)
         return Found(page.facts, page.total, page.total > len(page.facts))
 
-    def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
+    def _found_anyhow(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
+        """What the index finds, or, where that is damaged, what reading the facts does."""
         if not look.words and not look.phrases and not look.excluded:
             return Found([], 0)
+        if is_usable(self._db.conn, FACTS):
+            try:
+                return self._found(look, within, limit, taken)
+            except (errors.FileError, sqlite3.Error) as error:
+                if FACTS not in damaged_indexes(self._db.conn, error):
+                    raise
+        # The terms that the index may have added to the words before it failed are part of the question all the same.
+        scanned = scan_facts(self._db, look, within, " ".join(taken.words))
+        best = scanned.ranked[:limit]
+        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
+        facts = pages.fetched(self._db, self._names, [one.id for one in best])
+        more = scanned.total > len(scanned.ranked)
+        return Found(facts, scanned.total, more, [scores[fact.id] for fact in facts], note_of(FACTS))
+
+    def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
         postings = [self._postings(look, word, within) for word in look.words] if len(look.words) > 1 else []
         exact, whole = self._with_all(look, within, postings, limit)
         if look.question and look.words:

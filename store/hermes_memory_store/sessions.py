@@ -19,6 +19,7 @@ from hermes_memory_store.model import Actor, Millis, OrphanPolicy, ScopeStatus, 
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import close_scope, reopen_scope
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.tiers import Tiers
 
 HEARTBEAT_MS = 10_000
@@ -57,6 +58,7 @@ class Sessions:
         self._clock = clock
         self._tiers = tiers
 
+    @again_without_index
     def open(
         self,
         theme: str,
@@ -133,6 +135,7 @@ class Sessions:
                 [(now, uids.to_bytes(session.uid)) for session in running],
             )
 
+    @again_without_index
     def lost(self, session: Session) -> None:
         """The other end is gone without a word: stale from now on, and orphaned when its lease has passed."""
         with self._db.writing() as conn:
@@ -160,6 +163,7 @@ class Sessions:
         found: int | None = self._db.value(sql, (self._clock(),))
         return found
 
+    @again_without_index
     def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
         """A user message arrived: count the turn, note which scopes it refers to, close those that are done.
 
@@ -203,6 +207,7 @@ class Sessions:
         """End a session properly: its lease is released and its checkpoint kept. :param actor: the session unless given"""
         self._end(session, SessionStatus.CLOSED, keep_checkpoint=True, actor=actor)
 
+    @again_without_index
     def sweep(self) -> builtins.list[Session]:
         """Find sessions whose lease lapsed: stale at first, orphaned after a second lease, by their own policy.
 
@@ -249,6 +254,7 @@ class Sessions:
             "UPDATE attention SET written_turn = ? WHERE session_id = ? AND scope_id = ?", (turn, session_id, scope_id)
         )
 
+    @again_without_index
     def referred(self, session: Session, theme: str, label: str) -> None:
         """A session asked about a scope: that is a reference to it, as good as a mention."""
         key = self._names.scope(theme, label)

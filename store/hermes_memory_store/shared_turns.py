@@ -25,6 +25,7 @@ from hermes_memory_store.pages import chunks
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import bring_within, checked_turn
 from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.travelling import Aside
 from hermes_memory_store.turns import AT_ONCE, Turns, known_turns
 from hermes_memory_themes import Policies
@@ -210,6 +211,7 @@ class SharedTurns:
         sql = "SELECT turn_seq FROM sync_themes WHERE theme_id = ?"
         return int(self._db.value(sql, (self._names.theme_or_none(theme),)) or 0)
 
+    @again_without_index
     def apply(self, theme: str, rows: Sequence[TurnRow], *, upto: int, whole: bool = False, again: bool = False) -> int:
         """Take in turns in the order of the server, and move the cursor, in one journaled transaction; how many are new here.
 

@@ -27,6 +27,7 @@ from hermes_memory_store.receiving import NONE, SYNC, Receiving, Settling, shade
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.travelling import (
     COUNTER_BITS,
@@ -198,6 +199,7 @@ class Sync:
         kept = self._db.rows(ASIDE, (theme,))
         return [Aside(name, uids.to_text(uid), kind, why) for name, uid, kind, why in kept]
 
+    @again_without_index
     def look_again(self) -> int:
         """Screen anew what is kept aside: a policy, a rule or this program may have changed; how many are shown now."""
         count = 0
@@ -243,6 +245,7 @@ class Sync:
         with self._db.writing() as conn:
             conn.execute("UPDATE sync_themes SET fetched = 1 WHERE theme_id = ?", (theme_id,))
 
+    @again_without_index
     def apply(
         self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor, listing: Listing | None = None
     ) -> Applied:
@@ -329,6 +332,7 @@ class Sync:
             forget_listed(conn, theme_id)
             return len(gone)
 
+    @again_without_index
     def forget_deleted(self, theme: str, upto: int) -> int:
         """The server removed what was deleted up to that sequence number, and so does this store; how many versions."""
         theme_id = self._tracked(theme)
@@ -372,6 +376,7 @@ class Sync:
             kept = [found_conflicts(conn, *named) for named in self._tracked_themes(conn, theme)]
         return sorted(itertools.chain(*kept), key=lambda one: (-one.at, one.uid))
 
+    @again_without_index
     def resolve(
         self, uid: Uid, keep: Literal["mine", "theirs", "both"], *, actor: Actor = PERSON, theme: str | None = None
     ) -> Changed:

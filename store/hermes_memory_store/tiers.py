@@ -17,6 +17,7 @@ from hermes_memory_store.model import RELIEF, FactType, Gauge, PressureLevel, Re
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.scopes import COOLED_BY_CLOSING
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_themes import Policies
 
 CALM_AGAIN_PCT = 85.0
@@ -53,6 +54,7 @@ class Tiers:
         row = None if key is None else self._db.row(GAUGE, (key,))
         return self._gauge(theme, row or (0, 0, 0, 0))
 
+    @again_without_index
     def relieve(self, theme: str) -> Relief:
         """Do now what the present level asks for."""
         with self._db.writing() as conn:

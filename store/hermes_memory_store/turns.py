@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_memory_store import errors, text, uids, vectors
-from hermes_memory_store.asked import asked
+from hermes_memory_store.asked import Asked, asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
@@ -24,7 +24,9 @@ from hermes_memory_store.names import Names
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread
+from hermes_memory_store.scanning import scan_turns
 from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.text_indexes import TURNS, again_without_index, damaged_indexes, is_usable, note_of
 from hermes_memory_store.words import indexed_text
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -92,6 +94,7 @@ class Turns:
         self.stands_for: int | None = None
         """How many turns there are, where these are only those of somebody else's that may answer."""
 
+    @again_without_index
     def add(
         self, theme: str, role: str, content: str, *, session: Session | None = None, at: int | None = None
     ) -> Turn:
@@ -122,7 +125,7 @@ class Turns:
                 " (SELECT id FROM sessions WHERE uid = ?), ?, ?, ?)",
                 (key, uid, theme_id, uids.to_bytes(session.uid) if session else None, role, content, at or now),
             )
-            conn.execute(INDEX, (key, indexed_text(content)))
+            index(conn, key, content)
             told = {"role": role, "chars": len(content), "digest": hashlib.sha256(content.encode()).hexdigest()[:32]}
             self._journal.append(conn, [Entry("capture", "turn", uid, theme_id, None, told)], actor=who, at=now)
         return Turn(uids.to_text(uid), theme, session.name if session else None, role, content, Millis(at or now))
@@ -145,6 +148,10 @@ class Turns:
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
         return [*self._ranked(theme, query, limit, session, roles)]
+
+    def note(self) -> str | None:
+        """What should be said beside what `search` finds: that the index of turns is damaged; None when it is not."""
+        return None if is_usable(self._db.conn, TURNS) else note_of(TURNS)
 
     def fetched(
         self, theme: str, keys: Sequence[int], *, session: str | None = None, roles: Sequence[str] = ()
@@ -182,6 +189,7 @@ class Turns:
         """Erase turns for good, as `erase` does; how many there were."""
         return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
 
+    @again_without_index
     def erase(
         self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON, everywhere: bool = True
     ) -> tuple[int, tuple[str, ...]]:
@@ -205,7 +213,7 @@ class Turns:
         if not rows:
             return
         for key, uid, content in rows:
-            conn.execute(UNINDEX, (key, indexed_text(content)))
+            unindex(conn, key, content)
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             conn.execute(TO_SCRUB, (uid, theme_id))
         entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
@@ -218,7 +226,7 @@ class Turns:
         if not wanted:
             return ()
         with self._db.writing() as conn:
-            conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+            is_clean = optimize(conn)
         if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
@@ -226,6 +234,8 @@ class Turns:
 
         unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
         unreached += [] if vectors.erase(self._db.path, wanted) else [vectors.place(self._db.path)]
+        if not is_clean:
+            return (*map(str, unreached), f"{self._db.path} (its damaged index of turns: run doctor --repair)")
         with self._db.writing() as conn:
             conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
         return tuple(map(str, unreached))
@@ -237,14 +247,7 @@ class Turns:
         look = asked(taken.words, taken.phrases, taken.excluded)
         low, high = self._range(theme)
         total = self.stands_for or max(1, high - low)
-        rarities: list[float] = []
-        scores: dict[int, float] = {}
-        for expression in [*(word.expression() for word in look.words), *([look.required([])] if look.phrases else [])]:
-            rows = self._db.rows(HITS, (look.without_excluded(expression or ""), low, high, POSTINGS))
-            often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
-            rarities.append(rarity_of(often, total))
-            for (key,) in rows:
-                scores[key] = scores.get(key, 0.0) + rarities[-1]
+        rarities, scores = self._scored(look, low, high, total)
         most = max(RANKED, limit)
         if look.question and not look.phrases and not look.excluded:
             order = with_neighbours(scores, most, low, high)
@@ -274,6 +277,36 @@ class Turns:
             TurnHit(turn_of(found[one.id][0]), round(max(0.0, share * one.score / best), 4), one.id)
             for one in ranked[:limit]
         ]
+
+    def _scored(self, look: Asked, low: int, high: int, total: int) -> tuple[Sequence[float], dict[int, float]]:
+        """How much each word tells, and what the words of each turn tell together; found by
+        reading the turns where the index is damaged."""
+        if is_usable(self._db.conn, TURNS):
+            try:
+                return self._scored_by_index(look, low, high, total)
+            except (errors.FileError, sqlite3.Error) as error:
+                if TURNS not in damaged_indexes(self._db.conn, error):
+                    raise
+        hits, read = scan_turns(self._db, look, low, high)
+        rarities = [rarity_of(len(keys), read) for keys in hits]
+        scores: dict[int, float] = {}
+        for keys, rarity in zip(hits, rarities, strict=True):
+            for key in keys[:POSTINGS]:
+                scores[key] = scores.get(key, 0.0) + rarity
+        return rarities, scores
+
+    def _scored_by_index(
+        self, look: Asked, low: int, high: int, total: int
+    ) -> tuple[Sequence[float], dict[int, float]]:
+        rarities: list[float] = []
+        scores: dict[int, float] = {}
+        for expression in [*(word.expression() for word in look.words), *([look.required([])] if look.phrases else [])]:
+            rows = self._db.rows(HITS, (look.without_excluded(expression or ""), low, high, POSTINGS))
+            often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
+            rarities.append(rarity_of(often, total))
+            for (key,) in rows:
+                scores[key] = scores.get(key, 0.0) + rarities[-1]
+        return rarities, scores
 
     def _best(
         self, scores: Mapping[int, float], most: int, session: str | None, roles: Sequence[str]
@@ -356,13 +389,14 @@ def erase_from(conn: sqlite3.Connection, wanted: Mapping[bytes, int]) -> bool:
         rows = conn.execute("SELECT id, theme_id, content FROM turns WHERE uid = ?", (uid,)).fetchall()
         for key, theme_id, content in rows:
             held = True
-            conn.execute(UNINDEX, (key, indexed_text(content)))
+            unindex(conn, key, content)
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             if shared and told:
                 conn.execute(ERASED_THERE, (theme_id, uid))
-    if held:
-        conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+    is_clean = not held or optimize(conn)
     conn.execute("COMMIT")
+    if not is_clean:
+        raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
     return held
 
 
@@ -372,9 +406,34 @@ ERASED_THERE = """
 """
 
 
+def index(conn: sqlite3.Connection, key: int, content: str) -> None:
+    """Make a turn findable."""
+    if is_usable(conn, TURNS):
+        conn.execute(INDEX, (key, indexed_text(content)))
+
+
+def unindex(conn: sqlite3.Connection, key: int, content: str) -> None:
+    """Take the words of a turn out of the index. :param content: what was indexed"""
+    if is_usable(conn, TURNS):
+        conn.execute(UNINDEX, (key, indexed_text(content)))
+
+
+def optimize(conn: sqlite3.Connection) -> bool:
+    """Merge the index, so that no words of erased turns linger in it; False for one that is set aside and still holds them."""
+    if not is_usable(conn, TURNS):
+        return False
+    conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
+    return True
+
+
 def rebuild(conn: sqlite3.Connection) -> int:
     """Build the index of turns anew, inside the caller's transaction; how many were indexed."""
     conn.execute("INSERT INTO turns_text (turns_text) VALUES ('delete-all')")
+    return fill(conn)
+
+
+def fill(conn: sqlite3.Connection) -> int:
+    """Fill an empty index of turns, inside the caller's transaction; how many were indexed."""
     last, count = 0, 0
     while rows := conn.execute("SELECT id, content FROM turns WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall():
         conn.executemany(INDEX, ((key, indexed_text(content)) for key, content in rows))

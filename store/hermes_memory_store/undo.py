@@ -16,6 +16,7 @@ from hermes_memory_store.journal import COLUMNS, Journal
 from hermes_memory_store.model import PERSON, RELIEF, STANDING_TIERS, Actor, Change, ScopeStatus, Tier, Undone
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import Mutation, portable, standing_fact
+from hermes_memory_store.text_indexes import again_without_index
 
 CHANGE = COLUMNS.split(", ").index("change")
 """Place of that column in a row."""
@@ -112,6 +113,7 @@ class Undo:
             raise errors.NothingToUndo(nothing)
         return self._take_back(list(wanted), actor, leaving=leaving)
 
+    @again_without_index
     def _take_back(self, changes: list[int], actor: Actor, *, leaving: bool = False) -> Undone:
         parts: list[Undone] = []
         refused: list[errors.UndoConflict] = []

@@ -57,7 +57,6 @@ NEEDING_A_STORE = {
     "doctor": [],
     "doctor --repair": [],
     "upgrade": [],
-    "optimize --dry-run": [],
 }
 """Commands of the inspector's program that mean a store that is there, and what makes each of them whole."""
 
@@ -225,6 +224,15 @@ def test_the_default_store_is_not_created_by_looking_at_it_either(
 
     assert told.code == 1
     assert f"there is no memory at {home / '.hermes' / 'memory.db'}" in told.err
+    assert files(home) == before
+
+
+def test_a_dry_run_of_relief_needs_no_store_and_creates_none(run: Callable[..., Ran], home: Path) -> None:
+    before = files(home)
+
+    told = run("hermes_memory_tui", "optimize", "--dry-run", "--db", "typo.db")
+
+    assert told.code == 0
     assert files(home) == before
 
 

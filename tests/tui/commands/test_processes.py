@@ -301,7 +301,7 @@ def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -
 
     assert len(lines) > 5
     assert max(len(line) for line in lines) <= 60
-    assert all(line.startswith(" " * 18) for line in lines[1:])
+    assert all(line.startswith(" " * 12) for line in lines[1:])
     assert len(process("facts").out.splitlines()) == 1
 
 

@@ -74,5 +74,6 @@ def drawn(pilot: Pilot[int]) -> str:
     """The screen as SVG, without what differs from run to run: identifiers of the picture, and the facts' own."""
     svg = pilot.app.export_screenshot(title="hermes-memory-tui", simplify=True)
     svg = re.sub(r"terminal-\d+", "terminal", svg)
-    svg = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{12})?\b", "0" * 8, svg)
+    svg = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "0" * 8, svg)
+    svg = re.sub(r"(?<=fact&#160;)[0-9a-f]{8}\b", "0" * 8, svg)
     return re.sub(r"\b[0-9a-f]{20}\b", "0" * 20, re.sub(r"\b[0-9a-f]{12}\b", "0" * 12, svg))

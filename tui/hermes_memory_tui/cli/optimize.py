@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hermes_memory_store.relief import FileReport, optimize, undo_relief
+from hermes_memory_store.store import Store, is_missing
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.options import Settings, common, pass_settings
@@ -36,7 +40,9 @@ def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: f
             raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
         put_back(settings, place)
         return
-    with settings.store(creating=not dry_run) as store:
+    with (
+        throwaway_store() if dry_run and is_missing(settings.path()) else settings.store(creating=not dry_run) as store
+    ):
         report = optimize(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
     if settings.as_json:
         both = {"memory": file_json(report.memory), "user": file_json(report.user)}
@@ -50,6 +56,16 @@ def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: f
             click.echo(f"  {file.why}")
         for line in file.diff.splitlines():
             click.echo(f"  {printable(line)}")
+
+
+@contextmanager
+def throwaway_store() -> Iterator[Store]:
+    """An empty memory that leaves nothing behind: what relief would do on a machine that has none yet."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hermes-memory-") as folder,
+        Store.open(Path(folder) / "memory.db") as store,
+    ):
+        yield store
 
 
 def put_back(settings: Settings, home: Path) -> None:
