@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 
 from hermes_memory_store.abbreviations import expand
 from hermes_memory_store.stems import completions, stem
-from hermes_memory_store.words import MAX_WORD, fold, indexed, is_unspaced, pairs, runs
+from hermes_memory_store.unspaced import (
+    MAX_PAIRS,
+    STOP_RUNS,
+    other_particles,
+    terms_of_run,
+    without_particle,
+    without_question_words,
+    word_count,
+)
+from hermes_memory_store.words import MAX_WORD, fold, indexed, is_unspaced, runs
 
 EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
 """How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it."""
@@ -61,9 +70,14 @@ class Word:
     terms: dict[str, float]
     """Single index terms that stand for it, each with how well it fits."""
     phrases: dict[tuple[str, ...], float] = field(default_factory=dict)
-    """Several terms in a row that stand for it: more than two characters of a script without spaces."""
+    """Several terms in a row that stand for it: an abbreviation's long form of several words."""
     opened: bool = False
     """Whether longer words that begin with it are among the terms."""
+
+    @property
+    def is_character(self) -> bool:
+        """Whether it is one character of a script without spaces, which any pair may begin with."""
+        return len(self.text) == 1 and is_unspaced(self.text)
 
     def expression(self) -> str:
         """The word in FTS5's language."""
@@ -94,25 +108,54 @@ class Asked:
 
 def asked(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> Asked:
     """Work out what a query looks for."""
-    line = _ELISION.sub(" ", " ".join(words))
+    line = fold(_ELISION.sub(" ", " ".join(words)))
     said = runs(line)
-    informative = [run for run in runs(_QUESTION_FORM.sub(" ", line)) if run not in _STOPS]
+    informative = informative_runs(line, said)
     kept = list(dict.fromkeys(informative or said or runs(" ".join(words))))[:MAX_ASKED]
+    question = bool(informative) and (informative != said or sum(map(word_count, kept)) > LEXICAL)
+    if question:
+        kept = list(dict.fromkeys(map(without_particle, kept)))
     return Asked(
-        words=[word_of(run) for run in kept],
+        words=words_of(kept),
         phrases=[terms for phrase in phrases if (terms := exact_terms(phrase))][:MAX_ASKED],
         excluded=[in_a_row(terms) for text in excluded if (terms := exact_terms(text))][:MAX_ASKED],
-        question=0 < len(informative) < len(said) or len(kept) > LEXICAL,
+        question=question,
     )
+
+
+def informative_runs(line: str, said: Sequence[str]) -> list[str]:
+    """The runs of a folded line that an answer may have. :param said: all its runs"""
+    left = runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
+    unspaced = sum(map(is_unspaced, said))
+    # Amid Chinese or Japanese, `EU` is a name and not a word of French.
+    stops = _STOPS if 2 * unspaced < len(said) else STOP_RUNS
+    if not unspaced:
+        return [run for run in left if run not in stops]
+    whole = frozenset(said)  # a single character that only the removal of its neighbours set free is none
+    return [
+        run
+        for run in left
+        if run not in stops and run not in STOP_RUNS and (len(run) > 1 or run in whole or not is_unspaced(run))
+    ]
+
+
+def words_of(kept: Sequence[str]) -> list[Word]:
+    """What these runs are looked up by: a word each, and the pairs of those of a script without spaces."""
+    found: dict[str, Word] = {}
+    room = MAX_PAIRS
+    for run in kept:
+        if not is_unspaced(run):
+            found.setdefault(run, word_of(run))
+            continue
+        for term in terms_of_run(run):
+            if term not in found and room:
+                found[term] = Word(term, {term: EXACT})
+                room -= 1
+    return list(found.values())
 
 
 def word_of(run: str) -> Word:
     """What one asked word stands for, longer words that begin with it aside."""
-    if is_unspaced(run):
-        if len(run) == 1:
-            return Word(run, {run: EXACT})
-        several = tuple(pairs(run[:MAX_WORD]))
-        return Word(run, {several[0]: EXACT} if len(several) == 1 else {}, {several: EXACT} if len(several) > 1 else {})
     word = Word(run[:MAX_WORD], {stem(run[:MAX_WORD]): EXACT})
     for form in expand(run):
         terms = exact_terms(form)
@@ -128,15 +171,28 @@ def open_up(word: Word, beginnings: Callable[[str], list[str]]) -> bool:
 
     :param beginnings: the index terms that begin with some characters
     """
-    if word.phrases and not word.terms:
-        return False
     known = len(word.terms)
     word.opened = True
+    if is_unspaced(word.text) and len(word.text) > 1:  # no term is longer than a pair
+        return False
     for longer in completions(word.text):
         word.terms.setdefault(stem(longer), BEGINNING)
     for term in beginnings(word.text):
         word.terms.setdefault(term, BEGINNING)
     return len(word.terms) > known
+
+
+def accept_other_particles(word: Word) -> bool:
+    """Let a noun of one character match with other particles than the one it was asked with; whether it can have others.
+
+    Only for a word that nothing has as it was asked: many a noun of two characters ends like a particle.
+    """
+    if word.opened or not is_unspaced(word.text):
+        return False
+    forms = other_particles(word.text)
+    word.opened = bool(forms)
+    word.terms |= dict.fromkeys(forms, OTHER_FORM)
+    return word.opened
 
 
 def exact_terms(text: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from hermes_memory_store.asked import EXACT, STOP_TERMS, Asked, Word
 from hermes_memory_store.model import Tier
 from hermes_memory_store.months import dated, months_named
 from hermes_memory_store.times import asks_when, tells_when
+from hermes_memory_store.unspaced import joined
 from hermes_memory_store.words import fold, indexed
 
 TARGET = 2.0
@@ -108,7 +109,7 @@ def rank_exact(candidates: Sequence[Candidate], asked: Asked) -> list[Candidate]
     Only targets are taken apart: a word that is not in the target is in the content, as well as the candidate's `fit`.
     """
     fits = Fits(asked.words)
-    in_a_row = [f"{here.text} {there.text}" for here, there in pairwise(asked.words)]
+    in_a_row = [joined(here.text, there.text) for here, there in pairwise(asked.words)]
     newest = sorted(candidates, key=lambda one: (one.updated_at, one.id))
     for place, one in enumerate(newest):
         by_target = met_by_target(one, fits)

@@ -119,11 +119,11 @@ def rows_down(db: Db, sql: str, low: int, high: int, args: Sequence[object]) -> 
 
 def fit_of(word: Word, texts: Sequence[Sequence[str]], *, beginnings: bool = True) -> float:
     """How well the terms of some texts fit a word; 0 when none does. :param beginnings: longer words count, too"""
-    best = 0.0
+    best, longer = 0.0, beginnings or word.is_character
     for terms in texts:
         for term in terms:
             best = max(best, word.terms.get(term, 0.0))
-            if beginnings and best == 0.0 and word.terms and term.startswith(word.text):
+            if longer and best == 0.0 and word.terms and term.startswith(word.text):
                 best = BEGINNING
     for phrase, fit in word.phrases.items():
         if fit > best and is_row(texts, phrase):

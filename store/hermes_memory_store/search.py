@@ -15,7 +15,17 @@ from itertools import accumulate
 from typing import Any
 
 from hermes_memory_store import errors, pages
-from hermes_memory_store.asked import BEGINNING, EXACT, Asked, Word, asked, exact_terms, in_a_row, open_up
+from hermes_memory_store.asked import (
+    BEGINNING,
+    EXACT,
+    Asked,
+    Word,
+    accept_other_particles,
+    asked,
+    exact_terms,
+    in_a_row,
+    open_up,
+)
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.fulltext import scope_facet, tier_facet, type_facet
@@ -279,7 +289,9 @@ class Search:
         """Facts that share words with a question; whether these are all there are."""
         postings = postings or [self._postings(look, look.words[0], within)]
         for at, word in enumerate(look.words):
-            if not postings[at].keys and open_up(word, self._beginnings_among(look, within)):
+            if (word.is_character or not postings[at].keys) and (
+                accept_other_particles(word) or open_up(word, self._beginnings_among(look, within))
+            ):
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._phrased(look, within)]
         scores = spread(dict.fromkeys(whole, 0.0) | summed(postings))

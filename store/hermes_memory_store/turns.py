@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_memory_store import errors, text, uids, vectors
-from hermes_memory_store.asked import Asked, asked
+from hermes_memory_store.asked import EXACT, Asked, Word, accept_other_particles, asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
@@ -23,7 +23,7 @@ from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn
 from hermes_memory_store.names import Names
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.query import parse_query
-from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread
+from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread, terms_of
 from hermes_memory_store.scanning import scan_turns
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.text_indexes import TURNS, again_without_index, damaged_indexes, is_usable, note_of
@@ -270,6 +270,10 @@ class Turns:
             )
             for key, (row, session_id) in found.items()
         ]
+        for word in look.words:
+            if word.is_character:
+                read = (term for one in candidates for term in terms_of(one.content))
+                word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
         share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
@@ -300,13 +304,23 @@ class Turns:
     ) -> tuple[Sequence[float], dict[int, float]]:
         rarities: list[float] = []
         scores: dict[int, float] = {}
-        for expression in [*(word.expression() for word in look.words), *([look.required([])] if look.phrases else [])]:
-            rows = self._db.rows(HITS, (look.without_excluded(expression or ""), low, high, POSTINGS))
+        hits = [self._hits(look, word, low, high) for word in look.words]
+        if phrases := look.required([]):
+            hits.append(self._db.rows(HITS, (look.without_excluded(phrases), low, high, POSTINGS)))
+        for rows in hits:
             often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
             rarities.append(rarity_of(often, total))
             for (key,) in rows:
                 scores[key] = scores.get(key, 0.0) + rarities[-1]
         return rarities, scores
+
+    def _hits(self, look: Asked, word: Word, low: int, high: int) -> Sequence[tuple[int]]:
+        """Keys of the newest turns of a range that have one word."""
+        expression = f'"{word.text}" *' if word.is_character else word.expression()
+        rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
+        if not rows and look.question and accept_other_particles(word):
+            rows = self._db.rows(HITS, (look.without_excluded(word.expression()), low, high, POSTINGS))
+        return rows
 
     def _best(
         self, scores: Mapping[int, float], most: int, session: str | None, roles: Sequence[str]

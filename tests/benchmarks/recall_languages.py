@@ -1,0 +1,123 @@
+"""How often the fact that answers a question comes back, in Chinese, Japanese and Korean, beside plain trigram FTS5.
+
+    python -m tests.benchmarks.recall_languages
+
+The sets are `tests/recall_sets`: what a software team would write down in that language, and thirty questions of the kind
+people ask agents. Facts are asked for as `recall_memory` does without a model, turns as `recall_conversation` does. `trigram` is
+FTS5 with `tokenize = 'trigram'`, asked for any trigram of the question and ranked by bm25.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_store.model import Actor, FactType, Notation
+from hermes_memory_store.store import Store
+
+SETS = Path(__file__).parents[1] / "recall_sets"
+LANGUAGES = ("chinese", "japanese", "korean")
+TAKEN = 20
+
+Ask = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSet:
+    """Facts of one language, and questions each with the fact that answers it."""
+
+    facts: list[str]
+    questions: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one way did: shares of the questions, the mean reciprocal rank, and milliseconds of one question."""
+
+    at_1: float
+    at_5: float
+    mrr: float
+    p50_ms: float
+
+
+def load_recall_set(language: str) -> RecallSet:
+    """One set of `tests/recall_sets`: a fact a line; a line that begins with `? ` asks for the fact above it."""
+    facts: list[str] = []
+    questions: list[tuple[str, str]] = []
+    for line in (SETS / f"{language}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("? "):
+            questions.append((line[2:], facts[-1]))
+        else:
+            facts.append(line)
+    return RecallSet(facts, questions)
+
+
+@contextmanager
+def ways_to_ask(facts: list[str]) -> Iterator[dict[str, Ask]]:
+    """The same texts as facts, as turns and in plain trigram FTS5."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "memory.db") as store:
+        for number, text in enumerate(facts):
+            said = Notation(FactType.VALUE, f"note.{number}", text)
+            store.facts.write("default", said, scope="team", actor=Actor("session", "benchmark"))
+            store.turns.add("default", "user", text)
+
+        def ask_facts(question: str) -> list[str]:
+            return [fact.content for fact in store.search.find("default", question, limit=TAKEN, record=False).facts]
+
+        def ask_turns(question: str) -> list[str]:
+            return [hit.turn.content for hit in store.turns.search("default", question, limit=TAKEN)]
+
+        yield {"trigram": trigram_fts5(facts), "facts": ask_facts, "turns": ask_turns}
+
+
+def trigram_fts5(facts: list[str]) -> Ask:
+    """Plain FTS5 of trigrams, asked for any of them."""
+    conn = sqlite3.connect(":memory:")
+    conn.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'trigram')")
+    conn.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(facts))
+
+    def ask(question: str) -> list[str]:
+        trigrams = dict.fromkeys(question[at : at + 3] for at in range(len(question) - 2))
+        expression = " OR ".join('"' + one.replace('"', '""') + '"' for one in trigrams)
+        rows = conn.execute(
+            "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts) LIMIT ?", (expression, TAKEN)
+        )
+        return [facts[key] for (key,) in rows]
+
+    return ask
+
+
+def score(ask: Ask, questions: list[tuple[str, str]]) -> Score:
+    """Ask every question in one way."""
+    ranks, times = [], []
+    for question, answer in questions:
+        start = time.perf_counter()
+        found = ask(question)
+        times.append((time.perf_counter() - start) * 1000)
+        ranks.append(found.index(answer) + 1 if answer in found else 0)
+    return Score(
+        statistics.mean(rank == 1 for rank in ranks),
+        statistics.mean(0 < rank <= 5 for rank in ranks),
+        statistics.mean(1 / rank if rank else 0.0 for rank in ranks),
+        statistics.median(times),
+    )
+
+
+def main() -> None:
+    print(f"{'':10} {'way':8} {'R@1':>6} {'R@5':>6} {'MRR':>6} {'p50 ms':>7}")
+    for language in LANGUAGES:
+        wanted = load_recall_set(language)
+        with ways_to_ask(wanted.facts) as ways:
+            for way, ask in ways.items():
+                one = score(ask, wanted.questions)
+                print(f"{language:10} {way:8} {one.at_1:6.3f} {one.at_5:6.3f} {one.mrr:6.3f} {one.p50_ms:7.2f}")
+
+
+if __name__ == "__main__":
+    main()
