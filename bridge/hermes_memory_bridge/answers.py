@@ -48,7 +48,8 @@ def told(found: Found) -> Found:
     if len(kept) == len(found.facts):
         return found
     scores = [found.scores[at] for at in kept] if found.scores else []
-    return Found([found.facts[at] for at in kept], len(kept), found.more, scores)
+    exact = sum(at < found.exact for at in kept)
+    return Found([found.facts[at] for at in kept], len(kept), found.more, scores, exact, found.note)
 
 
 def fact_data(fact: Fact) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.asked import Asked
     from hermes_memory_bridge.trust import Trust
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
         if spec.own_session:
             await hold_session(hub, connection, arguments)
         if spec.reads_only:
-            asked = await hub.meaning.of(spec.meant(arguments)) if spec.meant and hub.meaning else None
+            asked = await meaning_of(hub, connection, spec, arguments)
             kind = spec.asks_team
             elsewhere = await hub.asking.of(connection, kind, arguments, asked) if kind and hub.asking else None
             try:
@@ -86,6 +87,22 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
         log.exception("tool %s failed", spec.name)
         said = "something went wrong inside the memory; nothing was changed, see the bridge's log"
         return Answer(f"error: {said}", {"error": {"code": "internal", "message": said, "value": None}})
+
+
+async def meaning_of(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Arguments) -> Asked | None:
+    """What the question of a call means, where its tool uses that and it can be had.
+
+    :raises StoreError: as the tool itself
+    """
+    meaning, line_to_mean = hub.meaning, spec.meant_here
+    if meaning is None:
+        return None
+    if line_to_mean is None:
+        return await meaning.of(spec.meant(arguments)) if spec.meant else None
+    if not meaning.computes_here:  # then only what was asked before is known, and costs nothing
+        return await meaning.of(arguments.get("query"), here=connection.theme)
+    line = await hub.read(lambda store: line_to_mean(connection.using(store), arguments))
+    return await meaning.of(line, here=connection.theme)
 
 
 async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -> None:

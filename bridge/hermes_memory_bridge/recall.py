@@ -85,6 +85,41 @@ def facts(
 
 
 @dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found, best first, and which ways found it, in words."""
+
+    found: Found
+    ranked_by: str
+
+
+def search(connection: Connection, line: str, limit: int, *, scope: str | None = None) -> SearchResult:
+    """The facts of the connection's theme that answer a line, by words and by what this machine knows of meaning.
+
+    Facts with every word of a look-up come first, as they stand by words; where they fill the limit, meaning is not looked up.
+
+    :param scope: confines the search to one scope
+    :raises StoreError: as `Search.find`
+    """
+    store, theme = connection.store, connection.theme
+    found = told(store.search.find(theme, line, scope=scope, limit=limit, record=False))
+    if connection.asked is None or found.exact >= limit:
+        return SearchResult(found, WORDS_ONLY)
+    either = looked_up(store, connection.asked, theme, line, limit, "both", scope=scope)
+    first = {fact.uid: fact for fact in found.facts[: found.exact]}
+    others = [uid for uid, _ in fused(either.by_words, either.near) if uid not in first] if either.near else []
+    ranked = [*first.values(), *(either.known[uid] for uid in others)] if others else found.facts
+    total = max(found.total, len(either.known))
+    more = found.more or found.total > len(either.by_words)
+    return SearchResult(Found(ranked[:limit], total, more, exact=found.exact, note=found.note), connection.asked.ranked_by)
+
+
+def is_answered_by_words(connection: Connection, line: str, limit: int, *, scope: str | None = None) -> bool:
+    """Whether a line is a look-up, and as many facts as are wanted have every word of it. :raises StoreError: as `Search.find`"""
+    found = connection.store.search.find(connection.theme, line, scope=scope, limit=limit, record=False)
+    return told(found).exact >= limit
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp(Generic[Told]):
     """What may answer, of one theme of one store."""
 
@@ -125,10 +160,12 @@ def looked_up_everywhere(
         return found
 
 
-def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str) -> LookedUp[Fact]:
-    """What may answer in one theme of one store."""
+def looked_up(
+    store: Store, asked: Asked | None, theme: str, query: str, limit: int, kinds: str, *, scope: str | None = None
+) -> LookedUp[Fact]:
+    """What may answer in one theme of one store. :param scope: confines it to one scope"""
     taken = FEW if asked is None else FITTING
-    found = told(store.search.find(theme, query, limit=max(taken, limit), record=False))
+    found = told(store.search.find(theme, query, scope=scope, limit=max(taken, limit), record=False))
     fitting = found.scores or [0.0] * len(found.facts)
     # Weights of words depend on the theme they stand in, so each theme is measured by its best.
     best = max(fitting, default=0.0) or 1.0
@@ -137,7 +174,7 @@ def looked_up(store: Store, asked: Asked | None, theme: str, query: str, limit: 
     hits: dict[int, float] = {}
     if asked is not None:
         hits = dict(asked.nearest(store, "fact", theme, NEAREST, list(fit)))
-        passing = store.search.passing(theme, query, [key for key in hits if key not in fit])
+        passing = store.search.passing(theme, query, [key for key in hits if key not in fit], scope=scope)
         allowed = told(Found(list(passing.values()), len(passing))).facts
         facts |= {fact.id: fact for fact in allowed if is_wanted(fact, kinds)}
     return LookedUp(

@@ -464,6 +464,8 @@ class Found:
     scores: list[float] = field(default_factory=list)
     """How well each fact fits the words, never rising; in no unit, so only to be compared within this answer. Empty where
     filters alone found them."""
+    exact: int = 0
+    """How many of the first have every word of a look-up; 0 for a question, whose answers share some words with it."""
     note: str | None = None
     """What the person who asked should know of how they were found: that the full-text index is damaged."""
 

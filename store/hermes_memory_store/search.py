@@ -167,12 +167,15 @@ class Search:
             self.note("search", theme, found.facts, session=session, why=line)
         return found
 
-    def passing(self, theme: str, line: str, keys: Sequence[int]) -> dict[int, Fact]:
+    def passing(self, theme: str, line: str, keys: Sequence[int], *, scope: str | None = None) -> dict[int, Fact]:
         """Those of these facts that pass the filters of a search line, by key: what was found in another way than by words.
 
+        :param scope: as for `find`
         :raises QueryError: UnknownScope: as `find`
         """
-        wanted = parse_query(line, theme=theme, now=self._clock()).filter
+        wanted = confined(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope)
+        if wanted is None:
+            return {}
         within = self._within(wanted, self._names.scope_ids(wanted))
         inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
         allowed = [one.id for one in self._candidates(inside, within)]
@@ -206,23 +209,24 @@ class Search:
         scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
         facts = pages.fetched(self._db, self._names, [one.id for one in best])
         more = scanned.total > len(scanned.ranked)
-        return Found(facts, scanned.total, more, [scores[fact.id] for fact in facts], note_of(FACTS))
+        return Found(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=note_of(FACTS))
 
     def _found(self, look: Asked, within: Within, limit: int, taken: Query) -> Found:
         postings = [self._postings(look, word, within) for word in look.words] if len(look.words) > 1 else []
         exact, whole = self._with_all(look, within, postings, limit)
+        with_all = 0
         if look.question and look.words:
             ranked, complete = self._answers(look, within, postings, exact, limit, taken)
             whole = whole and complete
         elif look.words and whole and len(exact) < (min(FEW, limit) if postings else limit):
-            ranked, whole = self._opened(look, within, postings, exact, limit)
+            ranked, with_all, whole = self._opened(look, within, postings, exact, limit)
         else:
-            ranked, whole = rank_exact(exact, look), whole and not look.words
+            ranked, with_all, whole = rank_exact(exact, look), len(exact), whole and not look.words
         best = ranked[:limit]
         facts = pages.fetched(self._db, self._names, [one.id for one in best])
         # Facts with every word and those with some are measured differently; what comes later never fits better.
         scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
-        return Found(facts, len(ranked), not whole, [scores[fact.id] for fact in facts])
+        return Found(facts, len(ranked), not whole, [scores[fact.id] for fact in facts], min(with_all, len(facts)))
 
     def _with_all(
         self, look: Asked, within: Within, postings: list[Postings], limit: int
@@ -252,8 +256,9 @@ class Search:
 
     def _opened(
         self, look: Asked, within: Within, postings: list[Postings], exact: list[Candidate], limit: int
-    ) -> tuple[list[Candidate], bool]:
-        """Facts with every word or longer ones, then, when they are few, those with some; whether these are all."""
+    ) -> tuple[list[Candidate], int, bool]:
+        """Facts with every word or longer ones, then, when they are few, those with some; how many the former are, and whether
+        these are all."""
         whole = True
         gained = False
         for at, word in enumerate(look.words):
@@ -271,11 +276,11 @@ class Search:
             exact = [*(one for one in exact if one.id not in seen), *opened]
         ranked = rank_exact(exact, look)
         if not postings or len(ranked) >= min(FEW, limit):
-            return ranked, whole
+            return ranked, len(ranked), whole
         scores = dict.fromkeys(self._phrased(look, within), 0.0) | summed(postings)
         best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
         some = self._candidates(best[: 2 * limit], within)
-        return ranked + rank_some(some, look, scores), whole and len(best) <= 2 * limit
+        return ranked + rank_some(some, look, scores), len(ranked), whole and len(best) <= 2 * limit
 
     def _answers(
         self,

@@ -90,6 +90,8 @@ class Meaning:
         self._tried_again_at = 0.0
         self._questions: OrderedDict[bytes, list[float]] = OrderedDict()
         self._asking: set[asyncio.Future[list[Floats | None]]] = set()
+        self._loading: dict[str, asyncio.Future[None]] = {}
+        """By theme, the reading of its vectors into memory."""
         self._refused: set[bytes] = set()
         """Digests of texts that the endpoint does not take."""
         self._seen = -1
@@ -102,13 +104,20 @@ class Meaning:
 
     # A question
 
-    async def of(self, query: object) -> Asked | None:
-        """The meaning of a search line, if it can be had within the time that a question waits; else None, never an error."""
+    async def of(self, query: object, *, here: str | None = None) -> Asked | None:
+        """The meaning of a search line, if it can be had within the time that a question waits; else None, never an error.
+
+        :param here: the theme that is searched, where no endpoint may be asked: the vector is computed on this machine or was
+            asked for before, and the vectors of the theme must be in memory within that time, too
+        """
         try:
             words = meant(query) if isinstance(query, str) else None
             if words is None or self._embedder is None or self._near is None:
                 return None
-            vector = await self._question(words, self._embedder)
+            loading = None if here is None else self._load_theme(here, self._near)
+            vector = await self._question(words, self._embedder, here is not None)
+            if vector is not None and loading is not None and not await self._is_done(loading):
+                return None
         except Exception:
             log.exception("a question could not be given a vector")
             return None
@@ -116,7 +125,34 @@ class Meaning:
             return None
         return self._asked(vector, self._near)
 
-    async def _question(self, words: str, embedder: Embedder) -> list[float] | None:
+    def _load_theme(self, theme: str, near: Near) -> asyncio.Future[None]:
+        """Begin to read the vectors of a theme's facts into memory, once."""
+        loading = self._loading.get(theme)
+        if loading is None or (loading.done() and (loading.cancelled() or loading.exception())):
+            loading = self._loading[theme] = asyncio.ensure_future(self._read_theme(theme, near, self._model))
+        return loading
+
+    async def _read_theme(self, theme: str, near: Near, model: str) -> None:
+        span = await self.hub.read(lambda store: store.sayings.span(theme))
+        if span is not None:
+            await asyncio.to_thread(near.load, "fact", model, span)
+
+    async def _is_done(self, loading: asyncio.Future[None]) -> bool:
+        """Whether the vectors of a theme are in memory within the time that a question waits."""
+        assert self._settings is not None
+        await asyncio.wait([loading], timeout=self._settings.query_ms / 1000)
+        if not loading.done():
+            return False
+        if error := loading.exception():
+            log.warning("vectors could not be read, a search goes on by words: %s", error)
+        return error is None
+
+    @property
+    def computes_here(self) -> bool:
+        """Whether a question's vector is computed on this machine, by a model that is loaded."""
+        return self._embedder is not None and self._embedder.gentle and self._near is not None
+
+    async def _question(self, words: str, embedder: Embedder, here: bool) -> list[float] | None:
         settings = self._settings
         if settings is None or not settings.query_ms:
             return None
@@ -125,6 +161,8 @@ class Meaning:
         if known is not None:
             self._questions.move_to_end(key)
             return known
+        if here and not embedder.gentle:
+            return None
         if time.monotonic() < self._tried_again_at or len(self._asking) >= QUESTIONS // 8:
             return None
         asking = asyncio.ensure_future(embedder.embed([words], max(settings.query_ms / 1000, 1.0) * 4))
@@ -213,6 +251,8 @@ class Meaning:
         """Let go of the model, and of the file."""
         for asking in list(self._asking):
             asking.cancel()
+        for loading in self._loading.values():
+            loading.cancel()
         await self._drop()
         await self._shut()
 
@@ -395,12 +435,14 @@ class Meaning:
 
     async def _shut(self) -> None:
         vectors, self._vectors, self._near = self._vectors, None, None
+        self._loading.clear()
         if vectors is not None:
             await asyncio.to_thread(vectors.close)
 
     async def _drop(self) -> None:
         embedder, self._embedder, self._model = self._embedder, None, ""
         self._questions.clear()
+        self._loading.clear()
         if self._near is not None:
             self._near.forget()
         if embedder is not None:

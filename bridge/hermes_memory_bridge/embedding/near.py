@@ -79,6 +79,11 @@ class Near:
                 return by_numpy(block, vector, limit, floor, besides)
             return by_hand(block, vector, limit, floor, besides)
 
+    def load(self, kind: str, model: str, span: tuple[int, int]) -> None:
+        """Read the vectors of a theme into memory, where `nearest` finds them."""
+        with self._lock:
+            self._block(kind, model, span)
+
     def forget(self) -> None:
         """Keep nothing in memory."""
         with self._lock:

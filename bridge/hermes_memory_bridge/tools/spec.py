@@ -52,6 +52,10 @@ class ToolSpec:
     meant: Callable[[Arguments], object] | None = None
     """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
 
+    meant_here: Callable[[Connection, Arguments], str | None] | None = None
+    """As `meant`, for a tool that no endpoint is asked for: the line of its argument `query` where its meaning would tell more
+    than its words do."""
+
     asks_team: Literal["fact", "turn"] | None = None
     """For what the team's database may be asked that this store does not hold, before the tool runs."""
 
