@@ -38,7 +38,7 @@ DIMENSIONS = 48
 WORDS = """
 car automobile garage database port deploy deployed deployments happy happiness tea beverage doctor physician staging release
 token secret key server cluster backup restored restore nightly café Straße データベース 設計 blue green index query slow timeout
-retry buy bought price invoice march april team memory agent
+retry buy bought price invoice march april team memory agent 服务器在法兰克福 サーバーは東京に置く 서버가
 """.split()  # noqa: SIM905
 
 QUERIES = [
@@ -49,6 +49,7 @@ QUERIES = [
     "team scope:alpha", "team scope:none-such", "agent target:db", "port t17", "db.t12",
     "invoice by:person", "type:constraint", "nothing of this exists",
     "timeout retry index after:2020-01-01", "who is the doctor of the team",
+    "服务器在哪个城市？", "サーバーはどこにありますか？", "서버는 어디에 있나요?", "データベースの設計は誰ですか",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ QUERIES = [
     "database", "deploy", "when was the database deployed?", "who is the doctor of the team", "restore backup nightly",
     "cafe price", "strasse", "データベース", "設計", '"blue green"', "blue -green", "token key", "nothing of this exists",
     "what did the physician buy in march", "invoice", "how slow is the query on the server?", "-blue", "t: colon",
+    "服务器在哪个城市？", "サーバーはどこにありますか？", "서버는 어디에 있나요?", "データベースの設計は誰ですか",
 ]  # fmt: skip
 
 
@@ -96,6 +97,8 @@ async def test_the_team_answers_as_a_store_that_holds_what_was_said(ours: Machin
         assert there.pop("team") == "answered"
         assert here == there, query
     assert (await ours.recall("database"))["count"] == 20
+    for question in ("服务器在哪个城市？", "서버는 어디에 있나요?"):
+        assert (await other.recall(question, scope=THEME))["count"] > 0
 
 
 async def test_an_answer_is_found_beside_its_question_though_two_machines_spoke_at_once(
