@@ -110,7 +110,9 @@ def search(connection: Connection, line: str, limit: int, *, scope: str | None =
     ranked = [*first.values(), *(either.known[uid] for uid in others)] if others else found.facts
     total = max(found.total, len(either.known))
     more = found.more or found.total > len(either.by_words)
-    return SearchResult(Found(ranked[:limit], total, more, exact=found.exact, note=found.note), connection.asked.ranked_by)
+    return SearchResult(
+        Found(ranked[:limit], total, more, exact=found.exact, note=found.note), connection.asked.ranked_by
+    )
 
 
 def is_answered_by_words(connection: Connection, line: str, limit: int, *, scope: str | None = None) -> bool:
