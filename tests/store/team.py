@@ -108,18 +108,18 @@ class Member:
             self.store.sync.apply(THEME, page, cursor=Cursor(page[-1][0]))
         return len(page)
 
-    def exchange(self, server: Server) -> bool:
-        """Send and take in until nothing is left; whether anything moved."""
+    def exchange(self, server: Server, *, limit: int = 500) -> bool:
+        """Send and take in until nothing is left; whether anything moved. :param limit: rows of a page"""
         moved = False
-        while self.push(server) or self.pull(server):
+        while self.push(server, limit=limit) or self.pull(server, limit=limit):
             moved = True
         return moved
 
 
-def converge(members: list[Member], server: Server) -> None:
-    """Exchange until nothing moves any more."""
+def converge(members: list[Member], server: Server, *, limit: int = 500) -> None:
+    """Exchange until nothing moves any more. :param limit: rows of a page"""
     for _ in range(20):
-        moved = [member.exchange(server) for member in members]
+        moved = [member.exchange(server, limit=limit) for member in members]
         if not any(moved):
             return
     raise AssertionError("the team does not come to rest")
@@ -136,7 +136,7 @@ def shown(store: Store) -> list[tuple[object, ...]]:
         "SELECT label, iif(status = 'cooling', 'open', status), opened_at, closed_at, closed_by FROM scopes s"
         " WHERE label <> '' AND status <> 'withdrawn'"
         # What waits for a person keeps its scope, on one machine.
-        " AND (EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier NOT IN ('withdrawn', 'quarantined'))"
+        " AND (NOT EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier = 'quarantined')"
         " OR NOT EXISTS (SELECT 1 FROM sync_rows WHERE label = s.label AND state = 1)) ORDER BY label"
     )
     return [*facts, *scopes]

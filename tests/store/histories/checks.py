@@ -1,0 +1,118 @@
+"""What must hold after a step, and what when the machines have exchanged everything."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_store import uids
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.receiving import gist
+from hermes_memory_store.store import Store
+from tests.store.team import THEME, Member, shown
+
+if TYPE_CHECKING:
+    from tests.store.histories.player import Player
+
+Row = tuple[Any, ...]
+
+FACTS = """
+    SELECT hex(f.uid), s.label, f.type, f.target, f.content, f.tier, f.pinned, hex(f.superseded_by), f.cooled_by
+    FROM facts f JOIN scopes s ON s.id = f.scope_id
+"""
+
+SCOPES = "SELECT hex(uid), label, status, opened_at, closed_at, closed_by FROM scopes WHERE label <> ''"
+
+TOUCHED = f"""
+    {FACTS} WHERE f.tier NOT IN ('withdrawn', 'superseded') AND EXISTS (
+      SELECT 1 FROM journal j JOIN actors a ON a.id = j.actor_id
+      WHERE j.uid = f.uid AND a.kind = 'person' AND j.before IS NOT NULL AND (
+        (j.op = 'pin' AND f.pinned) OR (j.op = 'move' AND s.label = coalesce(j.after ->> 'scope', ''))
+          OR (j.op = 'edit' AND f.content = j.after ->> 'content'))
+        AND j.seq > (SELECT max(k.seq) FROM journal k JOIN actors b ON b.id = k.actor_id
+          WHERE k.uid = f.uid AND b.kind = 'session'))
+"""
+"""Facts that a session wrote or changed, and that a person pinned, moved or edited after it, and which are so still."""
+
+HIDDEN = """
+    SELECT hex(f.uid), s.label, f.tier FROM facts f JOIN scopes s ON s.id = f.scope_id
+    WHERE s.status = 'withdrawn' AND f.tier <> 'withdrawn'
+"""
+
+
+def portrait(store: Store) -> tuple[list[Row], list[Row]]:
+    """Facts and scopes as they stand; a scope that is not there is none."""
+    scopes = [row for row in store.db.rows(f"{SCOPES} ORDER BY uid") if row[2] != "withdrawn"]
+    return store.db.rows(f"{FACTS} WHERE f.tier <> 'withdrawn' ORDER BY f.uid"), scopes
+
+
+def touched_by_person(store: Store) -> list[Row]:
+    """What an undo of a session must leave."""
+    return store.db.rows(TOUCHED)
+
+
+def check_untouched(store: Store, before: list[Row]) -> None:
+    """What a person touched is as it was."""
+    after = set(store.db.rows(FACTS))
+    assert not (changed := [row for row in before if row not in after]), f"undone beneath a person: {changed}"
+
+
+def check_purged(member: Member) -> None:
+    """Nothing that was purged is back, and nothing hides in a scope that is gone."""
+    db = member.store.db
+    back = db.rows("SELECT hex(uid) FROM tombstones JOIN facts USING (uid)")
+    assert not back, f"purged facts are back: {back}"
+    assert not (hidden := db.rows(HIDDEN)), f"facts in scopes that are gone: {hidden}"
+
+
+def check_at_rest(team: Player) -> None:
+    """All machines and the server say the same, no doctor finds anything, and nothing is lost."""
+    first = team.members[0].store
+    digests = first.sync.digests(THEME)
+    for number, member in enumerate(team.members):
+        store = member.store
+        assert store.sync.digests(THEME) == digests, f"machine {number} has other versions than machine 0"
+        if member.screen is team.members[0].screen:  # who checks contents is shown something else
+            here, there = shown(store), shown(first)
+            assert here == there, f"machine {number} shows {set(here) - set(there)}, machine 0 {set(there) - set(here)}"
+        bad = [check for check in examine(store) if not check.ok and check.name != "team"]
+        assert not bad, f"doctor on machine {number}: {bad}"
+        check_erased(team, number, member)
+    assert {uid: row.digest for uid, (_, row) in team.server.rows.items()} == digests, "the server has other versions"
+    check_nothing_is_lost(team)
+
+
+def check_erased(team: Player, number: int, member: Member) -> None:
+    """What only purged facts said is nowhere in the file of a machine."""
+    there = {uids.to_text(uid) for (uid,) in member.store.db.rows("SELECT uid FROM facts")}
+    assert not there & team.purged, f"machine {number} still has purged facts: {there & team.purged}"
+    gone = set().union(*(team.said.get(uid, set()) for uid in team.purged))
+    if not gone:
+        return
+    # Of a conflict a fact may have been made that says the same.
+    sql = "SELECT content FROM facts UNION ALL SELECT before FROM journal UNION ALL SELECT after FROM journal"
+    stays = " ".join(text for one in team.members for (text,) in one.store.db.rows(sql) if text)
+    gone -= {word for word in gone if word in stays}
+    member.store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = member.path.read_bytes()
+    left = {word for word in gone if word.encode() in data}
+    assert not left, f"machine {number} still holds what was purged: {left}"
+
+
+def check_nothing_is_lost(team: Player) -> None:
+    """What the server ever accepted still stands, was known to what stands, is kept as a conflict, or was decided."""
+    clocks: dict[str, set[int]] = {}
+    for member in team.members:
+        for uid, ancestors, hlc in member.store.db.rows("SELECT uid, ancestors, hlc FROM sync_rows"):
+            clocks.setdefault(uids.to_text(uid), set()).update({hlc, *json.loads(ancestors)})
+        for met in member.store.sync.conflicts(THEME):
+            clocks[met.uid] |= {met.theirs.hlc, *met.theirs.ancestors}
+    stands = {uid: row for uid, (_, row) in team.server.rows.items()}
+    # Of two that say the same, knowing one is knowing both, and what it was made from.
+    known = {(row.uid, gist(row)) for row in team.server.accepted if row.hlc in clocks[row.uid]}
+    for row in team.made.values():
+        if (row.uid, gist(row)) in known:
+            clocks.setdefault(row.uid, set()).update({row.hlc, *row.ancestors})
+    for row in team.server.accepted:
+        if stands[row.uid].state != 2 and len(stands[row.uid].ancestors) < 16:
+            assert row.hlc in clocks[row.uid] or (row.uid, gist(row)) in known, f"lost: {row}, {stands[row.uid]}"

@@ -1,0 +1,271 @@
+"""Undo beside what others did since: what a person touched is left and named, and no fact comes back to a taken place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.doctor import examine
+from hermes_memory_store.model import Actor, Fact, FactFilter, ScopeStatus, Session, Tier
+from hermes_memory_store.store import Store
+
+THEME = "default"
+
+
+def portrait(store: Store) -> list[tuple[object, ...]]:
+    return store.db.rows(
+        "SELECT f.uid, s.label, s.status, f.content, f.tier, f.pinned, f.superseded_by FROM facts f"
+        " JOIN scopes s ON s.id = f.scope_id ORDER BY f.uid"
+    )
+
+
+def labels(store: Store) -> dict[str, ScopeStatus]:
+    return {scope.label: scope.status for scope in store.scopes.list(THEME)}
+
+
+@pytest.fixture
+def agent(store: Store) -> Session:
+    return store.sessions.open(THEME, "agent")
+
+
+TOUCHES: dict[str, Callable[[Store, Fact], object]] = {
+    "pinned": lambda store, fact: store.facts.pin([fact.uid]),
+    "moved": lambda store, fact: store.facts.move([fact.uid], "elsewhere"),
+    "edited": lambda store, fact: store.facts.edit(fact.uid, "a person says otherwise"),
+    "archived": lambda store, fact: store.facts.archive([fact.uid]),
+    "said again": lambda store, fact: store.facts.write(THEME, fact.notation, scope=fact.scope),
+    "pinned, moved": lambda store, fact: [store.facts.pin([fact.uid]), store.facts.move([fact.uid], None)],
+    "merged away": lambda store, fact: [
+        store.facts.write(THEME, "V[x]: 1", scope="other"),
+        store.scopes.merge(THEME, "s", "other"),
+    ],
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_what_a_person_touched_since_is_left_and_named_when_a_session_is_undone(
+    store: Store, agent: Session, touch: str
+) -> None:
+    fact = store.facts.write(THEME, "D[a]: agent", session=agent, scope="s").fact
+    other = store.facts.write(THEME, "D[b]: agent", session=agent, scope="t").fact
+    before = store.journal.last_seq()
+    TOUCHES[touch](store, fact)
+    stands = store.facts.get(fact.uid)
+    after = portrait(store)
+
+    with pytest.raises(errors.UndoConflict, match=rf"followed by change \d+ of the same fact, D\[a\] \({fact.uid}\)"):
+        store.undo.session("agent")
+    assert portrait(store) == after
+
+    undone = store.undo.session("agent", leaving=True)
+
+    assert store.facts.get(fact.uid) == stands
+    (left,) = undone.left
+    assert fact.uid in left
+    assert any(f"undo {seq} first" in left for seq in range(before + 1, store.journal.last_seq()))
+    with pytest.raises(errors.UnknownFact):
+        store.facts.get(other.uid)
+
+
+@pytest.mark.parametrize("touch", ["pinned", "moved"])
+def test_a_session_that_only_edited_leaves_what_a_person_touched_since(
+    store: Store, agent: Session, touch: str
+) -> None:
+    fact = store.facts.write(THEME, "D[a]: first").fact
+    store.facts.edit(fact.uid, "second", actor=Actor("session", agent.name))
+    TOUCHES[touch](store, fact)
+
+    with pytest.raises(errors.UndoConflict, match=fact.uid):
+        store.undo.session("agent")
+
+    assert store.facts.get(fact.uid).content == "second"
+
+
+def test_what_the_person_took_back_again_holds_no_session(store: Store, agent: Session) -> None:
+    fact = store.facts.write(THEME, "D[a]: agent", session=agent).fact
+    store.undo.change(store.facts.pin([fact.uid]).seqs[0])
+
+    store.undo.session("agent")
+
+    with pytest.raises(errors.UnknownFact):
+        store.facts.get(fact.uid)
+
+
+def test_a_fact_that_another_session_said_too_is_not_taken_away_from_it(store: Store, agent: Session) -> None:
+    fact = store.facts.write(THEME, "D[a]: both", session=agent).fact
+    store.facts.write(THEME, "D[a]: both", session=store.sessions.open(THEME, "second"))
+
+    with pytest.raises(errors.UndoConflict, match=fact.uid):
+        store.undo.session("agent")
+
+
+@pytest.mark.parametrize("touch", ["pinned", "moved", "edited"])
+def test_a_write_is_not_undone_beneath_what_followed_it(store: Store, touch: str) -> None:
+    written = store.facts.write(THEME, "D[a]: 1", scope="s")
+    TOUCHES[touch](store, written.fact)
+    stands = store.facts.get(written.fact.uid)
+
+    with pytest.raises(errors.UndoConflict, match=r"undo \d+ first"):
+        store.undo.change(written.seqs[0])
+
+    assert store.facts.get(written.fact.uid) == stands
+
+
+def test_undoing_a_move_into_a_place_taken_since_names_both_facts_and_the_way_out(store: Store) -> None:
+    first = store.facts.write(THEME, "D[a]: first", scope="s").fact
+    moved = store.facts.move([first.uid], "t")
+    second = store.facts.write(THEME, "D[a]: second", scope="s")
+    before, last = portrait(store), store.journal.last_seq()
+
+    with pytest.raises(errors.UndoConflict) as refused:
+        store.undo.change(moved.seqs[0])
+
+    assert first.uid in refused.value.message
+    assert second.fact.uid in refused.value.message
+    assert "'s'" in refused.value.message
+    assert f"undo {second.seqs[0]} first" in refused.value.message
+    assert portrait(store) == before
+    assert store.journal.last_seq() == last
+    store.undo.change(second.seqs[0])
+    store.undo.change(moved.seqs[0])
+    assert store.facts.get(first.uid).scope == "s"
+
+
+@pytest.mark.parametrize("tier", ["archive", "cool"])
+def test_undoing_a_move_meets_what_is_archived_or_cold_there_too(store: Store, tier: str) -> None:
+    first = store.facts.write(THEME, "D[a]: first", scope="s").fact
+    moved = store.facts.move([first.uid], None)
+    second = store.facts.write(THEME, "D[A]: second", scope="s").fact
+    getattr(store.facts, tier)([second.uid])
+
+    with pytest.raises(errors.UndoConflict, match=second.uid):
+        store.undo.change(moved.seqs[0])
+    store.facts.move([second.uid], "elsewhere")
+    store.undo.change(moved.seqs[0])
+
+    assert store.facts.get(first.uid).scope == "s"
+
+
+def test_undoing_a_merge_into_a_place_taken_since_changes_nothing(store: Store) -> None:
+    store.facts.write(THEME, "D[a]: first", scope="s")
+    store.facts.write(THEME, "D[b]: other", scope="t")
+    merged = store.scopes.merge(THEME, "s", "t")
+    taken = store.facts.write(THEME, "D[a]: second", scope="s").fact
+    before = portrait(store)
+
+    with pytest.raises(errors.UndoConflict):
+        store.undo.change(merged.seqs[0])
+
+    assert portrait(store) == before
+    assert store.facts.get(taken.uid).scope == "s"
+
+
+def test_redoing_a_move_into_a_place_taken_since_names_both_facts(store: Store) -> None:
+    first = store.facts.write(THEME, "D[a]: first", scope="s").fact
+    store.facts.write(THEME, "D[b]: keeps it", scope="t")
+    undone = store.undo.change(store.facts.move([first.uid], "t").seqs[0])
+    second = store.facts.write(THEME, "D[a]: second", scope="t").fact
+
+    with pytest.raises(errors.UndoConflict, match=second.uid):
+        store.undo.change(undone.seqs[0])
+
+
+def test_a_fact_goes_back_to_its_scope_though_that_has_another_name_by_now(store: Store) -> None:
+    fact = store.facts.write(THEME, "D[a]: 1", scope="s").fact
+    store.facts.write(THEME, "D[b]: stays", scope="s")
+    moved = store.facts.move([fact.uid], "t")
+    store.scopes.rename(THEME, "s", "renamed")
+
+    store.undo.change(moved.seqs[0])
+
+    assert store.facts.get(fact.uid).scope == "renamed"
+    assert "s" not in labels(store)
+
+
+def test_a_write_is_undone_though_its_scope_has_another_name_by_now(store: Store) -> None:
+    written = store.facts.write(THEME, "D[a]: 1", scope="s")
+    store.scopes.rename(THEME, "s", "renamed")
+
+    store.undo.change(written.seqs[0])
+
+    with pytest.raises(errors.UnknownFact):
+        store.facts.get(written.fact.uid)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_undo_in_any_order_leaves_no_empty_scope(store: Store, order: tuple[int, int]) -> None:
+    changes = [store.facts.write(THEME, f"D[{name}]: 1", scope="s").seqs[0] for name in "ab"]
+
+    undone = [store.undo.change(changes[n]) for n in order]
+
+    assert labels(store) == {}
+    for one in reversed(undone):
+        store.undo.change(one.seqs[0])
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert len(store.facts.page(FactFilter(theme=THEME, scopes=("s",))).facts) == 2
+
+
+def test_a_scope_stays_that_others_still_stand_in(store: Store) -> None:
+    first = store.facts.write(THEME, "D[a]: 1", scope="s")
+    store.undo.change(first.seqs[0])
+    again = store.facts.write(THEME, "D[b]: 1", scope="s")
+    kept = store.facts.write(THEME, "D[c]: 1", scope="s").fact
+
+    store.undo.change(again.seqs[0])
+
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert store.facts.get(kept.uid).scope == "s"
+
+
+def test_a_fact_that_comes_back_brings_its_scope_back(store: Store) -> None:
+    first = store.facts.write(THEME, "D[a]: 1", scope="s").seqs[0]
+    second = store.facts.write(THEME, "D[b]: 1", scope="s").seqs[0]
+    undone = store.undo.change(second)
+    store.undo.change(first)
+    assert labels(store) == {}
+
+    store.undo.change(undone.seqs[0])
+
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert all(check.ok for check in examine(store))
+
+
+def test_undo_links_no_fact_to_one_that_was_purged(store: Store) -> None:
+    old = store.facts.write(THEME, "D[a]: old").fact
+    new = store.facts.write(THEME, "D[a]: new").fact
+    restored = store.facts.restore([old.uid])
+    store.purge.facts([uids.to_bytes(new.uid)])
+
+    with pytest.raises(errors.UndoConflict, match="erased by a purge"):
+        store.undo.change(restored.seqs[0])
+
+    assert all(check.ok for check in examine(store))
+    assert store.facts.get(old.uid).tier is Tier.HOT
+
+
+def test_undo_of_a_move_between_tiers_leaves_a_purged_replacement_out(store: Store) -> None:
+    old = store.facts.write(THEME, "D[a]: old").fact
+    new = store.facts.write(THEME, "D[a]: new").fact
+    store.facts.move([new.uid], "elsewhere")
+    restored = store.facts.restore([old.uid])
+    store.purge.facts([uids.to_bytes(new.uid)])
+
+    store.undo.change(restored.seqs[0])
+
+    assert store.facts.get(old.uid).superseded_by is None
+    assert all(check.ok for check in examine(store))
+
+
+def test_the_newest_changes_are_taken_back_but_for_what_stands_in_the_way(store: Store) -> None:
+    first = store.facts.write(THEME, "D[a]: 1").fact
+    store.facts.write(THEME, "D[b]: 1")
+    store.facts.edit(first.uid, "from the team", actor=Actor("sync", ""))
+
+    with pytest.raises(errors.UndoConflict):
+        store.undo.last(2)
+    undone = store.undo.last(2, leaving=True)
+
+    assert len(undone.undone) == 1
+    assert first.uid in undone.left[0]
