@@ -22,7 +22,7 @@ from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.records import STANDS
-from hermes_memory_store.travelling import SyncRow
+from hermes_memory_store.travelling import PURGED, SyncRow
 
 ATTRS = frozenset(
     "type target scope tier pinned created_at updated_at superseded_by cooled_by by".split()  # noqa: SIM905 - it fits
@@ -65,7 +65,7 @@ def plain_facts(
     conn: sqlite3.Connection, theme_id: int, new: Mapping[bytes, SyncRow], others: Iterable[SyncRow]
 ) -> dict[bytes, Plain]:
     """Those that meet nothing: none has been here, none stands or comes to stand in the place of another, and what replaced
-    them is here.
+    them is here and not about to be purged.
 
     :param new: whole rows that no screen had anything to say of, and of which there is no version here
     :param others: what comes with them
@@ -75,14 +75,17 @@ def plain_facts(
         return found
     standing = {one.uid: one.place for one in found.values() if one.place is not None}
     places = Counter(standing.values())
+    purged: set[bytes] = set()
     for row in itertools.chain(others, (row for uid, row in new.items() if uid not in found)):
+        if row.state == PURGED:
+            purged.add(uids.to_bytes(row.uid))
         if isinstance(row.attrs, dict):
             attrs = row.attrs
             places[place_of(*(str(attrs.get(name) or "") for name in ("scope", "type", "target")))] += 1
     out = here(conn, found) | taken(conn, theme_id, found, standing)
     out |= {uid for uid, place in standing.items() if places[place] > 1}
     links = {one.link for one in found.values() if one.link is not None}
-    linked = here(conn, links - found.keys()) if links else links
+    linked = here(conn, links - found.keys() - purged) if links else links
     while True:
         for uid in out:
             del found[uid]

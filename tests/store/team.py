@@ -129,14 +129,17 @@ def shown(store: Store) -> list[tuple[object, ...]]:
     """What a person sees of the theme, whichever ids and local moves lie beneath."""
     facts = store.db.rows(
         "SELECT hex(f.uid), s.label, f.type, f.target, f.content, f.tier, f.pinned, f.created_at, f.updated_at,"
-        " hex(f.superseded_by), f.cooled_by FROM facts f JOIN scopes s ON s.id = f.scope_id"
+        # A link to what is withdrawn leads nowhere a person can go: it may never have come to a machine that was away.
+        " hex((SELECT uid FROM facts r WHERE r.uid = f.superseded_by AND r.tier <> 'withdrawn')), f.cooled_by"
+        " FROM facts f JOIN scopes s ON s.id = f.scope_id"
         " WHERE f.tier NOT IN ('withdrawn', 'quarantined') ORDER BY f.uid"
     )
     scopes = store.db.rows(
         "SELECT label, iif(status = 'cooling', 'open', status), opened_at, closed_at, closed_by FROM scopes s"
         " WHERE label <> '' AND status <> 'withdrawn'"
         # What waits for a person keeps its scope, on one machine.
-        " AND (NOT EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier = 'quarantined')"
+        " AND (EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier NOT IN ('withdrawn', 'quarantined'))"
+        " OR NOT EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier = 'quarantined')"
         " OR NOT EXISTS (SELECT 1 FROM sync_rows WHERE label = s.label AND state = 1)) ORDER BY label"
     )
     return [*facts, *scopes]

@@ -641,3 +641,27 @@ def test_what_was_deleted_while_a_store_was_away_leaves_it(ann: Member, bob: Mem
     assert {kept, own} <= set(server.rows)
     assert gone not in server.rows
     assert sound(bob)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 500])
+def test_a_fact_whose_replacement_is_purged_in_the_same_page_is_linked_to_nothing(
+    ann: Member, bob: Member, join: Callable[[], Member], server: Server, limit: int
+) -> None:
+    cid = join()
+    first = write(ann, "D[db]: first")
+    converge([ann, bob, cid], server)
+    second = write(bob, "D[db]: second")
+    bob.clock.forward(1000)
+    bob.store.facts.restore([first])
+    ann.store.purge.facts([uids.to_bytes(first)])
+    bob.exchange(server)
+    ann.exchange(server)
+
+    while cid.pull(server, limit=limit):
+        pass
+    converge([ann, bob, cid], server)
+
+    for member in (ann, bob, cid):
+        assert member.store.facts.get(second).superseded_by is None
+        assert [check for check in examine(member.store) if not check.ok] == []
+    assert shown(ann.store) == shown(bob.store) == shown(cid.store)

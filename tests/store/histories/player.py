@@ -244,7 +244,11 @@ class Player:
         if (seq := self.find_change(member, pick)) is None:
             return
         before = checks.portrait(member.store)
-        if (undone := self.attempt(member, member.store.undo.change, seq)) is not None:
+        if (undone := self.attempt(member, member.store.undo.change, seq)) is None:
+            return
+        if member.store.journal.last_seq() > undone.seqs[-1]:  # what the team says came to stand where room was made
+            self.attempt(member, member.store.undo.change, undone.seqs[0])
+        else:
             member.store.undo.change(undone.seqs[0])
             assert checks.portrait(member.store) == before, f"undo and redo of {seq} left something"
 

@@ -126,7 +126,7 @@ OPERATIONS: dict[str, tuple[int, Args]] = {
     "undo_session": (2, lambda chance: (chance.choice(SESSIONS), chance.random() < 0.7)),
     "redo": (2, lambda chance: ()),
     "undo_and_redo": (3, lambda chance: (pick(chance),)),
-    "purge": (3, lambda chance: (pick(chance),)),
+    "purge": (4, lambda chance: (pick(chance),)),
     "purge_scope": (1, lambda chance: (chance.choice(SCOPES),)),
     "suspect": (1, lambda chance: (line(chance), chance.choice(LABELS))),
     "approve": (1, lambda chance: (pick(chance),)),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.store import Store
 from tests.tui.commands.conftest import Ask, Tell
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -138,6 +139,34 @@ def test_undo_stays_in_the_theme_that_is_named(tell: Tell, monkeypatch: pytest.M
 
     left = {theme: tell("facts", "--theme", theme)["total"] for theme in ("ops", "marketing", "sales")}
     assert left == {"ops": 0, "marketing": 0, "sales": 1}
+
+
+def test_undo_leaves_what_a_person_touched_where_that_is_asked_for(ask: Ask, tell: Tell, db: Path) -> None:
+    with Store.open(db) as store:
+        agent = store.sessions.open("default", "agent")
+        pinned = store.facts.write("default", "V[a]: 1", session=agent).fact.uid
+        store.facts.write("default", "V[b]: 1", session=agent)
+    tell("pin", pinned)
+
+    refused = ask("undo", "--session", "agent", "--json").error
+    assert refused["code"] == "undo.conflict"
+    assert pinned in refused["message"]
+    done = tell("undo", "--session", "agent", "--leave-conflicts")
+
+    assert [pinned in why for why in done["left"]] == [True]
+    assert [fact["uid"] for fact in tell("facts")["facts"]] == [pinned]
+    tell("unpin", pinned)
+    tell("pin", pinned)
+    assert f"({pinned})" in ask("undo", "--session", "agent", "--leave-conflicts").err
+
+
+def test_leaving_conflicts_goes_with_several_changes_alone(ask: Ask, tell: Tell) -> None:
+    change = tell("write", "V[a]: 1")["changes"][0]
+
+    answer = ask("undo", "--change", str(change), "--leave-conflicts")
+
+    assert answer.code == 2
+    assert "--session or --last" in answer.err
 
 
 def test_looking_is_not_recorded_as_an_agents_reading_but_searching_is(tell: Tell) -> None:
