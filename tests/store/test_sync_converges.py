@@ -32,7 +32,7 @@ def test_a_failing_history_is_made_smaller_and_says_what_is_left(monkeypatch: py
     monkeypatch.setattr(Purge, "facts", lambda purge, wanted: len(wanted))
     idle = tuple(Step(1, "redo") for _ in range(9))
     history = History(7, 2, 0, (*idle, Step(0, "write", ("V[a]: #", None, None)), *idle, Step(0, "purge", (0,)), *idle))
-    with pytest.raises(Failed, match="seed 7 .* still has purged facts") as failed:
+    with pytest.raises(Failed, match=r"seed 7 .* still has purged facts") as failed:
         play(history)
 
     smaller = shrink(failed.value)

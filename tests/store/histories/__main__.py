@@ -23,7 +23,7 @@ def main() -> int:
     os.environ["PYTHONHASHSEED"] = "0"  # the order of a set is the same each time a seed is played
     began, failures, played = time.monotonic(), 0, 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for seed, failed in pool.imap_unordered(partial(try_seed, seconds=options.shrink), seeds):
+        for seed, failed in pool.imap_unordered(partial(try_seed, seconds=options.shrink, alone=options.alone), seeds):
             played += 1
             if failed is not None:
                 failures += 1
@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.store.histories", description=__doc__)
     made.add_argument("--count", type=int, help="histories to play (1000; 1 with --seed)")
     made.add_argument("--seed", type=int, help="the first seed; fresh ones unless given")
+    made.add_argument("--alone", action="store_true", help="histories of one machine, with a small hot tier")
     made.add_argument("--jobs", type=int, default=1, help="processes that play at once (1)")
     made.add_argument("--failures", type=int, default=1, help="failing histories after which to stop (1)")
     made.add_argument("--shrink", type=float, default=30, help="seconds spent on making a failing history smaller (30)")

@@ -101,7 +101,7 @@ class Player:
     """The words that a fact said, by its uid."""
 
     def __post_init__(self) -> None:
-        (self.home / "themes.toml").write_text("[themes.team]\nsync = true\n")
+        (self.home / "themes.toml").write_text(f"[themes.team]\nsync = true\nhot_chars = {self.history.hot_chars}\n")
         policies = Policies.load(self.home / "themes.toml")
         Store.open(self.home / "0.db", policies=policies).close()
         for n in range(1, self.history.machines):

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from tests.store.histories.player import Failed, play
-from tests.store.histories.steps import History, make_history
+from tests.store.histories.steps import History, make_history, make_lonely_history
 
 
 def find_failure(history: History) -> Failed | None:
@@ -41,9 +41,9 @@ def find_smaller(failed: Failed, size: int, deadline: float) -> Failed | None:
     return None
 
 
-def try_seed(seed: int, seconds: float) -> tuple[int, str | None]:
+def try_seed(seed: int, seconds: float, alone: bool = False) -> tuple[int, str | None]:
     """A seed, and how its history fails, made as small as can be found in that time."""
-    found = find_failure(make_history(seed))
+    found = find_failure(make_lonely_history(seed) if alone else make_history(seed))
     return seed, None if found is None else describe(shrink(found, seconds))
 
 
@@ -51,5 +51,6 @@ def describe(failed: Failed) -> str:
     """A failing history in words, and how to play it again."""
     steps = "\n".join(f"  {step}" for step in failed.history.steps)
     machines = f"{failed.history.machines} machines, of which {failed.history.guarded} check contents"
-    again = f"again: python -m tests.store.histories --seed {failed.history.seed}"
+    alone = " --alone" if failed.history.machines == 1 else ""
+    again = f"again: python -m tests.store.histories --seed {failed.history.seed}{alone}"
     return f"{failed.why!r}\nin {machines}, after these steps:\n{steps}\n{again}"

@@ -16,11 +16,17 @@ SCOPES = ("speed", "pace", "drive")
 TARGETS = ("db", "cache", "Cache")
 SESSIONS = ("one", "two")
 
+LONG = "# " + 12 * "and more "
+"""A content of which a few fill a small hot tier."""
+
 OPERATIONS_BEFORE_EXCHANGE = (3, 12)
 """Fewest and most operations of a machine before each exchange."""
 
 ROUNDS = (1, 3)
 """Fewest and most rounds in which every machine works and then exchanges."""
+
+LONELY_OPERATIONS = (10, 60)
+"""The same, of a machine that is alone."""
 
 MACHINES = (2, 5)
 
@@ -50,6 +56,15 @@ class History:
     guarded: int
     """How many of the machines, counted from the last, check the content of what comes from the others."""
     steps: tuple[Step, ...]
+    hot_chars: int = 10_000
+    """Characters of the hot tier; a small one makes relief part of every write."""
+
+
+def make_lonely_history(seed: int) -> History:
+    """The history of a seed on one machine that nobody else knows."""
+    chance = random.Random(seed)
+    steps = tuple(make_operation(chance, 0) for _ in range(chance.randint(*LONELY_OPERATIONS)))
+    return History(seed, 1, 0, steps, chance.choice((1_000, 10_000)))
 
 
 def make_history(seed: int) -> History:
@@ -104,6 +119,7 @@ def line(chance: random.Random) -> str:
         "#",
         "#",
         "#",
+        LONG,
     )
     return f"{chance.choice('CDDV?~✓')}[{chance.choice(TARGETS)}]: {chance.choice(words)}"
 
