@@ -42,6 +42,13 @@ def refusal(error: StoreError, text: str | None = None) -> Answer:
     return Answer(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})
 
 
+def noted(answer: Answer, note: str | None) -> Answer:
+    """An answer with what should be known of how it was found, as its last line and as data."""
+    if note is None:
+        return answer
+    return Answer(f"{answer.text}\nnote: {note}", {**answer.data, "note": note})
+
+
 def told(found: Found) -> Found:
     """What an agent may be told of a search: what waits for a person is told to nobody, whatever tier is asked for."""
     kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hermes_memory_bridge.calllog import CallLog
 from hermes_memory_bridge.metrics import Metrics
 from hermes_memory_store import backup, filesystem
-from hermes_memory_store.errors import StoreNeedsUpgrade, StoreUnreadable
+from hermes_memory_store.errors import IndexDamaged, StoreNeedsUpgrade, StoreUnreadable
 from hermes_memory_store.store import Store
+from hermes_memory_store.text_indexes import damaged_indexes
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.elsewhere import Asking
@@ -53,6 +54,8 @@ class Write:
     alone: bool
     """In transactions of its own: for what must be durable before its next step, such as a file that is replaced."""
     done: Callable[[Any, BaseException | None], None]
+    failed: Callable[[], None] | None = None
+    """Takes back what it left in memory, when it is to be done again."""
 
 
 class Reader:
@@ -117,7 +120,7 @@ class Hub:
             else:
                 future.set_result(result)
 
-        self._waiting.put(Write(job, alone, tell))
+        self._waiting.put(Write(job, alone, tell, failed))
         # A caller that gives up does not take its write back: it may be on the disk already.
         return await asyncio.shield(future)
 
@@ -200,6 +203,34 @@ class Hub:
                     reader.store = None
 
     def _commit(self, group: list[Write]) -> None:
+        outcomes = self._outcomes(group)
+        again = [place for place, (_, error) in enumerate(outcomes) if self._is_index_damage(error)]
+        if again:  # the index is set aside now, and nothing of these writes is on the disk
+            for write in (group[place] for place in again):
+                if write.failed is not None:
+                    write.failed()
+            for place, outcome in zip(again, self._outcomes([group[place] for place in again]), strict=True):
+                outcomes[place] = outcome
+        for write, outcome in zip(group, outcomes, strict=True):
+            write.done(*outcome)
+
+    def _is_index_damage(self, error: BaseException | None) -> bool:
+        """Whether a write failed by a damaged full-text index alone, which is set aside now."""
+        if not isinstance(error, Exception):
+            return False
+        if isinstance(error, IndexDamaged):
+            return True
+        db = self.store.db
+        if not damaged_indexes(db.conn, error):
+            return False
+        try:
+            db.set_aside_damaged(error)
+        except IndexDamaged as damage:
+            log.warning("%s", damage)
+        return True
+
+    def _outcomes(self, group: list[Write]) -> list[tuple[Any, BaseException | None]]:
+        """Do these writes in one commit: what each of them gave, or why it failed."""
         outcomes: list[tuple[Any, BaseException | None]] = []
         try:
             self._check_file()
@@ -213,8 +244,7 @@ class Hub:
             outcomes = [(None, error)] * len(group)
         else:
             self.metrics.committed(len(group))
-        for write, outcome in zip(group, outcomes, strict=True):
-            write.done(*outcome)
+        return outcomes
 
     def _step(self, conn: sqlite3.Connection, write: Write) -> tuple[Any, BaseException | None]:
         try:

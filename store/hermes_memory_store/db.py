@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from hermes_memory_store import errors, filesystem
 from hermes_memory_store.text_indexes import (
     StoreConnection,
+    confirm_troubles,
     damaged_indexes,
     is_usable,
     set_aside,
     sqlite_error,
-    stop_triggers,
 )
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ class Db:
                 try:
                     self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
                     self.notice_replacement()
-                    stop_triggers(self.conn)
+                    confirm_troubles(self.conn)
                     yield self.conn
                     for step in self._before_commit:
                         step(self.conn)

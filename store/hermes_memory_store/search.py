@@ -36,7 +36,7 @@ from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, ra
 from hermes_memory_store.reads import Reads
 from hermes_memory_store.scanning import scan_facts
 from hermes_memory_store.schema import THEME_SHIFT
-from hermes_memory_store.text_indexes import FACTS, damaged_indexes, is_usable, note_of
+from hermes_memory_store.text_indexes import FACTS, damaged_indexes, is_usable, note_of, note_trouble
 
 MAX_LIMIT = 1_000
 """Facts one search returns at most."""
@@ -203,6 +203,7 @@ class Search:
             except (errors.FileError, sqlite3.Error) as error:
                 if FACTS not in damaged_indexes(self._db.conn, error):
                     raise
+                note_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
         scanned = scan_facts(self._db, look, within, " ".join(taken.words))
         best = scanned.ranked[:limit]

@@ -27,6 +27,7 @@ from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.scopes import Scopes
 from hermes_memory_store.sessions import Sessions
+from hermes_memory_store.text_indexes import note_of, troubles
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_themes import Policies
 
@@ -222,6 +223,10 @@ class Store:
         """Give what was changed in tracked themes its version, in the transaction that changed it."""
         if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
             self.sync.stamp(conn)
+
+    def index_notes(self) -> list[str]:
+        """What should be said beside an answer that was found by words: which full-text index is damaged, and what to do."""
+        return [note_of(name) for name in troubles(self.db.conn)]
 
     def data_version(self) -> int:
         """Changes whenever another connection has committed; costs microseconds, so it may be polled."""

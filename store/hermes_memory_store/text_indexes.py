@@ -13,7 +13,7 @@ import functools
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -189,29 +189,44 @@ def drain(rows: sqlite3.Cursor) -> None:
         pass
 
 
-def stop_triggers(conn: sqlite3.Connection) -> None:
-    """Keep what is left of an index that cannot be used from failing the writes that its triggers see; within a transaction."""
-    for name in troubles(conn):
-        for trigger in INDEXES[name].triggers:
-            conn.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+def note_trouble(conn: sqlite3.Connection, name: str, error: BaseException) -> None:
+    """Remember what a search met, until the schema changes: the next ones do without, and the next write tells all."""
+    if isinstance(conn, StoreConnection):
+        troubles(conn)[name] = str(sqlite_error(error))
 
 
-def set_aside(conn: sqlite3.Connection, names: list[str], why: str) -> None:
+def confirm_troubles(conn: sqlite3.Connection) -> None:
+    """Tell every process of the indexes that cannot be used, within a transaction that writes: nothing may be missing from an
+    index that somebody still searches, and what is left of its triggers must not fail a write."""
+    known = troubles(conn)
+    if known:
+        write_set_aside(conn, known)
+
+
+def set_aside(conn: sqlite3.Connection, names: Iterable[str], why: str) -> None:
     """Let nobody use these indexes any more, in a transaction of its own."""
     conn.execute("BEGIN IMMEDIATE")
     try:
-        conn.execute(SET_ASIDE_TABLE)
-        for name in names:
-            for trigger in INDEXES[name].triggers:
-                conn.execute(f"DROP TRIGGER IF EXISTS {trigger}")
-            conn.execute(
-                f"INSERT OR IGNORE INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, time.time_ns() // 1_000_000, why[:200])
-            )
+        write_set_aside(conn, dict.fromkeys(names, why))
         conn.execute("COMMIT")
     except BaseException:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
         raise
+
+
+def write_set_aside(conn: sqlite3.Connection, reasons: Mapping[str, str]) -> None:
+    """Record why indexes are set aside, and stop the triggers that feed them; nothing is written of those that are already."""
+    there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
+    if SET_ASIDE not in there:
+        conn.execute(SET_ASIDE_TABLE)
+    for name, why in reasons.items():
+        for trigger in there.intersection(INDEXES[name].triggers):
+            conn.execute(f"DROP TRIGGER {trigger}")
+        known = conn.execute(f"SELECT 1 FROM {SET_ASIDE} WHERE name = ?", (name,)).fetchone()
+        if known is None:
+            now = time.time_ns() // 1_000_000
+            conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, why[:200]))
 
 
 @contextmanager

@@ -26,7 +26,14 @@ from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread, terms_of
 from hermes_memory_store.scanning import scan_turns
 from hermes_memory_store.schema import THEME_SHIFT
-from hermes_memory_store.text_indexes import TURNS, again_without_index, damaged_indexes, is_usable, note_of
+from hermes_memory_store.text_indexes import (
+    TURNS,
+    again_without_index,
+    damaged_indexes,
+    is_usable,
+    note_of,
+    note_trouble,
+)
 from hermes_memory_store.words import indexed_text
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -291,6 +298,7 @@ class Turns:
             except (errors.FileError, sqlite3.Error) as error:
                 if TURNS not in damaged_indexes(self._db.conn, error):
                     raise
+                note_trouble(self._db.conn, TURNS, error)
         hits, read = scan_turns(self._db, look, low, high)
         rarities = [rarity_of(len(keys), read) for keys in hits]
         scores: dict[int, float] = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hermes_memory_store import errors, filesystem
+from hermes_memory_store.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import (
     Change,
@@ -37,6 +38,7 @@ from hermes_memory_store.query import parse_query
 from hermes_memory_store.reads import Reader, Reads
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
+from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.uids import short
 from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
@@ -87,6 +89,8 @@ class Listing:
     wanted: FactFilter
     seq: int = 0
     """A journal row that everything in it is at least as new as."""
+    is_index_damaged: bool = False
+    """Whether the facts themselves were read, because their full-text index is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,15 @@ class Memory:
         if query.has_text:
             found = self._listings.search.find(view.theme, query, limit=MOST_FOUND)
             keys = array("q", (fact.id for fact in found.facts))
-            return Listing(view, keys, max(found.total, len(keys)), True, query.filter, seq)
+            return Listing(
+                view,
+                keys,
+                max(found.total, len(keys)),
+                True,
+                query.filter,
+                seq,
+                is_index_damaged=found.note is not None,
+            )
         keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return Listing(view, keys, len(keys), False, query.filter, seq)
 
@@ -363,6 +375,7 @@ class Memory:
             said += f", closes {', '.join(result.closed)}"
         return Done(said, result.fact.uid)
 
+    @again_without_index
     def edit(self, base: Fact, content: str) -> Done:
         """Give a fact another content, provided it still says what the person saw when they began.
 
@@ -449,6 +462,7 @@ class Memory:
                 return self.undo_change(change)
         raise errors.NothingToUndo("nothing of yours to undo")
 
+    @again_without_index
     def undo_change(self, change: Change) -> Done:
         """Take back one change, whoever made it. :raises UndoConflict: when later changes stand on it"""
         together = self._together.get(change.change, (change.change,))
@@ -468,6 +482,7 @@ class Memory:
             said += f"; {len(undone.left)} left, because somebody built on them: {undone.left[0]}"
         return Done(said, back="ctrl+r redoes.")
 
+    @again_without_index
     def redo(self) -> Done:
         """Do again what was undone last, provided nothing else was written here since."""
         if not self._redo:
@@ -493,6 +508,7 @@ class Memory:
             result = act(store)
         return Done(said if isinstance(said, str) else said(result), back=back)
 
+    @again_without_index
     def do_together(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> Done:
         """Run a write that makes several changes, all or none, which undo takes back at once."""
         with self._acting() as store, store.db.writing():
@@ -501,6 +517,10 @@ class Memory:
             made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
         self._together |= dict.fromkeys(made, made)
         return Done(said if isinstance(said, str) else said(result))
+
+    @property
+    def _db(self) -> Db:
+        return self._store.db
 
     @contextmanager
     def _acting(self) -> Iterator[Store]:

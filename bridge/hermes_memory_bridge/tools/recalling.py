@@ -65,6 +65,8 @@ def recalled(connection: Connection, results: list[dict[str, Any]]) -> Answer:
     data = {"results": results, "count": len(results), "ranked_by": recall.ranked_by(connection)}
     if connection.elsewhere is not None:
         data["team"] = connection.elsewhere.said
+    if notes := connection.store.index_notes():
+        data["note"] = "; ".join(notes)
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 

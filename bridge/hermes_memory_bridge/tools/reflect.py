@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from hermes_memory_bridge.answers import Answer, fact_data, told
+from hermes_memory_bridge.answers import Answer, fact_data, noted, told
 from hermes_memory_bridge.arguments import Arguments, integer, text
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.search import MOST
@@ -30,7 +30,7 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> Answer:
         connection.store.search.find(connection.theme, topic, limit=limit, session=connection.session(arguments))
     )
     if not found.facts:
-        return Answer(f"no facts found for topic: {topic[:200]}", {"facts": []})
+        return noted(Answer(f"no facts found for topic: {topic[:200]}", {"facts": []}), found.note)
     groups: dict[FactType, list[str]] = defaultdict(list)
     for fact in found.facts:
         tier = "" if fact.tier is Tier.HOT else f"  ({fact.tier.value})"
@@ -39,7 +39,8 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> Answer:
     for kind, heading in HEADINGS.items():
         if groups[kind]:
             lines += [f"{heading}:", *groups[kind], ""]
-    return Answer("\n".join(lines).rstrip(), {"facts": [fact_data(fact) for fact in found.facts]})
+    data = {"facts": [fact_data(fact) for fact in found.facts]}
+    return noted(Answer("\n".join(lines).rstrip(), data), found.note)
 
 
 SPEC = ToolSpec(

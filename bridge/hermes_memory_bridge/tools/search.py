@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge import recall
-from hermes_memory_bridge.answers import Answer, fact_data
+from hermes_memory_bridge.answers import Answer, fact_data, noted
 from hermes_memory_bridge.arguments import Arguments, integer, text, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.embedding.asked import meant
@@ -25,15 +25,13 @@ def memory_search(connection: Connection, arguments: Arguments) -> Answer:
         theme, label = connection.theme, scope
         connection.later(lambda store: store.sessions.referred(session, theme, label))
     lines = [fact.notation + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]") for fact in found.facts]
-    return Answer(
-        "\n".join(lines) or "no results",
-        {
-            "facts": [fact_data(fact) for fact in found.facts],
-            "total": found.total,
-            "more": found.more,
-            "ranked_by": result.ranked_by,
-        },
-    )
+    data = {
+        "facts": [fact_data(fact) for fact in found.facts],
+        "total": found.total,
+        "more": found.more,
+        "ranked_by": result.ranked_by,
+    }
+    return noted(Answer("\n".join(lines) or "no results", data), found.note)
 
 
 def line_to_mean(connection: Connection, arguments: Arguments) -> str | None:

@@ -34,7 +34,7 @@ def search_command(settings: Settings, query: tuple[str, ...], scope: str | None
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         found = store.search.find(theme, query_line(query), scope=scope, limit=limit)
-    show(settings, found.facts, found.total, more=found.more, with_theme=all_themes)
+    show(settings, found.facts, found.total, more=found.more, with_theme=all_themes, note=found.note)
 
 
 @click.command("facts", short_help="List facts, those changed last first.", cls=QueryCommand)
@@ -66,26 +66,31 @@ def facts_command(
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         query = parse_query(line, theme=theme, now=store.clock())
-        more = False
+        more, note = False, None
         if query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by how well they match; leave --sort and --ascending out", ctx)
             found = store.search.find(theme, line, scope=scope, limit=limit)
-            facts, total, more = found.facts, found.total, found.more
+            facts, total, more, note = found.facts, found.total, found.more, found.note
         else:
             wanted = query.filter
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
             page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
             facts, total, more = page.facts, page.total, page.more
-    show(settings, facts, total, more=more, with_theme=all_themes)
+    show(settings, facts, total, more=more, with_theme=all_themes, note=note)
 
 
-def show(settings: Settings, facts: list[Fact], total: int, *, more: bool, with_theme: bool) -> None:
-    """A list of facts."""
+def show(
+    settings: Settings, facts: list[Fact], total: int, *, more: bool, with_theme: bool, note: str | None = None
+) -> None:
+    """A list of facts. :param note: what should be known of how they were found"""
     if settings.as_json:
-        document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more})
+        noted = {} if note is None else {"note": note}
+        document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **noted})
         return
+    if note is not None:
+        click.echo(f"note: {note}", err=True)
     print_facts(facts, with_theme=with_theme)
     if not facts:
         click.echo("no facts", err=True)

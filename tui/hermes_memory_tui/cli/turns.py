@@ -53,11 +53,16 @@ def turns_command(
         if query:
             hits = store.turns.search(theme, query, limit=limit, session=session)
             found = [(hit.turn, hit.score) for hit in hits]
+            note = store.turns.note()
         else:
+            note = None
             found = [(turn, None) for turn in store.turns.list(theme, session=session, limit=limit)]
     if settings.as_json:
-        document({"turns": [turn_json(turn, score) for turn, score in found]})
+        noted = {} if note is None else {"note": note}
+        document({"turns": [turn_json(turn, score) for turn, score in found], **noted})
         return
+    if note is not None:
+        click.echo(f"note: {note}", err=True)
     for turn, _ in found:
         said = printable(" ".join(turn.content.split()))
         click.echo(f"{iso(turn.at)}  {turn.role:<9}  {said[:SHOWN]}{'…' if len(said) > SHOWN else ''}")

@@ -458,7 +458,8 @@ class Listings(Panes):
     def _found(self) -> None:
         self.show_counts()
         if self.filter_line is not None:
-            self.filter_line.found(f"{shown.count(self._listing.total)} found" if self._view.line else "")
+            note = " · index damaged: doctor --repair" if self._listing.is_index_damaged else ""
+            self.filter_line.found(f"{shown.count(self._listing.total)} found{note}" if self._view.line else "")
 
     def _explain_emptiness(self) -> None:
         if self._view.line:
