@@ -112,18 +112,19 @@ class Meaning:
         """
         try:
             words = meant(query) if isinstance(query, str) else None
-            if words is None or self._embedder is None or self._near is None:
+            embedder, near = self._embedder, self._near
+            if words is None or embedder is None or near is None:
                 return None
-            loading = None if here is None else self._load_theme(here, self._near)
-            vector = await self._question(words, self._embedder, here is not None)
-            if vector is not None and loading is not None and not await self._is_done(loading):
+            begun = time.monotonic()
+            if here is not None and embedder.gentle:
+                self._load_theme(here, near)  # meanwhile
+            vector = await self._question(words, embedder, here is not None)
+            if vector is None or (here is not None and not await self._is_loaded(here, near, begun)):
                 return None
         except Exception:
             log.exception("a question could not be given a vector")
             return None
-        if vector is None:
-            return None
-        return self._asked(vector, self._near)
+        return self._asked(vector, near)
 
     def _load_theme(self, theme: str, near: Near) -> asyncio.Future[None]:
         """Begin to read the vectors of a theme's facts into memory, once."""
@@ -137,11 +138,13 @@ class Meaning:
         if span is not None:
             await asyncio.to_thread(near.load, "fact", model, span)
 
-    async def _is_done(self, loading: asyncio.Future[None]) -> bool:
-        """Whether the vectors of a theme are in memory within the time that a question waits."""
-        assert self._settings is not None
-        await asyncio.wait([loading], timeout=self._settings.query_ms / 1000)
-        if not loading.done():
+    async def _is_loaded(self, theme: str, near: Near, begun: float) -> bool:
+        """Whether a theme's vectors are in memory within the time that a question waits. :param begun: since when it does"""
+        loading = self._load_theme(theme, near)
+        if not loading.done() and self._settings is not None:
+            left_s = begun + self._settings.query_ms / 1000 - time.monotonic()
+            await asyncio.wait([loading], timeout=max(0.0, left_s))
+        if not loading.done() or loading.cancelled():
             return False
         if error := loading.exception():
             log.warning("vectors could not be read, a search goes on by words: %s", error)

@@ -82,7 +82,9 @@ class Near:
     def load(self, kind: str, model: str, span: tuple[int, int]) -> None:
         """Read the vectors of a theme into memory, where `nearest` finds them."""
         with self._lock:
-            self._block(kind, model, span)
+            block = self._block(kind, model, span)
+            if self._numpy and block.ids:
+                arrays_of(block)
 
     def forget(self) -> None:
         """Keep nothing in memory."""
@@ -126,10 +128,7 @@ def by_numpy(
     """Every row at once, some thousand at a time."""
     import numpy as np
 
-    if block.arrays is None:
-        matrix = np.frombuffer(bytes(block.rows), np.int8).reshape(len(block.ids), len(vector))
-        block.arrays = np.array(block.ids, np.int64), np.array(block.scales, np.float32), matrix
-    ids, scales, matrix = block.arrays
+    ids, scales, matrix = arrays_of(block)
     asked = np.array(vector, np.float32)
     near = np.empty(len(ids), np.float32)
     for start in range(0, len(ids), AT_ONCE):
@@ -141,6 +140,16 @@ def by_numpy(
         known = np.flatnonzero(np.isin(ids, np.fromiter(besides, np.int64, len(besides))))
         found.update((int(ids[at]), float(near[at])) for at in known)
     return sorted(found.items(), key=lambda one: (-one[1], -one[0]))
+
+
+def arrays_of(block: Block) -> tuple[Any, Any, Any]:
+    """The vectors of a block for numpy, made when they are first needed."""
+    import numpy as np
+
+    if block.arrays is None:
+        matrix = np.frombuffer(bytes(block.rows), np.int8).reshape(len(block.ids), -1)
+        block.arrays = np.array(block.ids, np.int64), np.array(block.scales, np.float32), matrix
+    return block.arrays
 
 
 def by_hand(
