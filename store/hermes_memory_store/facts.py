@@ -346,7 +346,8 @@ class Facts:
             if standing is not None and row.tier in STANDING_TIERS:
                 raise errors.FactConflict(
                     f"scope {there.label or '(none)'!r} already has {row.type}[{row.target}] "
-                    f"({uids.to_text(standing.uid)}); archive or edit one of them first",
+                    f"({uids.to_text(standing.uid)}), so that {uids.to_text(row.uid)} cannot move there; "
+                    "move that one elsewhere first, or edit it instead",
                     row.target,
                 )
             return {"scope": there}

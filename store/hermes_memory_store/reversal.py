@@ -13,6 +13,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, ScopeKey
 from hermes_memory_store.records import FactRow, Mutation, portable, standing_fact
+from hermes_memory_store.scopes import way_out_of
 
 UNDOABLE = frozenset({"fact", "scope"})
 """Entities that undo restores. A session's coming and going is a fact of life."""
@@ -28,6 +29,11 @@ LATER = """
 LABEL_THEN = """
     SELECT after ->> 'label' FROM journal
     WHERE uid = scopes.uid AND entity = 'scope' AND seq <= ?1 AND after ->> 'label' IS NOT NULL ORDER BY seq DESC LIMIT 1
+"""
+
+SCOPE_CALLED = """
+    SELECT id, uid, label, status FROM scopes
+    WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1
 """
 
 SCOPE_CALLED_THEN = f"""
@@ -185,11 +191,11 @@ class Reversal:
     def _refuse_taken(self, stands: dict[str, Any], row: Change) -> None:
         """A scope may only get a former label back that no other scope has taken."""
         label = (row.before or {}).get("label", stands["label"])
-        taken = "SELECT 1 FROM scopes WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1"
-        if self._conn.execute(taken, (stands["id"], label)).fetchone():
+        taken = self._conn.execute(SCOPE_CALLED, (stands["id"], label)).fetchone()
+        if taken is not None:
             raise errors.UndoConflict(
-                f"change {row.seq} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and another "
-                f"scope is named {label!r} by now; rename that one, or merge one into the other",
+                f"change {row.seq} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and there is "
+                f"by now {way_out_of(ScopeKey(*taken), stands['label'])}",
                 row.seq,
             )
 

@@ -86,9 +86,7 @@ class Scopes:
             if wanted != key.label:
                 taken = self._names.scope_or_none(self._names.theme(theme), wanted)
                 if taken is not None:
-                    raise errors.ScopeExists(
-                        f"theme {theme!r} already has a scope named {wanted!r}; choose another name", wanted
-                    )
+                    raise errors.ScopeExists(f"theme {theme!r} already has {way_out_of(taken, key.label)}", wanted)
                 change.update_scope(key.id, "rename", label=wanted)
             return changed(change)
 
@@ -115,6 +113,16 @@ class Scopes:
             conn.execute("DELETE FROM attention WHERE scope_id = ?", (source.id,))
             conn.execute("UPDATE sessions SET scope_id = ? WHERE scope_id = ?", (target.id, source.id))
             return changed(change)
+
+
+def way_out_of(taken: ScopeKey, label: str) -> str:
+    """What has a label that another scope should get, and what to do. A scope that is gone keeps its label, unseen."""
+    if taken.status == ScopeStatus.WITHDRAWN:
+        return (
+            f"a scope named {taken.label!r}, which is gone and keeps its name; "
+            f"write a fact to it, which opens it again, and merge {label!r} into it"
+        )
+    return f"a scope named {taken.label!r}; choose another name, rename that one, or merge one into the other"
 
 
 def move_merging(change: Mutation, row: FactRow, target: ScopeKey) -> None:

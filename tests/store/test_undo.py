@@ -128,7 +128,9 @@ def test_a_former_label_that_another_scope_has_by_now_is_not_given_back(store: S
     store.facts.write(THEME, "D[a]: 1", scope="s")
     renamed = store.scopes.rename(THEME, "s", "t")
     store.facts.write(THEME, "D[a]: 2", scope="s")
-    with pytest.raises(errors.UndoConflict, match="another scope is named 's'"):
+    with pytest.raises(
+        errors.UndoConflict, match="scope 't' would be named 's' again, and there is by now a scope named 's'"
+    ):
         store.undo.change(renamed.seqs[0])
     assert {scope.label for scope in store.scopes.list()} == {"s", "t"}
 

@@ -269,3 +269,34 @@ def test_the_newest_changes_are_taken_back_but_for_what_stands_in_the_way(store:
 
     assert len(undone.undone) == 1
     assert first.uid in undone.left[0]
+
+
+def test_a_move_into_a_place_taken_by_what_is_archived_names_both_and_a_way_that_works(store: Store) -> None:
+    here = store.facts.write(THEME, "D[a]: here", scope="s").fact.uid
+    there = store.facts.write(THEME, "D[a]: there", scope="t").fact.uid
+    store.facts.archive([there])
+
+    with pytest.raises(errors.FactConflict, match="move that one elsewhere first") as refused:
+        store.facts.move([here], "t")
+
+    assert here in refused.value.message
+    assert there in refused.value.message
+    store.facts.move([there], None)
+    store.facts.move([here], "t")
+
+
+@pytest.mark.parametrize("by", ["rename", "undo"])
+def test_a_label_that_a_scope_keeps_which_is_gone_is_refused_with_a_way_that_works(store: Store, by: str) -> None:
+    store.facts.write(THEME, "D[a]: 1", scope="s")
+    renamed = store.scopes.rename(THEME, "s", "t")
+    store.undo.change(store.facts.write(THEME, "D[b]: 1", scope="s").seqs[0])
+    assert labels(store) == {"t": ScopeStatus.OPEN}
+
+    again = {"rename": lambda: store.scopes.rename(THEME, "t", "s"), "undo": lambda: store.undo.change(renamed.seqs[0])}
+    with pytest.raises(errors.Conflict, match="which is gone and keeps its name; write a fact to it"):
+        again[by]()
+
+    store.facts.write(THEME, "D[b]: 1", scope="s")
+    store.scopes.merge(THEME, "t", "s")
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert len(store.facts.page(FactFilter(theme=THEME, scopes=("s",))).facts) == 2

@@ -18,6 +18,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Actor, FactFilter, Session, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.travelling import DELETED
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.histories import checks
@@ -303,6 +304,16 @@ class Player:
         """Pages that come twice and out of their order."""
         page = [self.delivered[pick % len(self.delivered)] for pick in picked if self.delivered]
         member.store.sync.apply(THEME, page, cursor=member.store.sync.cursor(THEME))
+
+    def collect(self, member: Member) -> None:
+        """Everybody exchanges everything, and what was deleted leaves the server and the machines."""
+        converge(self.members, self.server, limit=PAGE)
+        gone = {uid for uid, (_, row) in self.server.rows.items() if row.state == DELETED}
+        self.server.rows = {uid: kept for uid, kept in self.server.rows.items() if uid not in gone}
+        self.server.accepted = [row for row in self.server.accepted if row.uid not in gone]
+        self.delivered.clear()
+        for one in self.members:
+            one.store.sync.forget_deleted(THEME, self.server.seq)
 
     def crash(self, member: Member, back: int) -> None:
         """The cursor and the outbox are what the disk says; a clock may be set back meanwhile."""

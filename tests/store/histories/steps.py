@@ -30,6 +30,9 @@ LONELY_OPERATIONS = (10, 60)
 
 MACHINES = (2, 5)
 
+COLLECTING = 0.2
+"""How often what was deleted leaves the server before an exchange."""
+
 PAGE = 3
 """Rows of a page: so few that what belongs together comes apart."""
 
@@ -90,7 +93,7 @@ def make_operation(chance: random.Random, machine: int) -> Step:
 
 def make_exchange(chance: random.Random, order: list[int]) -> list[Step]:
     """What the machines send and take in, in pages, with what goes wrong on the way. Some do not come to it."""
-    steps: list[Step] = []
+    steps = [Step(0, "collect")] if chance.random() < COLLECTING else []
     for machine in chance.sample(order, len(order)):
         for _ in range(chance.choice((0, 2, 6, 12))):
             (name,) = chance.choices(tuple(EXCHANGES), [weight for weight, _ in EXCHANGES.values()])
