@@ -30,7 +30,8 @@ MASKED_TOO = """
 """A fact that says the same as another is masked as that is, and travels in clear."""
 
 KEPT = """
-    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? ORDER BY at, uid, hlc
+    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'
+    ORDER BY at, uid, hlc
 """
 
 
@@ -51,6 +52,9 @@ def found_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list
             mine = replace(mine, content=KEPT_ASIDE, attrs=theirs.attrs)
         found.append(Conflict(uids.to_text(uid), theme, mine, theirs, at, why))
     return found
+
+
+DECIDED = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why <> 'ahead'"
 
 
 class Deciding:
@@ -87,7 +91,7 @@ class Deciding:
             (json.dumps(clocks), self._theme_id, uid),
         )
         self._conn.execute("INSERT OR IGNORE INTO sync_changed VALUES (?, ?)", (self._theme_id, version.thing))
-        self._conn.execute("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ?", (self._theme_id, uid))
+        self._conn.execute(DECIDED, (self._theme_id, uid))
 
     def _keep_apart(self, row: SyncRow) -> bytes:
         """A new fact that says what lost, under a target that is free."""

@@ -19,6 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
+from hermes_memory_store.held_back import hold_back, let_go
+from hermes_memory_store.hybrid_clock import PhysicalClocks, brought_down
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import checked, has_name, moment, one_line
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
@@ -58,21 +60,36 @@ SETTLED = """
 """
 
 
-CONTESTED = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ?"
+CONTESTED = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
+
+OFFERED_AGAIN = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
 
 SEEN = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
+
+
+Held = Mapping[bytes, tuple[SyncRow, Screened]]
+"""Versions that are held back, by uid, with what this machine's screens make of them."""
 
 
 class Receiving:
     """Takes versions of one theme in, inside a running transaction."""
 
     def __init__(
-        self, conn: sqlite3.Connection, theme_id: int, theme: str, now: int, rows: Sequence[tuple[int, SyncRow]]
+        self,
+        conn: sqlite3.Connection,
+        theme_id: int,
+        theme: str,
+        clocks: PhysicalClocks,
+        rows: Sequence[tuple[int, SyncRow]],
+        held: Held,
     ) -> None:
-        """:param rows: with their sequence numbers; those that come first are older"""
+        """
+        :param rows: with their sequence numbers; those that come first are older
+        :param held: of the same things
+        """
         self.changed = self.conflicts = self.ignored = self.aside = 0
         self.newest = 0
-        """The newest clock that was seen: what is stamped here from now on is newer."""
+        """The newest clock that was seen and that both clocks allow: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
         self.plain: dict[bytes, Plain] = {}
@@ -80,7 +97,9 @@ class Receiving:
         self._conn = conn
         self._theme_id = theme_id
         self._theme = theme
-        self._now = now
+        self._now = clocks.own_ms
+        self._clocks = clocks
+        self._held = dict(held)
         self._rows = [one for one in rows if one[1].theme == theme and has_name(one[1])]
         self.ignored += len(rows) - len(self._rows)
         wanted = {uids.to_bytes(row.uid) for _, row in self._rows}
@@ -97,6 +116,13 @@ class Receiving:
         fresh: dict[bytes, SyncRow] = {}
         for seq, row in self._rows:
             uid, screened = uids.to_bytes(row.uid), screens.get(id(row), NOTHING)
+            if self._is_ahead(uid, row):
+                hold_back(self._conn, self._theme_id, row, seq, self._now)
+                self._held[uid] = row, screened
+                self.aside += 1
+                continue
+            if uid in self._held:
+                self.conflicts += outrank_held(self._conn, self._theme_id, row, self._held.pop(uid), self._clocks)
             if not self._wins(seq, uid, row, screened):
                 continue
             if uid in self._here:
@@ -116,8 +142,16 @@ class Receiving:
         )
         self._conn.executemany(PUT, put)
 
+    def _is_ahead(self, uid: bytes, row: SyncRow) -> bool:
+        """Whether a version is to be held back. What is erased for good is erased whatever its clock says."""
+        if row.hlc <= self._clocks.acceptable or row.state == PURGED:
+            return False
+        here = self._here.get(uid)
+        return here is None or (here.hlc, uids.to_text(here.node)) != (row.hlc, row.node)
+
     def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: Screened) -> bool:
-        self.newest = max(self.newest, row.hlc)
+        if row.hlc <= self._clocks.reach:
+            self.newest = max(self.newest, row.hlc)
         here = self._here.get(uid)
         if here is None:
             return True
@@ -125,12 +159,15 @@ class Receiving:
             self._conn.execute(SEEN, (seq, self._theme_id, uid))
             self.ignored += 1
             return False
-        if here.rank > row.rank:
+        ahead = bool(here.sent) and here.hlc > self._clocks.plausible
+        if here.rank > row.rank and not (ahead and here.state != PURGED):
             if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
                 self._keep_loser(uid, row, self._row(here), screened.shown)
+            if here.sent:  # the server has it no more
+                self._conn.execute(OFFERED_AGAIN, (self._theme_id, uid))
             self.ignored += 1
             return False
-        if not descends(row, here) and PURGED not in (row.state, here.state) and not is_aside(here):
+        if not descends(row, here, self._clocks) and PURGED not in (row.state, here.state) and not is_aside(here):
             self._keep_loser(uid, self._row(here), row, shown_of(here))
         return True
 
@@ -153,7 +190,24 @@ class Receiving:
             self.conflicts += keep(self._conn, self._theme_id, masked(loser, shown), "concurrent", self._now)
 
 
-def descends(row: SyncRow, here: Version) -> bool:
+def outrank_held(
+    conn: sqlite3.Connection, theme_id: int, row: SyncRow, held: tuple[SyncRow, Screened], clocks: PhysicalClocks
+) -> int:
+    """A version stands in the team's database where one stood that is held back, which goes; 1 where it is kept for a person,
+    since whoever made the other did not know of it."""
+    lost, screened = held
+    uid = uids.to_bytes(row.uid)
+    let_go(conn, theme_id, uid)
+    names = {lost.hlc, brought_down((*lost.ancestors, lost.hlc), clocks.plausible)[lost.hlc]}
+    if not names.isdisjoint((row.hlc, *row.ancestors)) or gist(lost) == gist(row):
+        return 0
+    if row.state == PURGED or screened.aside is not None:
+        return 0
+    remember_clear(conn, theme_id, uid, screened.shown, lost.content)
+    return keep(conn, theme_id, masked(lost, screened.shown), "concurrent", clocks.own_ms)
+
+
+def descends(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
     """Whether a winner was made by somebody who knew what is here.
 
     A full list of ancestors may have lost the one that is here; what is not ours to send was on the server before the
@@ -161,6 +215,8 @@ def descends(row: SyncRow, here: Version) -> bool:
     """
     if here.hlc in row.ancestors:
         return True
+    if here.hlc > clocks.plausible:
+        return brought_down((*here.ancestors, here.hlc), clocks.plausible)[here.hlc] in row.ancestors
     return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
 
 

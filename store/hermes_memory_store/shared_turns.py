@@ -75,6 +75,8 @@ PASSED = """
     WHERE theme_id = ?2 AND turn_seq = ?3 AND seq >= ?1
 """
 
+TRIED_AGAIN = "UPDATE sync_turns SET refused = NULL WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL"
+
 UNREFUSED = "UPDATE sync_turns SET refused = NULL WHERE theme_id = ? AND uid = ?"
 
 NOTE = """
@@ -205,6 +207,13 @@ class SharedTurns:
         sql = "UPDATE sync_turns SET refused = ? WHERE theme_id = ? AND uid = ? AND sent = 0"
         with self._db.writing() as conn:
             conn.execute(sql, (why[:1000], self._names.theme(theme), uids.to_bytes(uid)))
+
+    def try_refused_again(self) -> int:
+        """Let the turns that the server refused wait to be sent once more: it may accept them by now. How many these are."""
+        if not self._db.value("SELECT 1 FROM sync_turns WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL LIMIT 1"):
+            return 0
+        with self._db.writing() as conn:
+            return conn.execute(TRIED_AGAIN).rowcount
 
     def cursor(self, theme: str) -> int:
         """How far the turns of a theme were pulled: never farther than its facts, whose mark tells what the server lost."""

@@ -10,27 +10,28 @@ import itertools
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from hermes_memory_store import errors, uids, versions
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.deciding import Deciding, found_conflicts
+from hermes_memory_store.held_back import held_back as find_held
+from hermes_memory_store.hybrid_clock import PhysicalClocks, brought_down, descendant
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import has_name
 from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.plain import Plain
 from hermes_memory_store.purge import Purge
-from hermes_memory_store.receiving import NONE, SYNC, Receiving, Settling, shade, waiting_for
+from hermes_memory_store.receiving import NONE, SYNC, Held, Receiving, Settling, outrank_held, shade, waiting_for
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
 from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.tiers import Tiers
 from hermes_memory_store.travelling import (
-    COUNTER_BITS,
     DELETED,
     Applied,
     Aside,
@@ -41,16 +42,16 @@ from hermes_memory_store.travelling import (
     Refused,
     SyncRow,
 )
-from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, rows_of, ticks
+from hermes_memory_store.versions import KNOWN, Version, lineage, node_of, physical_clocks, rows_of, ticks
 from hermes_memory_themes import Policies
 
 __all__ = ["Applied", "Aside", "Conflict", "Cursor", "Listing", "Refused", "Sync", "SyncRow"]
 
-AHEAD_MS = 300_000
-"""How far ahead of the server's clock a version may be stamped."""
-
 NOTED_MS = 500
 """A change of the clocks' distance that is worth writing down."""
+
+WENT_BACK_MS = 60_000
+"""From where on a present that is earlier than the one before is worth looking for versions that were stamped meanwhile."""
 
 ENROLLED_AT_ONCE = 2_000
 """Facts that get their first version in one transaction, so that others get their turn."""
@@ -68,6 +69,17 @@ MOVE = "UPDATE sync_themes SET seq = ?, mark_seq = ?, mark_token = ? WHERE theme
 UNLISTED = f"""
     {KNOWN} WHERE theme_id = ? AND sent = 1 AND state < 2
       AND NOT EXISTS (SELECT 1 FROM sync_listed l WHERE l.theme_id = sync_rows.theme_id AND l.uid = sync_rows.uid)
+"""
+
+TRIED_AGAIN = "UPDATE sync_rows SET refused = NULL WHERE sent = 0 AND refused IS NOT NULL"
+
+UNSENT_AHEAD = f"{KNOWN.replace('SELECT', 'SELECT theme_id,')} WHERE sent = 0 AND hlc > ? ORDER BY hlc"
+
+SENT_AHEAD = f"{KNOWN.replace('SELECT', 'SELECT theme_id,')} WHERE sent = 1 AND state < 2 AND hlc > ? ORDER BY hlc"
+"""One that purges wins over all others whatever its clock says."""
+
+RESTAMP = """
+    UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = ?, refused = NULL WHERE theme_id = ? AND uid = ?
 """
 
 COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
@@ -103,6 +115,8 @@ class Sync:
         self._clock = clock
         self._tiers = tiers
         self._purge = purge
+        self._looked_at_ms: int | None = None
+        """The highest present at which no version that had been sent ran ahead of it, as far as this process knows."""
         self.screen: Screen = NoScreen()
         """What looks at versions from other machines before they are shown; set by whoever syncs."""
 
@@ -120,8 +134,13 @@ class Sync:
         with self._db.writing() as conn:
             node_of(conn)
             conn.execute("UPDATE sync_store SET node = ?", (uuid.uuid4().bytes,))
-            unsent = conn.execute("SELECT theme_id, uid FROM sync_rows WHERE sent = 0 ORDER BY hlc").fetchall()
-            self._restamp(conn, unsent)
+            unsent = conn.execute(UNSENT_AHEAD, (-1,)).fetchall()
+            node = node_of(conn)
+            for (theme_id, *row), tick in zip(unsent, ticks(conn, self._clock(), len(unsent)), strict=True):
+                version = Version(*row)
+                clocks = lineage(*version.ancestors, *((version.hlc,) if version.offered else ()))
+                new = (descendant(tick, node, clocks), node, json.dumps(clocks), version.offered)
+                conn.execute(RESTAMP, (*new, theme_id, version.uid))
         return self.node
 
     def themes(self) -> list[str]:
@@ -171,17 +190,28 @@ class Sync:
         What was changed meanwhile has another clock, and goes on waiting.
         """
         theme_id = self._tracked(theme)
-        named = itertools.zip_longest(sent, seqs[: len(sent)])
+        named = [(uid, hlc, seq) for (uid, hlc), seq in itertools.zip_longest(sent, seqs[: len(sent)])]
+        held = self._held(theme, {uid for uid, _, seq in named if seq is not None})
         with self._db.writing() as conn:
-            conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.to_bytes(uid), hlc) for (uid, hlc), seq in named])
+            conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.to_bytes(uid), hlc) for uid, hlc, seq in named])
+            for version in versions.versions(conn, theme_id, held):
+                (row,) = rows_of(conn, theme_id, theme, [version])
+                outrank_held(conn, theme_id, row, held[version.uid], self._clocks(conn))
 
     def refuse(self, theme: str, uid: Uid, hlc: int, why: str) -> None:
-        """The server will not have this version: it no longer waits, until the thing is changed again."""
+        """The server will not have this version: it no longer waits, until the thing is changed, or it is tried again."""
         with self._db.writing() as conn:
             conn.execute(
                 "UPDATE sync_rows SET refused = ? WHERE theme_id = ? AND uid = ? AND hlc = ? AND sent = 0",
                 (why[:1000], self._tracked(theme), uids.to_bytes(uid), hlc),
             )
+
+    def try_refused_again(self) -> int:
+        """Let what the server refused wait to be sent once more: it may accept it by now. How many versions these are."""
+        if not self._db.value("SELECT 1 FROM sync_rows WHERE sent = 0 AND refused IS NOT NULL LIMIT 1"):
+            return 0
+        with self._db.writing() as conn:
+            return conn.execute(TRIED_AGAIN).rowcount
 
     def refused(self, theme: str | None = None) -> list[Refused]:
         """What the server refused, oldest first."""
@@ -195,16 +225,32 @@ class Sync:
         return found
 
     def aside(self, theme: str | None = None) -> list[Aside]:
-        """What came from the team and is not shown here, with the reason: malformed, or refused by the theme's policy."""
-        kept = self._db.rows(ASIDE, (theme,))
-        return [Aside(name, uids.to_text(uid), kind, why) for name, uid, kind, why in kept]
+        """What came from the team and is not shown here, with the reason: malformed, refused by the theme's policy, or held
+        back because its clock is ahead."""
+        return self._hidden(theme) + self.held_back(theme)
+
+    def held_back(self, theme: str | None = None) -> list[Aside]:
+        """Those whose clock is ahead of what the server's time allows."""
+        with self._db.snapshot() as conn:
+            server_ms = self._clocks(conn).server_ms
+            return [one.aside(server_ms) for one in find_held(conn, theme)]
+
+    def admit_held(self) -> int:
+        """Take in what was held back and is allowed by now; how many versions."""
+        with self._db.snapshot() as conn:
+            acceptable = self._clocks(conn).acceptable
+            due = [one for one in find_held(conn) if one.row.hlc <= acceptable]
+        for theme, found in itertools.groupby(due, key=lambda one: one.row.theme):
+            rows = sorted(((one.seq, one.row) for one in found), key=lambda pair: pair[0])
+            self.apply(theme, rows, cursor=self.cursor(theme))
+        return len(due)
 
     @again_without_index
     def look_again(self) -> int:
         """Screen anew what is kept aside: a policy, a rule or this program may have changed; how many are shown now."""
         count = 0
-        for theme in {one.theme for one in self.aside()}:
-            theme_id, kept = self._tracked(theme), {uids.to_bytes(one.uid) for one in self.aside(theme)}
+        for theme in {one.theme for one in self._hidden()}:
+            theme_id, kept = self._tracked(theme), {uids.to_bytes(one.uid) for one in self._hidden(theme)}
             with self._db.snapshot() as conn:
                 found = list(versions.versions(conn, theme_id, kept))
                 rows = rows_of(conn, theme_id, theme, found)
@@ -221,7 +267,7 @@ class Sync:
                 new = [(versions.shadowed(*anew[uid]), theme_id, uid) for uid in still]
                 conn.executemany(versions.LOOKED_AGAIN, new)
                 self._settle(conn, theme_id, theme, still | waiting_for(conn, theme_id, still))
-            count += len(still - {uids.to_bytes(one.uid) for one in self.aside(theme)})
+            count += len(still - {uids.to_bytes(one.uid) for one in self._hidden(theme)})
         return count
 
     def waiting(self) -> int:
@@ -256,11 +302,12 @@ class Sync:
         theme_id = self._tracked(theme)
         looked = screened(self._db, self._names, self.screen, theme, [row for _, row in rows])
         found = {id(row): seen for (_, row), seen in zip(rows, looked, strict=True) if seen}
+        held = self._held(theme, {row.uid for _, row in rows if has_name(row)})
         with self._db.writing() as conn:
             self.stamp(conn)
             node_of(conn)
             level = self._tiers.gauge_within(conn, theme_id).level
-            receiving = Receiving(conn, theme_id, theme, self._clock(), rows)
+            receiving = Receiving(conn, theme_id, theme, self._clocks(conn), rows, held)
             receiving.take(found)
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
             touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
@@ -279,6 +326,7 @@ class Sync:
         """The server lost its tail: everything waits again, and the theme is pulled from the start. How many wait."""
         theme_id = self._tracked(theme)
         with self._db.writing() as conn:
+            bring_down(conn, self._clocks(conn))
             conn.execute(
                 "UPDATE sync_rows SET sent = 0, offered = 1, seq = NULL, refused = NULL WHERE theme_id = ?", (theme_id,)
             )
@@ -351,24 +399,26 @@ class Sync:
                 conn.execute("UPDATE sync_store SET ahead_ms = ?", (ahead,))
         return ahead
 
-    def restamp_future(self, *, ahead_ms: int = AHEAD_MS) -> int:
-        """Stamp anew what waits and is stamped further ahead of the server's clock than it accepts; how many."""
-        with self._db.writing() as conn:
-            node_of(conn)
-            now = self._clock() + conn.execute("SELECT ahead_ms FROM sync_store").fetchone()[0]
-            latest = now + ahead_ms << COUNTER_BITS
-            early = conn.execute(
-                "SELECT theme_id, uid FROM sync_rows WHERE sent = 0 AND hlc > ? ORDER BY hlc", (latest,)
-            ).fetchall()
-            if early:
-                # The clock goes back to what others may have seen: nothing of what it ran ahead with left this store.
-                conn.execute(
-                    "UPDATE sync_store SET clock ="
-                    " (SELECT coalesce(max(hlc), 0) FROM sync_rows WHERE NOT (sent = 0 AND hlc > ?))",
-                    (latest,),
-                )
-                self._restamp(conn, early)
-            return len(early)
+    def restamp_future(self) -> int:
+        """Stamp anew what is stamped further ahead than the server accepts; how many versions. `observe` comes first: a stamp is
+        only brought down by a time that the server has said just now.
+
+        What waits gets a stamp of the present, above the versions it was made from. What had been sent, when a clock ran ahead,
+        is brought down and sent again; nothing is brought down that either of the two clocks allows.
+        """
+        with self._db.snapshot() as conn:
+            clocks = self._clocks(conn)
+            unsent = conn.execute(f"{UNSENT_AHEAD} LIMIT 1", (clocks.acceptable,)).fetchone()
+        present_ms = max(clocks.own_ms, clocks.server_ms)
+        went_back = self._looked_at_ms is None or present_ms < self._looked_at_ms - WENT_BACK_MS
+        count = 0
+        if went_back or unsent is not None:
+            with self._db.writing() as conn:
+                self.stamp(conn)
+                count = bring_down(conn, clocks) if went_back else 0
+                count += restamp_unsent(conn, clocks)
+        self._looked_at_ms = present_ms if went_back else max(present_ms, self._looked_at_ms or 0)
+        return count
 
     def conflicts(self, theme: str | None = None) -> list[Conflict]:
         """What two machines said at once and nobody decided yet, newest first."""
@@ -469,16 +519,23 @@ class Sync:
         self._purge.erase_within(conn, theme_id, purged, SYNC)
         return linked
 
-    def _restamp(self, conn: sqlite3.Connection, things: Sequence[tuple[int, bytes]]) -> None:
-        node = node_of(conn)
-        for (theme_id, uid), hlc in zip(things, ticks(conn, self._clock(), len(things)), strict=True):
-            version = versions.known(conn, theme_id, uid)
-            assert version is not None
-            clocks = lineage(*version.ancestors, *((version.hlc,) if version.offered and version.hlc < hlc else ()))
-            conn.execute(
-                "UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, refused = NULL WHERE theme_id = ? AND uid = ?",
-                (hlc, node, json.dumps(clocks), theme_id, uid),
-            )
+    def _clocks(self, conn: sqlite3.Connection) -> PhysicalClocks:
+        return physical_clocks(conn, self._clock())
+
+    def _hidden(self, theme: str | None = None) -> list[Aside]:
+        """What is not shown for what it says."""
+        kept = self._db.rows(ASIDE, (theme,))
+        return [Aside(name, uids.to_text(uid), kind, why) for name, uid, kind, why in kept]
+
+    def _held(self, theme: str, wanted: Collection[str]) -> Held:
+        """Those of these things of which a version is held back, with what the screens make of it.
+
+        Not inside a transaction, as `screened`.
+        """
+        with self._db.snapshot() as conn:
+            found = [one.row for one in find_held(conn, theme) if one.row.uid in wanted]
+        looked = screened(self._db, self._names, self.screen, theme, found)
+        return {uids.to_bytes(row.uid): (row, seen) for row, seen in zip(found, looked, strict=True)}
 
     def _tracked(self, theme: str) -> int:
         """Key of a theme whose writes are tracked from now on."""
@@ -521,6 +578,36 @@ class Sync:
             conn.execute(f"INSERT OR IGNORE INTO sync_changed {things} {word} theme_id = ?", (theme_id,))
         conn.execute("UPDATE sync_themes SET ready = 1 WHERE theme_id = ?", (theme_id,))
         return True
+
+
+def bring_down(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
+    """Stamp versions that had been sent, and that no clock allows any more, right after what they were made from, and let them
+    be sent again; how many. Every machine that has one makes the same of it."""
+    rows = conn.execute(SENT_AHEAD, (clocks.plausible,)).fetchall()
+    for theme_id, *row in rows:
+        version = Version(*row)
+        places = brought_down((*version.ancestors, version.hlc), clocks.plausible)
+        ancestors = json.dumps(lineage(*(places[clock] for clock in version.ancestors)))
+        conn.execute(RESTAMP, (places[version.hlc], version.node, ancestors, 1, theme_id, version.uid))
+    return len(rows)
+
+
+def restamp_unsent(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
+    """Stamp what waits with the present where the server would not accept its clock; how many. What was made from a version that
+    the server would not accept now, either, goes on waiting."""
+    found = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
+    node = node_of(conn)
+    count = 0
+    for (theme_id, *row), tick in zip(found, ticks(conn, clocks.own_ms, len(found)), strict=True):
+        version = Version(*row)
+        seen = (*version.ancestors, *((version.hlc,) if version.offered else ()))
+        places = brought_down(seen, clocks.plausible)
+        ancestors = lineage(*places.values())
+        hlc = descendant(tick, node, ancestors)
+        if hlc < version.hlc:
+            conn.execute(RESTAMP, (hlc, node, json.dumps(ancestors), version.offered, theme_id, version.uid))
+            count += 1
+    return count
 
 
 def list_rows(conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, SyncRow]], listing: Listing) -> None:

@@ -6,7 +6,6 @@ version here. A version that nobody can have seen is replaced by the next one; o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import uuid
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.hybrid_clock import PhysicalClocks, descendant, first_tick
 from hermes_memory_store.malformed import one_line
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
 from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.pages import chunks
 from hermes_memory_store.travelling import (
-    COUNTER_BITS,
     DELETED,
     LIVE,
     MAX_ANCESTORS,
@@ -134,17 +133,17 @@ def node_of(conn: sqlite3.Connection) -> bytes:
     return bytes(row[0])
 
 
-def ticks(conn: sqlite3.Connection, now: int, count: int) -> range:
-    """The next clocks of this store: by the server's time as far as it is known, and never at or below an earlier one.
+def physical_clocks(conn: sqlite3.Connection, now: int) -> PhysicalClocks:
+    """This machine's clock, and the server's as far as it is known. :param now: UTC milliseconds by this machine's"""
+    row = conn.execute("SELECT ahead_ms FROM sync_store").fetchone()
+    return PhysicalClocks(now, now + (row[0] if row else 0))
 
-    A node counts from a place of its own within a fresh millisecond, and takes a step of its own from what it last saw:
-    versions name their ancestors by clock alone, so two nodes must not make equal ones.
-    """
+
+def ticks(conn: sqlite3.Connection, now: int, count: int) -> range:
+    """The next clocks of this store. :param now: UTC milliseconds by this machine's clock"""
     node = node_of(conn)
-    last, ahead = conn.execute("SELECT clock, ahead_ms FROM sync_store").fetchone()
-    place = int.from_bytes(node[-2:], "big") >> 1
-    step = int.from_bytes(hashlib.blake2b(node + last.to_bytes(8, "big"), digest_size=2).digest(), "big") & 0x3FF
-    first = max(last + 1 + step, (now + ahead << COUNTER_BITS) | place)
+    (last,) = conn.execute("SELECT clock FROM sync_store").fetchone()
+    first = first_tick(physical_clocks(conn, now), last, node)
     conn.execute("UPDATE sync_store SET clock = ?", (first + count - 1,))
     return range(first, first + count)
 
@@ -210,8 +209,9 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
             if old is not None:
                 remember_masked(conn, theme_id, old)
             new.append((thing, uid, payload, old))
-        for (thing, uid, payload, old), hlc in zip(new, ticks(conn, now, len(new)), strict=True):
+        for (thing, uid, payload, old), tick in zip(new, ticks(conn, now, len(new)), strict=True):
             descends = () if old is None else lineage(*old.ancestors, *((old.hlc,) if old.seen else ()))
+            hlc = descendant(tick, node, descends)
             label = thing if isinstance(thing, str) else None
             told = (payload.state, hlc, node, json.dumps(descends), payload.said)
             shadow = payload.dumped() if payload.screened else None

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from psycopg.errors import UniqueViolation
+
 from hermes_memory_bridge.team import turns
+from hermes_memory_bridge.team.backoff import Backoff
 from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import (
     BATCH,
@@ -27,11 +30,12 @@ from hermes_memory_bridge.team.server import (
     Server,
     new_token,
 )
-from hermes_memory_bridge.team.states import DENIED, IDLE, READ_ONLY, State, TeamError, skewed
+from hermes_memory_bridge.team.states import COUNTER, DENIED, IDLE, READ_ONLY, SKEW_MS, State, TeamError, skewed
 from hermes_memory_store.model import Uid
 from hermes_memory_store.shared_turns import Sharing, TurnRow
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, Listing, SyncRow
+from hermes_memory_store.travelling import COUNTER_BITS
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +63,13 @@ MOST_ROUNDS = 8
 """Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
 
 DENIED_S = 60.0
-"""How long a theme that this role may not write to is left alone."""
+"""How long a theme that this role may not write to, or that the database numbers wrongly, is left alone."""
+
+AGAIN_S, SELDOM_S = 60.0, 3_600.0
+"""After what time what the database refused is sent again: a minute at first, each time twice as long, an hour at most."""
+
+STEPPED_MS = 1_000
+"""A step of this machine's clock after which the database is asked for its time before anything else."""
 
 Progress = Callable[[], None]
 
@@ -92,13 +102,15 @@ class Outcome:
     state: State = IDLE
     offset_ms: int = 0
     themes: dict[str, ThemeCount] = field(default_factory=dict)
+    admitted: int = 0
+    """Versions that had been held back, and are taken in by now."""
     more: bool = False
     """Whether captured turns are left, which had to wait so that facts do not."""
 
     @property
     def idle(self) -> bool:
         """Whether there was nothing to do."""
-        return all(one.idle for one in self.themes.values())
+        return not self.admitted and all(one.idle for one in self.themes.values())
 
 
 class Exchange:
@@ -115,7 +127,10 @@ class Exchange:
         self._greeted: Server | None = None
         self._said: Greeting | None = None
         self._page = LEAST_PAGE
-        self._denied: dict[str, float] = {}
+        self._greeted_at = (0, 0.0)
+        """When the database said its time last: by this machine's clock, in milliseconds, and by one that nobody sets."""
+        self._denied: dict[str, tuple[float, State]] = {}
+        self._refused = Backoff(AGAIN_S, SELDOM_S)
         self._forgotten: dict[str, int] = {}
         self._left = False
         self._sharing: list[Sharing] | None = None
@@ -128,6 +143,7 @@ class Exchange:
         sync = self.store.sync
         cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
         self.outcome = outcome = Outcome()
+        self._try_refused_again()
         greeting = self._greet(server, [Known(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeCount(server_seq=cursor.seq)
@@ -137,6 +153,7 @@ class Exchange:
         for news in greeting.news:
             self._pull(server, news.theme)
             self._forget_deleted(news)
+        outcome.admitted = sync.admit_held()
         self._note_fetched()
         shared = self._with_turns(greeting.version)
         version = self.store.data_version()
@@ -158,44 +175,75 @@ class Exchange:
             self._sent_at = version
         return outcome
 
+    def hurry(self) -> None:
+        """Try everything at the next exchange that is left alone for a while: a person asks."""
+        self._denied.clear()
+        self._refused.hurry()
+        self._said = None
+
+    def _try_refused_again(self) -> None:
+        """Let what the database refused wait to be sent once more, when that is due."""
+        if not self._refused.is_due:
+            return
+        if self.store.sync.try_refused_again() + self.store.shared_turns.try_refused_again():
+            self._sent_at = None
+            self._refused.fail()
+        else:
+            self._refused.reset()
+
     def _is_denied(self, theme: str, what: str) -> bool:
-        """Whether a theme is left alone, because this role was kept from it a short while ago."""
-        denied = self._denied.get(what)
-        if denied is None or time.monotonic() >= denied:
+        """Whether a theme is left alone, because this store was kept from it a short while ago."""
+        until, state = self._denied.get(what, (0.0, DENIED))
+        if time.monotonic() >= until:
             return False
-        self.outcome.themes[theme].state, self.outcome.state = DENIED, theme_state(theme)
+        self.outcome.themes[theme].state, self.outcome.state = state, theme_state(theme, state)
         return True
 
     @contextmanager
     def _denying(self, theme: str, what: str) -> Iterator[None]:
-        """A part of an exchange from which this role may be kept, while all others go on."""
+        """A part of an exchange from which this store may be kept, while all others go on."""
         try:
             yield
             self._denied.pop(what, None)
         except TeamError as error:
-            if error.state.name != DENIED.name:
+            if error.state.name not in (DENIED.name, COUNTER.name):
                 raise
             if what not in self._denied:
                 log.warning("%s: %s", what, error.message)
-            self._denied[what] = time.monotonic() + DENIED_S
-            self.outcome.themes[theme].state, self.outcome.state = error.state, theme_state(theme)
+            self._denied[what] = time.monotonic() + DENIED_S, error.state
+            self.outcome.themes[theme].state, self.outcome.state = error.state, theme_state(theme, error.state)
 
     def _greet(self, server: Server, known: Sequence[Known]) -> Greeting:
         """What the database says of itself and of these themes; what it said before where nothing changed."""
         outcome, said = self.outcome, self._said
-        if said is not None and server is self._greeted and server.unchanged(known):
+        known_still = said is not None and server is self._greeted and not self._has_stepped()
+        if said is not None and known_still and server.unchanged(known):
             greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
         else:
             sent = self.store.clock()
             greeting = server.hello(self.store.sync.node, known)
-            here_ms = (sent + self.store.clock()) // 2
-            outcome.offset_ms = self._offset_ms = greeting.server_ms - here_ms
-            if self._observed is None or abs(outcome.offset_ms - self._observed) > 1_000:
-                self._observed = outcome.offset_ms
-                self.store.sync.observe(greeting.server_ms)
+            self._observe(greeting.server_ms, (sent + self.store.clock()) // 2)
             self._greeted, self._said = server, greeting
         outcome.state = skewed(outcome.offset_ms) or IDLE
         return greeting
+
+    def _has_stepped(self) -> bool:
+        """Whether this machine's clock was set since the database said its time."""
+        then_ms, began = self._greeted_at
+        passed_ms = (time.monotonic() - began) * 1_000
+        return abs(self.store.clock() - then_ms - passed_ms) > STEPPED_MS
+
+    def _observe(self, server_ms: int, here_ms: int) -> None:
+        """Note the database's time, and stamp anew what its clock does not accept. :param here_ms: this machine's, then"""
+        sync, offset_ms = self.store.sync, server_ms - here_ms
+        self._greeted_at = here_ms, time.monotonic()
+        self.outcome.offset_ms = self._offset_ms = offset_ms
+        if self._observed is None or abs(offset_ms - self._observed) > 1_000:
+            self._observed = offset_ms
+            sync.observe(server_ms)
+        if count := sync.restamp_future():
+            log.warning("%d versions were stamped by a clock that ran ahead; they are stamped anew", count)
+            self._sent_at = None
 
     def _look_at(self, news: Sequence[News], cursors: Mapping[str, Cursor]) -> None:
         """Find out whether the database lost something, and whether this store is a copy of one that goes on."""
@@ -295,27 +343,33 @@ class Exchange:
     def _push(self, server: Server, theme: str) -> bool:
         """Push what waits; whether some of it is left for the next exchange."""
         sync = self.store.sync
-        rows = sync.pending(theme, limit=BATCH)
+        rows = self._sendable(theme, BATCH)
         waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
         rounds = MOST_ROUNDS + waiting // BATCH
         while rows:
             if waiting >= MANY:
-                rows = sync.pending(theme, limit=STAGE)
+                rows = self._sendable(theme, STAGE)
             many = len(rows) >= MANY
             behind = False
             for pushed in self._offer(server, theme, rows, load=many):
                 behind = self._acknowledge(theme, pushed) or behind
                 self.on_progress()
-                if pushed.ahead:
-                    sync.restamp_future()
+                if pushed.ahead:  # its clock went back since it said its time
+                    self._observe(pushed.server_ms, self.store.clock())
             if behind:
                 self._pull(server, theme)
             waiting -= len(rows)
             rounds -= 1
             if not rounds:
                 return True
-            rows = sync.pending(theme, limit=BATCH)
-        return False
+            rows = self._sendable(theme, BATCH)
+        return sync.pending_counts()[theme] > 0
+
+    def _sendable(self, theme: str, limit: int) -> list[SyncRow]:
+        """What waits and the database accepts now. What is stamped ahead of its clock, because it was made from a version that
+        is, comes last and goes on waiting: pushing it would move the clock of the theme for nothing."""
+        latest_ms = self.store.clock() + self._offset_ms + SKEW_MS
+        return [row for row in self.store.sync.pending(theme, limit=limit) if row.hlc >> COUNTER_BITS <= latest_ms]
 
     def _with_turns(self, version: int) -> list[Sharing]:
         """Themes whose captured turns are exchanged, as far as the database keeps such."""
@@ -393,6 +447,8 @@ class Exchange:
         self._tokens.append(token)
         try:
             return [(turns.push(server, theme, self.store.sync.node, rows, token), token, rows)]
+        except UniqueViolation:
+            raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:
                 why = reason(error)
@@ -408,7 +464,10 @@ class Exchange:
         token = new_token()
         self._tokens.append(token)
         try:
-            return [(server.load if load else server.push)(theme, self.store.sync.node, rows, token)]
+            send = server.load if load else server.push
+            return [send(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
+        except UniqueViolation:
+            raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:
                 why = reason(error)
@@ -443,9 +502,9 @@ def is_behind(cursor: Cursor, gc_seq: int) -> bool:
     return 0 < cursor.seq < gc_seq
 
 
-def theme_state(theme: str) -> State:
-    """What to say when a theme is kept from the database."""
-    return State(DENIED.name, f"theme {theme}: {DENIED.words}")
+def theme_state(theme: str, state: State) -> State:
+    """What to say when one theme is not exchanged."""
+    return State(state.name, f"theme {theme}: {state.words}")
 
 
 def reason(error: BaseException) -> str:

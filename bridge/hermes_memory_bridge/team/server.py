@@ -28,6 +28,7 @@ from psycopg.errors import ProgramLimitExceeded
 from hermes_memory_bridge.team.pulse import Pulse
 from hermes_memory_bridge.team.schema import Schema, known_version, usable, verify
 from hermes_memory_bridge.team.states import BAD_DSN, NOT_MIGRATED, SKEW_MS, Overdue, TeamError, state_of, wrong_version
+from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.sync import Cursor, SyncRow
 
 BATCH = 500
@@ -73,9 +74,12 @@ WINNER = """
 ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
     content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
     anc = excluded.anc, seq = excluded.seq
-  WHERE (excluded.state = 2, excluded.hlc, excluded.node) > (f.state = 2, f.hlc, f.node)
+  WHERE (excluded.state = 2, excluded.hlc, excluded.node)
+      > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest({ms}, %(own_ms)s) + {skew} THEN 0 ELSE f.hlc END, f.node)
 RETURNING f.seq
 """
+"""A row that ran ahead of both clocks, the database's and that of the store that pushes, loses against any other: else nobody
+could change what it stands for until its time has come."""
 
 TICK = """
 WITH t AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms),
@@ -108,7 +112,7 @@ PUSH = f"""
     %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::jsonb[]
   ) WITH ORDINALITY AS u (id, kind, content, attrs, supersedes, state, hlc, node, anc, n)
   WHERE (u.hlc >> 16) <= t.ms + {SKEW_MS}
-  {WINNER}
+  {WINNER.format(ms="(SELECT ms FROM t)", skew=SKEW_MS)}
 )
 SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
 """
@@ -122,7 +126,7 @@ INSERT INTO hm.fact AS f ({COLUMNS})
 {VALUES.format(ancestors="u.anc", base="%(base)s")}
 FROM hm.stage u
 WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
-{WINNER}"""
+{WINNER.format(ms="%(ms)s", skew=SKEW_MS)}"""
 
 PULL = """
 WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
@@ -182,7 +186,9 @@ class Pushed:
     taken: list[tuple[SyncRow, int | None]]
     """Rows that the database has, and their sequences; None where it had that version already, or one that wins."""
     ahead: list[SyncRow]
-    """Rows stamped too far ahead of the database's clock."""
+    """Rows stamped too far ahead of the database's clock, which it did not take."""
+    server_ms: int
+    """The database's time."""
 
     @property
     def end(self) -> int:
@@ -299,13 +305,20 @@ class Server:
                 self._pulse.greeted([one.theme for one in known])
         return Greeting(row[0], row[1], row[2], news)
 
-    def push(self, theme: str, node: str, rows: Sequence[SyncRow], token: str) -> Pushed:
-        """Send rows, in one statement. :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be taken"""
+    def push(
+        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
+    ) -> Pushed:
+        """Send rows, in one statement.
+
+        :param clock: of this machine
+        :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be taken
+        """
         with self.answering(ANSWER_S, telling=DATA_ERRORS):
             row = self.conn.execute(
                 PUSH,
                 {
                     **tick(theme, node, len(rows), token),
+                    "own_ms": clock(),
                     "ids": [one.uid for one in rows],
                     "kinds": [one.kind for one in rows],
                     "contents": [one.content for one in rows],
@@ -320,7 +333,9 @@ class Server:
         assert row is not None
         return pushed(rows, row[0], row[1], row[2], token)
 
-    def load(self, theme: str, node: str, rows: Sequence[SyncRow], token: str) -> Pushed:
+    def load(
+        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
+    ) -> Pushed:
         """As `push`, for many rows at once: they are copied to a stage and merged from there in the same transaction."""
         with self.answering(LOAD_S, telling=DATA_ERRORS), self.conn.transaction(), self.conn.cursor() as cursor:
             # The stage first: the clock of the theme is held only as long as merging takes.
@@ -342,7 +357,7 @@ class Server:
                     )
             row = cursor.execute(OPEN_LOAD, tick(theme, node, len(rows), token)).fetchone()
             assert row is not None
-            won = cursor.execute(MERGE, {"theme": theme, "base": row[0], "ms": row[1]}).fetchall()
+            won = cursor.execute(MERGE, {"theme": theme, "base": row[0], "ms": row[1], "own_ms": clock()}).fetchall()
             cursor.execute("DELETE FROM hm.stage")
         return pushed(rows, row[0], row[1], [seq for (seq,) in won], token)
 
@@ -466,7 +481,7 @@ def pushed(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequence[int
             taken.append((one, seq if seq in winners else None))
         else:
             ahead.append(one)
-    return Pushed(base, token, taken, ahead)
+    return Pushed(base, token, taken, ahead, server_ms)
 
 
 def row_of(theme: str, row: Sequence[Any]) -> SyncRow:

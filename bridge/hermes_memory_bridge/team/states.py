@@ -50,6 +50,11 @@ NOT_MIGRATED = State(
     "not migrated", "the team database has no tables of ours: run `team migrate --admin-dsn DSN` once, as its owner"
 )
 DENIED = State("denied", "this role may not do that in the team database: run `team migrate` with --runtime-role ROLE")
+COUNTER = State(
+    "counter",
+    "the team database numbers changes by a counter that was set back: its owner must set hm.clock.seq to the highest seq in "
+    "hm.fact, hm.turn and hm.mark of the theme; what is written here waits",
+)
 DISK = State("disk full", "the team database has no space left; what is written here waits")
 FAULT = State("fault", "the team database answered with an error")
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.hybrid_clock import AHEAD_MS
 from hermes_memory_store.sync import Applied, Cursor, Listing, SyncRow
 
 
@@ -108,12 +109,23 @@ class Side:
         self.server_ms = server_ms
         return 0
 
-    def restamp_future(self, *, ahead_ms: int = 300_000) -> int:
+    def restamp_future(self) -> int:
+        count = 0
         for key in self.unsent:
-            if self.rows[key].hlc >> 16 > self.server_ms + ahead_ms:
+            if self.rows[key].hlc >> 16 > self.server_ms + AHEAD_MS:
                 self.rows[key] = replace(self.rows[key], hlc=self.server_ms << 16)
                 self.unsent[key] = self.rows[key].hlc
+                count += 1
+        return count
+
+    def try_refused_again(self) -> int:
         return 0
+
+    def admit_held(self) -> int:
+        return 0
+
+    def held_back(self, theme: str | None = None) -> list[Any]:
+        return []
 
     def renew_node(self) -> str:
         self.renewed += 1
@@ -145,6 +157,9 @@ class Silence:
 
     def left_out(self) -> list[Any]:
         return []
+
+    def try_refused_again(self) -> int:
+        return 0
 
     def refused(self) -> list[Any]:
         return []
