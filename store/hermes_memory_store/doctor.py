@@ -364,13 +364,23 @@ def versions(store: Store, repair: bool) -> Check:
     return Check("sync", not store.sync.unversioned(), f"{said}; they got new ones", repaired=True)
 
 
-def kept_aside(store: Store, _: bool) -> Check:
-    """What came from the team and is not shown."""
-    kept = store.sync.aside()
-    if not kept:
-        return Check("team", True, "all that came from the team is shown, or waits for you")
-    first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in kept[:ASIDE_NAMED])
-    return Check("team", False, f"{len(kept)} rows from the team are kept aside and not shown: {first}")
+def exchanged(store: Store, _: bool) -> Check:
+    """What came from the team and is not shown, and what the team does not have yet."""
+    sync, talk = store.sync, store.shared_turns
+    hidden, refused = [*sync.aside(), *talk.left_out()], [*sync.refused(), *talk.refused()]
+    waiting = sum(sync.unsent_counts().values()) + sum(talk.unsent_counts().values())
+    found = []
+    if hidden:
+        first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in hidden[:ASIDE_NAMED])
+        found.append(f"{len(hidden)} rows from the team are kept aside and not shown: {first}")
+    if refused:
+        found.append(f"{len(refused)} rows were refused by the team's database and are tried again")
+    if waiting:
+        found.append(f"{waiting} rows wait to be sent to the team")
+    if not found:
+        return Check("team", True, "all that came from the team is shown, or waits for you; nothing waits to be sent")
+    said = "; ".join(found)
+    return Check("team", False, f"{said} (`hermes-memory-bridge sync status` says why)" if refused or waiting else said)
 
 
 def privacy(store: Store, repair: bool) -> Check:
@@ -426,7 +436,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "references": orphans,
     "links": links,
     "sync": versions,
-    "team": kept_aside,
+    "team": exchanged,
     "privacy": privacy,
     "leftovers": leftovers,
     "write-ahead log": log_size,

@@ -198,12 +198,15 @@ def outrank_held(
     lost, screened = held
     uid = uids.to_bytes(row.uid)
     let_go(conn, theme_id, uid)
-    names = {lost.hlc, brought_down((*lost.ancestors, lost.hlc), clocks.plausible)[lost.hlc]}
+    places = brought_down((*lost.ancestors, lost.hlc), clocks.plausible)
+    names = {lost.hlc, places[lost.hlc]}
     if not names.isdisjoint((row.hlc, *row.ancestors)) or gist(lost) == gist(row):
         return 0
     if row.state == PURGED or screened.aside is not None:
         return 0
     remember_clear(conn, theme_id, uid, screened.shown, lost.content)
+    # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
+    lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
     return keep(conn, theme_id, masked(lost, screened.shown), "concurrent", clocks.own_ms)
 
 

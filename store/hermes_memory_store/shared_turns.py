@@ -191,6 +191,12 @@ class SharedTurns:
         """How many of them there are."""
         return int(self._db.value(f"SELECT count(*) {WAITS}", (self._names.theme(theme), self.shares(theme))))
 
+    def unsent_counts(self) -> dict[str, int]:
+        """The same by theme, of those that share turns or once did, where any wait: nothing is written."""
+        tracked = self._db.rows("SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE turns > 0")
+        counts = {name: self.waiting(name) for (name,) in tracked if self._policies.for_theme(name).sync}
+        return {name: count for name, count in counts.items() if count}
+
     def acknowledge(self, theme: str, sent: Sequence[TurnRow], *, base: int, end: int) -> None:
         """The server has these. What was erased meanwhile goes on waiting.
 

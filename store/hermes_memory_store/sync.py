@@ -82,6 +82,13 @@ RESTAMP = """
     UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = ?, refused = NULL WHERE theme_id = ? AND uid = ?
 """
 
+LOST_AHEAD = "SELECT theme_id, uid, hlc, node, why, ancestors FROM sync_conflicts WHERE why <> 'ahead' AND hlc > ?"
+
+RESTAMP_LOST = """
+    UPDATE OR REPLACE sync_conflicts SET hlc = ?, ancestors = ?
+    WHERE theme_id = ? AND uid = ? AND hlc = ? AND node = ? AND why = ?
+"""
+
 COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
 
 ASIDE = """
@@ -175,14 +182,16 @@ class Sync:
 
     def pending_counts(self) -> dict[str, int]:
         """How many versions wait, by theme."""
-        tracked = self.themes()
-        counts = dict(
-            self._db.rows(
-                "SELECT name, count(*) FROM sync_rows JOIN themes ON themes.id = theme_id"
-                " WHERE sent = 0 AND refused IS NULL GROUP BY name"
-            )
-        )
+        tracked, counts = self.themes(), self.unsent_counts()
         return {name: counts.get(name, 0) for name in tracked}
+
+    def unsent_counts(self) -> dict[str, int]:
+        """The same of those themes that are tracked already, where any wait: nothing is written."""
+        counts = self._db.rows(
+            "SELECT name, count(*) FROM sync_rows JOIN themes ON themes.id = theme_id"
+            " WHERE sent = 0 AND refused IS NULL GROUP BY name"
+        )
+        return {name: count for name, count in counts if self._policies.for_theme(name).sync}
 
     def acknowledge(self, theme: str, sent: Sequence[tuple[Uid, int]], seqs: Sequence[int | None] = ()) -> None:
         """The server has these (uid, clock), under these sequence numbers (None: it had a newer one).
@@ -582,13 +591,18 @@ class Sync:
 
 def bring_down(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
     """Stamp versions that had been sent, and that no clock allows any more, right after what they were made from, and let them
-    be sent again; how many. Every machine that has one makes the same of it."""
+    be sent again; how many. Every machine that has one makes the same of it. So is what lost and is kept for a person."""
     rows = conn.execute(SENT_AHEAD, (clocks.plausible,)).fetchall()
     for theme_id, *row in rows:
         version = Version(*row)
         places = brought_down((*version.ancestors, version.hlc), clocks.plausible)
         ancestors = json.dumps(lineage(*(places[clock] for clock in version.ancestors)))
         conn.execute(RESTAMP, (places[version.hlc], version.node, ancestors, 1, theme_id, version.uid))
+    for theme_id, uid, hlc, node, why, ancestors in conn.execute(LOST_AHEAD, (clocks.plausible,)).fetchall():
+        clocks_of = json.loads(ancestors)
+        places = brought_down((*clocks_of, hlc), clocks.plausible)
+        named = json.dumps([places[clock] for clock in clocks_of])
+        conn.execute(RESTAMP_LOST, (places[hlc], named, theme_id, uid, hlc, node, why))
     return len(rows)
 
 

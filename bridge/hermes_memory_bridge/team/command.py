@@ -39,6 +39,15 @@ LOOK_S = 0.2
 KEPT_DAYS = 180
 """How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
 
+DIFFERENCES = {
+    "differ": "differs",
+    "only_here": "only here",
+    "only_there": "only there",
+    "refused": "refused by the team database",
+    "held_back": "held back, since its clock is ahead",
+}
+"""What `sync verify` says of the rows that it names."""
+
 FINE = ("idle", "clock")
 """States in which an exchange has done all it could."""
 
@@ -299,7 +308,7 @@ def sync_steer(options: argparse.Namespace) -> int:
 
 
 def sync_verify(options: argparse.Namespace) -> int:
-    """Compare both sides. Exit code 1 when they differ."""
+    """Compare both sides. Exit code 1 when they differ, or when not everything is exchanged."""
     places = Places.of(options.db)
     asked = ask(places, "sync", timeout_s=LONG_S, action="verify")
     if asked is not None:
@@ -315,11 +324,20 @@ def sync_verify(options: argparse.Namespace) -> int:
         found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
     lines = []
     for theme in found["themes"]:
-        lines.append(f"{theme['theme']}: {'the same' if theme['same'] else 'DIFFERS'}, {theme['rows']} rows")
-        for name, words in (("differ", "differs"), ("only_here", "only here"), ("only_there", "only there")):
+        lines.append(f"{theme['theme']}: {compared(theme)}, {theme['rows']} rows")
+        for name, words in DIFFERENCES.items():
             lines += [f"  {uid} {words}" for uid in theme[name]]
+        if theme["waiting"]:
+            lines.append(f"  {theme['waiting']} not sent")
     told(options, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml")
     return 0 if found["same"] else 1
+
+
+def compared(theme: dict[str, Any]) -> str:
+    """What came of comparing one theme."""
+    if theme["same"]:
+        return "the same"
+    return "DIFFERS" if any(theme[name] for name in ("differ", "only_here", "only_there")) else "NOT ALL EXCHANGED"
 
 
 def conflicts(options: argparse.Namespace) -> int:

@@ -369,7 +369,11 @@ class Exchange:
         """What waits and the database accepts now. What is stamped ahead of its clock, because it was made from a version that
         is, comes last and goes on waiting: pushing it would move the clock of the theme for nothing."""
         latest_ms = self.store.clock() + self._offset_ms + SKEW_MS
-        return [row for row in self.store.sync.pending(theme, limit=limit) if row.hlc >> COUNTER_BITS <= latest_ms]
+        waiting = self.store.sync.pending(theme, limit=limit)
+        rows = [row for row in waiting if row.hlc >> COUNTER_BITS <= latest_ms]
+        if len(rows) < len(waiting):
+            self._said = None  # the next exchange asks for the time again
+        return rows
 
     def _with_turns(self, version: int) -> list[Sharing]:
         """Themes whose captured turns are exchanged, as far as the database keeps such."""

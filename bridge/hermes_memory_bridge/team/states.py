@@ -59,6 +59,27 @@ DISK = State("disk full", "the team database has no space left; what is written 
 FAULT = State("fault", "the team database answered with an error")
 
 
+def incomplete(state: State, *, waiting: int, refused: int, held_back: int, behind: int = 0) -> State:
+    """What to say where an exchange did all it could, and rows are left.
+
+    :param state: what there is to say where none are
+    :param waiting: rows to be sent
+    :param held_back: rows from the team whose clock is ahead
+    :param behind: rows to be fetched
+    """
+    counts = (
+        (waiting, "to be sent"),
+        (refused, "refused by the team database, and tried again"),
+        (held_back, "from the team held back, since its clock is ahead"),
+        (behind, "to be fetched"),
+    )
+    left = ", ".join(f"{count} {words}" for count, words in counts if count)
+    if not left:
+        return state
+    why = "" if state.name == IDLE.name else f" ({state.words})"
+    return State("incomplete", f"not everything is exchanged: {left}{why}")
+
+
 class TeamError(StoreError):
     """The team database cannot be used now; `state` says how."""
 

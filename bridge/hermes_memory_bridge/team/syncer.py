@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from hermes_memory_bridge.team.states import (
     STARTING,
     State,
     TeamError,
+    incomplete,
 )
 from hermes_memory_store import filesystem
 from hermes_memory_store.clock import Clock, system_clock
@@ -62,7 +63,7 @@ RENEW_S = 20.0
 HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
-MOVING = ("idle", "clock", "exchanging")
+MOVING = ("idle", "clock", "incomplete", "exchanging")
 """States in which rows are exchanged."""
 
 REPORT_ROWS = 20
@@ -86,11 +87,21 @@ class Differing:
     only_here: list[str]
     only_there: list[str]
     waiting: int
-    """Rows not sent yet, which are not compared."""
+    """Rows and turns that are not sent yet, which are not compared."""
+    refused: list[str] = field(default_factory=list)
+    """Those of them that the database refused."""
+    held_back: list[str] = field(default_factory=list)
+    """Rows that are there, and are held back here, since their clock is ahead."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether rows that both sides have, or should have, are not the same."""
+        return bool(self.differ or self.only_here or self.only_there)
 
     @property
     def same(self) -> bool:
-        return not (self.differ or self.only_here or self.only_there)
+        """Whether both sides say the same, and nothing is left to be exchanged."""
+        return not (self.differs or self.waiting or self.refused or self.held_back)
 
     def as_dict(self) -> dict[str, Any]:
         """As `sync verify --json` prints it."""
@@ -102,7 +113,17 @@ class Differing:
             "differ": self.differ,
             "only_here": self.only_here,
             "only_there": self.only_there,
+            "refused": self.refused,
+            "held_back": self.held_back,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Rows of one theme that an exchange left: refused there, held back here."""
+
+    refused: int = 0
+    held_back: int = 0
 
 
 class Syncer:
@@ -149,6 +170,10 @@ class Syncer:
         self._leased_until = 0.0
         self._look_again_at = 0.0
         self._themes: list[str] = []
+        self._hurry = False
+        """Whether a person asked, so that nothing is left alone for a while."""
+        self._left: dict[str, Left] = {}
+        """What is left of each theme, as of the last exchange that ended."""
         self._by_turn = False
         """Whether the exchange was due, and nobody had told of anything new."""
         self._thread = threading.Thread(target=self._run, name="syncer", daemon=True)
@@ -171,6 +196,7 @@ class Syncer:
 
     def now(self) -> int:
         """Exchange without waiting for the next turn; the number of the exchange that will have all that is here now."""
+        self._hurry = True
         self._wake.set()
         return self.begun + 1
 
@@ -260,6 +286,9 @@ class Syncer:
             self._server = self._connected()
         if self.report["node"] is None:
             self._tell(self._exchange.outcome)
+        if self._hurry:
+            self._hurry = False
+            self._exchange.hurry()
         outcome = self._exchange.run(self._server)
         self._themes = list(outcome.themes)
         done = outcome.themes.values()
@@ -267,15 +296,29 @@ class Syncer:
             self._server.listening = False  # it did not tell of that: ask every second
         self.last_at = self.clock()
         self.next_at = None
-        if outcome.state != self.state or not outcome.idle or seen != self._told_at:
+        if (outcome.state, seen) != self._told_of or self.state is EXCHANGING or not outcome.idle:
             self._tell(outcome)
-            self._told_at = seen
-        if self.state.name not in (outcome.state.name, EXCHANGING.name):
-            log.info("team database: %s", outcome.state.words)
-        self.state = outcome.state
+            self._told_of = (outcome.state, seen)
+        state = self._honest(outcome.state)
+        if self.state.name not in (state.name, EXCHANGING.name):
+            log.info("team database: %s", state.words)
+        self.state = state
         return seen
 
-    _told_at = -1
+    _told_of: tuple[State, int] = (STARTING, -1)
+
+    def _honest(self, state: State) -> State:
+        """The state after an exchange: where rows are left, not everything is exchanged."""
+        if state.name not in ("idle", "clock"):
+            return state
+        themes = self.report["themes"]
+        return incomplete(
+            state,
+            waiting=sum(one["waiting"] + (one["turns"] or 0) for one in themes),
+            refused=sum(one["refused"] for one in themes),
+            held_back=sum(one["held_back"] for one in themes),
+            behind=sum(one["behind"] for one in themes),
+        )
 
     def _connected(self) -> Server:
         dsn = self.find()
@@ -345,21 +388,30 @@ class Syncer:
                 there.update({row.uid: row.digest for _, row in page.rows})
                 after, more = page.cursor.seq, page.more
                 self._look_up()
-            waiting = {row.uid for row in sync.pending(theme, limit=1_000_000)}
-            waiting |= {one.row.uid for one in sync.refused(theme)}
+            refused = {one.row.uid for one in sync.refused(theme)}
+            waiting = refused | {row.uid for row in sync.pending(theme, limit=1_000_000)}
+            held = {one.uid for one in sync.held_back(theme)}
+            count = len(waiting)
             here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
             if theme in shared:
+                talk = self._opened().shared_turns
                 there |= {uid: turn_digest(gone) for uid, gone in turns.states(self._server, theme).items()}
-                here |= {uid: turn_digest(gone) for uid, gone in self._opened().shared_turns.states(theme).items()}
-                waiting |= self._opened().shared_turns.unsent(theme)
+                here |= {uid: turn_digest(gone) for uid, gone in talk.states(theme).items()}
+                waiting |= talk.unsent(theme)
+                not_taken = {one.uid for one in talk.refused() if one.theme == theme}
+                refused |= not_taken
+                count += talk.waiting(theme) + len(not_taken)
+            both = (here.keys() & there.keys()) - held
             found.append(
                 Differing(
                     theme,
                     len(there),
-                    differ=sorted(uid for uid in here.keys() & there.keys() if here[uid] != there[uid]),
+                    differ=sorted(uid for uid in both if here[uid] != there[uid]),
                     only_here=sorted(here.keys() - there.keys()),
-                    only_there=sorted(there.keys() - here.keys() - waiting),
-                    waiting=len(waiting),
+                    only_there=sorted(there.keys() - here.keys() - waiting - held),
+                    waiting=count,
+                    refused=sorted(refused),
+                    held_back=sorted(held),
                 )
             )
         return found
@@ -387,9 +439,14 @@ class Syncer:
 
     def _tell(self, outcome: Outcome) -> None:
         """Write the report that other threads read."""
-        self._tell_progress(outcome)
         sync, talk = self._opened().sync, self._opened().shared_turns
         refused, aside = [*map(named, sync.refused()), *talk.refused()], [*sync.aside(), *talk.left_out()]
+        held = sync.held_back()
+        self._left = {
+            theme: Left(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
+            for theme in {one.theme for one in (*refused, *held)}
+        }
+        self._tell_progress(outcome)
         self.report = {
             **self.report,
             "conflicts": len(sync.conflicts()),
@@ -414,7 +471,18 @@ class Syncer:
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
             there = max(cursor.seq, done.server_seq if done else 0)
             nothing_there = done is not None and not done.server_seq
-            state = (done and done.state) or (IDLE if theme in fetched or nothing_there else FETCHING)
+            left, turns_waiting = self._left.get(theme, Left()), talk.waiting(theme) if theme in shared else None
+            state = (done and done.state) or (
+                incomplete(
+                    IDLE,
+                    waiting=waiting.get(theme, 0) + (turns_waiting or 0),
+                    refused=left.refused,
+                    held_back=left.held_back,
+                    behind=there - cursor.seq,
+                )
+                if theme in fetched or nothing_there
+                else FETCHING
+            )
             rows.append(
                 {
                     "theme": theme,
@@ -425,7 +493,9 @@ class Syncer:
                     "behind": there - cursor.seq,
                     "pulled": done.pulled if done else 0,
                     "pushed": done.pushed if done else 0,
-                    "turns": talk.waiting(theme) if theme in shared else None,
+                    "turns": turns_waiting,
+                    "refused": left.refused,
+                    "held_back": left.held_back,
                     "unreached": sorted(done.unreached) if done else [],
                 }
             )

@@ -78,6 +78,7 @@ def test_a_server_whose_clock_jumps_and_comes_back_stops_nobody(
     for laptop in team:
         laptop.restart()
         laptop.write(f"V[port{laptop.path.stem}]: 80")
+    settle(*team)
     bob.store.facts.edit(kept, "MariaDB")
     settle(*team)
 
@@ -205,3 +206,142 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
     assert ann.contents() == ["SQLite", "from tomorrow"]
     assert [laptop.store.sync.aside(THEME) for laptop in team] == [[], [], []]
     assert_agree(*team)
+
+
+def damage(database: Database, *laptops: Laptop) -> None:
+    """What version 0.1.0 left after a server's clock had been far ahead: what was sent meanwhile, and the clocks that followed."""
+    by = FAR_MS << 16
+    for laptop in laptops:
+        with laptop.store.db.writing() as conn:
+            conn.execute("UPDATE sync_rows SET hlc = hlc + ?", (by,))
+            conn.execute("UPDATE sync_store SET clock = clock + ?", (by,))
+    database.run(f"UPDATE hm.fact SET hlc = hlc + {by}")
+
+
+def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothing(
+    database: Database, team: list[Laptop]
+) -> None:
+    ann, bob, eve = team
+    uids = [ann.write(f"V[port.{n}]: {n}") for n in range(4)]
+    ann.store.facts.write(THEME, "D[db]: SQLite", scope="storage")
+    settle(ann, bob)
+    damage(database, ann, bob)
+    # Written before any of them hears of the time again, as an earlier version stamped it.
+    ann.store.facts.edit(uids[0], "edited by ann")
+    ann.store.sync.pending(THEME)
+    ann.store.facts.edit(uids[0], "edited by ann again")
+    ann.store.purge.erase([uids[3]])
+    bob.store.facts.edit(uids[1], "edited by bob")
+    bob.write("V[new]: by bob")
+    for laptop in (bob, ann, eve):
+        laptop.restart()
+    settle(bob, eve, ann)
+    settle(*team)
+
+    assert_agree(*team)
+    assert eve.contents() == ["2", "SQLite", "by bob", "edited by ann again", "edited by bob"]
+    assert [laptop.store.sync.aside() for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
+    assert database.one("SELECT count(*) FROM hm.fact WHERE state < 2 AND hlc >> 16 > %s", ann.clock() + SKEW_MS) == 0
+    assert max(laptop.newest() for laptop in team) <= SKEW_MS
+
+
+def test_a_machine_that_has_a_row_from_the_future_since_long_lets_the_others_see_it(
+    database: Database, team: list[Laptop]
+) -> None:
+    ann, bob, eve = team
+    ann.write("D[db]: SQLite")
+    settle(ann)
+    damage(database, ann)
+    settle(bob, eve)
+    assert bob.contents() == []
+    assert len(bob.store.sync.held_back()) == 1
+    ann.restart()
+    settle(*team)
+
+    assert_agree(*team)
+    assert bob.contents() == ["SQLite"]
+    assert bob.store.sync.held_back() == []
+
+
+def test_an_edit_of_what_a_row_from_the_future_replaced_reaches_all_and_the_row_waits_for_a_person(
+    database: Database, team: list[Laptop]
+) -> None:
+    ann, bob, _ = team
+    kept = ann.write("D[tomorrow]: SQLite")
+    settle(*team)
+    forge(database, (1 << 63) - 1, kept)
+    settle(*team)
+    assert ann.contents() == ["SQLite"]
+    bob.store.facts.edit(kept, "PostgreSQL")
+    settle(*team)
+
+    assert_agree(*team)
+    assert ann.contents() == ["PostgreSQL"]
+    for laptop in team:
+        assert laptop.store.sync.held_back() == []
+        (met,) = laptop.store.sync.conflicts()
+        assert met.theirs.content == "from tomorrow"
+    ann.store.sync.resolve(kept, "theirs")
+    settle(*team)
+    assert_agree(*team)
+    assert bob.contents() == ["from tomorrow"]
+    assert bob.store.sync.conflicts() == []
+
+
+def test_a_purge_with_a_clock_in_the_future_erases_at_once_and_moves_no_clock(
+    database: Database, team: list[Laptop]
+) -> None:
+    ann, bob, _ = team
+    kept = ann.write("D[tomorrow]: SQLite")
+    settle(*team)
+    forge(database, (1 << 63) - 1, kept, state=2)
+    settle(*team)
+    bob.write("V[port]: 80")
+    settle(*team)
+
+    assert_agree(*team)
+    assert ann.contents() == ["80"]
+    assert max(laptop.newest() for laptop in team) <= SKEW_MS
+
+
+def test_an_edit_waits_while_the_server_is_behind_and_nothing_spins(
+    database: Database, server_clock: ServerClock, team: list[Laptop]
+) -> None:
+    ann, bob, _ = team
+    kept = ann.write("D[db]: SQLite")
+    settle(*team)
+    server_clock.shift(-FAR_MS)
+    ann.restart()
+    ann.sync()
+    ann.store.facts.edit(kept, "PostgreSQL")
+    ann.write("V[port]: 80")
+    ann.sync()
+    before = ticks(database)
+    for _ in range(5):
+        ann.sync()
+    assert ticks(database) == before
+    assert ann.waiting() == 1
+    settle(bob)
+    assert bob.contents() == ["80", "SQLite"]
+    server_clock.shift(0)
+    ann.restart()
+    settle(*team)
+    assert_agree(*team)
+    assert bob.contents() == ["80", "PostgreSQL"]
+
+
+def test_a_clock_that_is_set_while_the_bridge_runs_is_noticed_before_anything_is_sent(
+    database: Database, team: list[Laptop]
+) -> None:
+    ann, bob, _ = team
+    kept = ann.write("D[db]: SQLite")
+    settle(*team)
+    for shift_ms in (FAR_MS, -FAR_MS, HOUR_MS, -HOUR_MS, 0):
+        ann.shift_ms = shift_ms
+        ann.store.facts.edit(kept, f"shifted by {shift_ms}")
+        settle(ann, bob)
+        assert bob.contents() == [f"shifted by {shift_ms}"]
+    settle(*team)
+    assert_agree(*team)
+    assert ann.store.sync.conflicts() == []
