@@ -216,7 +216,9 @@ class SharedTurns:
 
     def try_refused_again(self) -> int:
         """Let the turns that the server refused wait to be sent once more: it may accept them by now. How many these are."""
-        if not self._db.value("SELECT 1 FROM sync_turns WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL LIMIT 1"):
+        if not self._db.value(
+            "SELECT 1 FROM sync_turns WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL LIMIT 1"
+        ):
             return 0
         with self._db.writing() as conn:
             return conn.execute(TRIED_AGAIN).rowcount

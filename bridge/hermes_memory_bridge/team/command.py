@@ -324,7 +324,7 @@ def sync_verify(options: argparse.Namespace) -> int:
         found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
     lines = []
     for theme in found["themes"]:
-        lines.append(f"{theme['theme']}: {compared(theme)}, {theme['rows']} rows")
+        lines.append(f"{theme['theme']}: {verdict(theme)}, {theme['rows']} rows")
         for name, words in DIFFERENCES.items():
             lines += [f"  {uid} {words}" for uid in theme[name]]
         if theme["waiting"]:
@@ -333,7 +333,7 @@ def sync_verify(options: argparse.Namespace) -> int:
     return 0 if found["same"] else 1
 
 
-def compared(theme: dict[str, Any]) -> str:
+def verdict(theme: dict[str, Any]) -> str:
     """What came of comparing one theme."""
     if theme["same"]:
         return "the same"

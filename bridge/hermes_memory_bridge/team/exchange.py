@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from psycopg.errors import UniqueViolation
-
 from hermes_memory_bridge.team import turns
 from hermes_memory_bridge.team.backoff import Backoff
 from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import (
     BATCH,
+    COUNTER_ERROR,
     DATA_ERRORS,
     PAGE,
     STAGE,
@@ -451,7 +450,7 @@ class Exchange:
         self._tokens.append(token)
         try:
             return [(turns.push(server, theme, self.store.sync.node, rows, token), token, rows)]
-        except UniqueViolation:
+        except COUNTER_ERROR:
             raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:
@@ -470,7 +469,7 @@ class Exchange:
         try:
             send = server.load if load else server.push
             return [send(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
-        except UniqueViolation:
+        except COUNTER_ERROR:
             raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:

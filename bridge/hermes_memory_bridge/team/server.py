@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import psycopg
 from psycopg import conninfo
-from psycopg.errors import ProgramLimitExceeded
+from psycopg.errors import ProgramLimitExceeded, UniqueViolation
 
 from hermes_memory_bridge.team.pulse import Pulse
 from hermes_memory_bridge.team.schema import Schema, known_version, usable, verify
@@ -52,6 +52,9 @@ LOOK_S = 1.0
 
 DATA_ERRORS = (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded, UnicodeError)
 """What is wrong with a row, not with the database."""
+
+COUNTER_ERROR = UniqueViolation
+"""What is wrong with the counter of a theme: no row is at fault where its sequence number is taken already."""
 
 NEVER = 1_000_000_000
 """Statements are prepared when that is asked for, and never because they come often."""

@@ -209,7 +209,7 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
 
 
 def damage(database: Database, *laptops: Laptop) -> None:
-    """What version 0.1.0 left after a server's clock had been far ahead: what was sent meanwhile, and the clocks that followed."""
+    """What version 0.1.0 left after a server's clock had been far ahead: what was sent meanwhile, and clocks that followed."""
     by = FAR_MS << 16
     for laptop in laptops:
         with laptop.store.db.writing() as conn:

@@ -1,0 +1,210 @@
+"""What is not exchanged is said by every command, and is tried again until it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_bridge.team import exchange as exchange_module
+from hermes_memory_bridge.team.backoff import Backoff
+from tests.bridge.team.clocks import FAR_MS, Laptop, settle
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.machines import THEME, Machine, team
+from tests.bridge.team.test_clocks import assert_agree, forge
+
+BREAK = f"UPDATE hm.clock SET seq = 0 WHERE theme = '{THEME}'"
+
+REPAIR = f"""
+UPDATE hm.clock SET seq = greatest(
+  (SELECT max(seq) FROM hm.fact WHERE theme = '{THEME}'), (SELECT max(seq) FROM hm.mark WHERE theme = '{THEME}'),
+  (SELECT max(seq) FROM hm.turn WHERE theme = '{THEME}')
+) WHERE theme = '{THEME}'
+"""
+
+
+@pytest.fixture
+def machine(database: Database, tmp_path: Path) -> Iterator[Machine]:
+    with team(tmp_path, database.runtime) as (one,):
+        yield one
+
+
+def asked(machine: Machine, *words: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and document of a command of the bridge."""
+    done = machine.command(*words, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def doctor(machine: Machine) -> tuple[int, str]:
+    """Exit code of the doctor, and what it says of the team."""
+    command = [sys.executable, "-m", "hermes_memory_tui", "--db", str(machine.db), "doctor", "--json"]
+    done = subprocess.run(command, env=machine.environment, capture_output=True, text=True, timeout=120)
+    checks = {check["name"]: check["detail"] for check in json.loads(done.stdout)["checks"]}
+    return done.returncode, checks["team"]
+
+
+def test_a_counter_that_was_set_back_is_said_and_what_waits_is_sent_once_it_is_repaired(
+    database: Database, machine: Machine
+) -> None:
+    for n in range(3):
+        machine.write(f"V[port.{n}]: {n}")
+        with machine.store() as store:
+            store.turns.add(THEME, "user", f"said {n}")
+        assert asked(machine, "sync", "now")[0] == 0
+    database.run(BREAK)
+    machine.write("V[later]: 4")
+    with machine.store() as store:
+        store.turns.add(THEME, "user", "said later")
+
+    code, status = asked(machine, "sync", "now")
+    assert (code, status["state"]) == (1, "counter")
+    assert "hm.clock" in status["words"]
+    assert status["themes"][0]["waiting"] >= 1
+    code, compared = asked(machine, "sync", "verify")
+    assert (code, compared["same"]) == (1, False)
+    assert doctor(machine)[0] == 1
+    with machine.store() as store:
+        assert store.sync.refused() == []
+
+    database.run(REPAIR)
+    assert asked(machine, "sync", "now")[1]["state"] == "idle"
+    assert asked(machine, "sync", "verify") == (0, asked(machine, "sync", "verify")[1])
+    assert doctor(machine)[0] == 0
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = '4'") == 1
+    assert database.one("SELECT count(*) FROM hm.turn WHERE content = 'said later'") == 1
+
+
+def test_what_an_earlier_version_filed_as_refused_is_sent_after_a_restart(database: Database, machine: Machine) -> None:
+    uid = machine.write("V[port]: 80")
+    with machine.store() as store:
+        (row,) = store.sync.pending(THEME)
+        store.sync.refuse(THEME, uid, row.hlc, "duplicate key value violates unique constraint")
+    assert doctor(machine)[0] == 1
+
+    assert asked(machine, "sync", "now")[1]["state"] == "idle"
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = '80'") == 1
+    assert doctor(machine) == (0, "all that came from the team is shown, or waits for you; nothing waits to be sent")
+
+
+def test_a_row_the_database_refuses_is_said_until_it_accepts_it(database: Database, machine: Machine) -> None:
+    database.run("ALTER TABLE hm.fact ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
+    database.run("ALTER TABLE hm.turn ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
+    uid = machine.write("D[coffee]: strong")
+    machine.write("D[tea]: weak")
+    with machine.store() as store:
+        turn = store.turns.add(THEME, "user", "make it strong")
+
+    code, status = asked(machine, "sync", "now")
+    assert (code, status["state"]) == (1, "incomplete")
+    assert "2 refused" in status["words"]
+    assert {one["uid"] for one in status["refused"]} == {uid, str(turn.uid)}
+    assert (status["themes"][0]["state"], status["themes"][0]["refused"]) == ("incomplete", 2)
+    code, compared = asked(machine, "sync", "verify")
+    assert (code, compared["same"]) == (1, False)
+    assert set(compared["themes"][0]["refused"]) == {uid, str(turn.uid)}
+    assert "NOT ALL EXCHANGED" in machine.command("sync", "verify").stdout
+    code, said = doctor(machine)
+    assert (code, "2 rows were refused" in said) == (1, True)
+
+    database.run("ALTER TABLE hm.fact DROP CONSTRAINT mild")
+    database.run("ALTER TABLE hm.turn DROP CONSTRAINT mild")
+    assert asked(machine, "sync", "now")[1]["state"] == "idle"
+    assert asked(machine, "sync", "verify")[0] == 0
+    assert doctor(machine)[0] == 0
+
+
+def test_a_row_that_is_held_back_is_said_by_every_command(database: Database, machine: Machine) -> None:
+    machine.write("D[tea]: weak")
+    asked(machine, "sync", "now")
+    forge(database, (1 << 63) - 1)
+
+    code, status = asked(machine, "sync", "now")
+    assert (code, status["state"], status["aside_count"]) == (1, "incomplete", 1)
+    assert "1 from the team held back" in status["words"]
+    assert "held back" in machine.command("sync", "now").stdout
+    code, compared = asked(machine, "sync", "verify")
+    assert (code, compared["same"], len(compared["themes"][0]["held_back"])) == (1, False, 1)
+    code, said = doctor(machine)
+    assert (code, "held back" in said) == (1, True)
+    machine.write("D[coffee]: none")
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'none'") == 0
+    asked(machine, "sync", "now")
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'none'") == 1
+
+
+def test_what_waits_to_be_sent_is_said_by_the_doctor(machine: Machine) -> None:
+    machine.write("D[tea]: weak")
+    with machine.store() as store:
+        store.sync.themes()
+        store.sync.pending(THEME)
+    assert doctor(machine)[0] == 1
+
+
+def test_a_refused_row_is_tried_again_ever_more_seldom(database: Database, tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path, "laptop", database)
+    database.run("ALTER TABLE hm.fact ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
+    laptop.write("D[coffee]: strong")
+    settle(laptop)
+    assert laptop.exchange._refused.failures <= 1
+    for _ in range(5):
+        laptop.sync()
+    assert laptop.exchange._refused.failures == 1
+    assert not laptop.exchange._refused.is_due
+    laptop.exchange.hurry()
+    laptop.sync()
+    assert laptop.exchange._refused.failures == 2
+    database.run("ALTER TABLE hm.fact DROP CONSTRAINT mild")
+    laptop.exchange.hurry()
+    settle(laptop)
+    assert_agree(laptop)
+    laptop.close()
+
+
+def test_a_theme_with_a_wrong_counter_holds_up_no_other(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = Laptop(tmp_path, "laptop", database)
+    (tmp_path / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n[themes.other]\nsync = true\n")
+    laptop.policies.look_again()
+    laptop.write("D[tea]: weak")
+    laptop.sync()
+    database.run(BREAK)
+    laptop.write("D[coffee]: none")
+    laptop.store.facts.write("other", "D[tea]: green")
+    state = laptop.sync().state
+    assert (state.name, state.words.startswith(f"theme {THEME}:")) == ("counter", True)
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'green'") == 1
+    database.run(REPAIR)
+    assert laptop.sync().state.name == "counter"  # left alone for a while
+    monkeypatch.setattr(exchange_module, "DENIED_S", 0.0)
+    laptop.exchange.hurry()
+    settle(laptop)
+    assert laptop.waiting() == 0
+    laptop.close()
+
+
+def test_back_off_doubles_up_to_its_limit() -> None:
+    again = Backoff(60.0, 3_600.0)
+    assert again.is_due
+    for _ in range(40):
+        again.fail()
+    assert not again.is_due
+    again.hurry()
+    assert (again.is_due, again.failures) == (True, 40)
+    again.reset()
+    assert (again.is_due, again.failures) == (True, 0)
+
+
+def test_a_status_says_that_the_clock_is_wrong_beside_what_is_left(database: Database, tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path, "laptop", database)
+    laptop.shift_ms = FAR_MS
+    laptop.write("D[tea]: weak")
+    assert laptop.sync().state.name == "clock"
+    assert laptop.waiting() == 0
+    laptop.close()
