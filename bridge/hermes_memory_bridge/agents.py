@@ -45,7 +45,7 @@ class Agents:
         theme: str,
         *,
         rights: Rights = Rights(),
-        tools: str = "core",
+        tools: str | None = None,
         resume: str | None = None,
         pid: int | None = None,
         home: Path | None = None,
@@ -54,7 +54,7 @@ class Agents:
         transport: str = "",
     ) -> Connection:
         """A new connection. :raises ArgumentError: it asks for tools that are none, or its token holds too many already"""
-        chosen(tools)
+        chosen(tools or "core")
         if credential is not None and sum(one.credential == credential for one in self.here) >= MOST_OF_A_TOKEN:
             raise ArgumentError(
                 f"the token {credential!r} holds {MOST_OF_A_TOKEN} sessions already; close some", credential

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
-from hermes_memory_bridge.arguments import Arguments
+from hermes_memory_bridge.arguments import Arguments, check_names, check_types
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools.allowed import refused
@@ -48,7 +48,9 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
         answer = await answered(hub, connection, spec, arguments, key)
         outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
         data = answer.data if outcome == "ok" else None
-        hub.metrics.called(spec.name, outcome, time.perf_counter() - begun)
+        took = time.perf_counter() - begun
+        hub.metrics.called(spec.name, outcome, took)
+        hub.metrics.of_theme(connection.theme).called(spec.name, outcome, took)
         return answer
     except ConsentNeeded:
         outcome = "consent.needed"
@@ -63,6 +65,9 @@ async def answered(hub: Hub, connection: Connection, spec: ToolSpec, arguments: 
     if denied is not None:
         return denied
     try:
+        check_types(spec.arguments, arguments)
+        if spec.destroys or spec.overwrites:
+            check_names(spec.arguments, arguments)
         if spec.own_session:
             await hold_session(hub, connection, arguments)
         if spec.reads_only:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hermes_memory_bridge.arguments import Arguments, text_or_none
+from hermes_memory_bridge.arguments import Arguments, name_or_none
 from hermes_memory_store import sources, uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import OrphanPolicy, Rights, Session
@@ -53,14 +53,14 @@ class Connection:
         pid: int | None = None,
         home: Path | None = None,
         lease: Lease = Lease(),
-        tools: str = "core",
+        tools: str | None = None,
         holds: bool = True,
     ) -> None:
         """:param later: runs a job on the store some time soon; at once on this one unless given
         :param resume: name of the session to go on with
         :param pid: process at the other end, where it is on this machine
-        :param home: where the host keeps its MEMORY.md and USER.md; `$HERMES_HOME` unless given
-        :param tools: which tools it is shown: `core`, `all`, or names
+        :param home: `$HERMES_HOME` as the host says it, not checked yet: see `access.host_files`
+        :param tools: which tools it is offered: `core`, `all`, or names; None when it chose none
         :param holds: whether being connected renews its leases; without a connection only calls do
         """
         self.store = store
@@ -155,8 +155,8 @@ class Connection:
         return sources.named(self.client, self.name)
 
     def session_name(self, arguments: Arguments | None) -> str:
-        """Name of the session a call belongs to. :raises ArgumentError: `session_id` is no text"""
-        return (text_or_none(arguments, "session_id") if arguments else None) or self.name
+        """Name of the session a call belongs to. :raises ArgumentError: `session_id` is no text, or blank"""
+        return (name_or_none(arguments, "session_id") if arguments else None) or self.name
 
     def knows(self, name: str) -> bool:
         """Whether that session is open already."""

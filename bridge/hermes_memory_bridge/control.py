@@ -7,7 +7,15 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.peers import ForeignSocket, connect
 from hermes_memory_bridge.places import Places
+from hermes_memory_store.errors import StoreError
+
+
+class ForeignBridge(StoreError):
+    """What listens is not this user's own bridge; nothing was said to it."""
+
+    code = "bridge.unreachable"
 
 
 def describe_unserved(places: Places) -> str:
@@ -21,6 +29,7 @@ def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) 
 
     :param command: `status`, `stop`, `calls`, `sessions`, `end` or `sync`; see docs/bridge.md
     :param arguments: what the command takes; None counts as not given
+    :raises ForeignBridge: what listens there is not this user's own
     """
     asked: dict[str, Any] = {"hermes-memory": 1, "command": command}
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -29,7 +38,7 @@ def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
         bridge.settimeout(timeout_s)
         try:
-            bridge.connect(places.line)
+            connect(bridge, places.line)
             bridge.sendall(json.dumps(asked).encode() + b"\n")
             said = b""
             while not said.endswith(b"\n"):
@@ -37,6 +46,8 @@ def ask(places: Places, command: str, timeout_s: float = 5.0, **arguments: Any) 
                 if not more:
                     return None
                 said += more
+        except ForeignSocket as error:
+            raise ForeignBridge(str(error), places.line) from error
         except OSError:
             return None
     answer: dict[str, Any] = json.loads(said)

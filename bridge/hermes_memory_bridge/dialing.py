@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 
+from hermes_memory_bridge.peers import connect
 from hermes_memory_bridge.places import Places
 
 TYPE_CHECKING = False
@@ -36,6 +37,7 @@ def dial(places: Places, hello: dict[str, Any], command: list[str]) -> tuple[soc
     :param hello: what to tell it: theme, profile, token, tools
     :param command: starts a bridge
     :raises Refused: when it will not have us
+    :raises ForeignSocket: when it is not this user's own; nothing was said
     :raises OSError: when there is none, and none could be started
     """
     deadline = time.monotonic() + START_S
@@ -67,7 +69,7 @@ def greet(places: Places, hello: dict[str, Any]) -> tuple[socket.socket, dict[st
     bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         bridge.settimeout(START_S)
-        bridge.connect(places.line)
+        connect(bridge, places.line)
         bridge.sendall(encoded({**GREETING, **hello, "pid": os.getpid()}))
         said = bytearray()
         while not said.endswith(b"\n"):

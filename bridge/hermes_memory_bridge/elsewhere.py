@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from hermes_memory_bridge.arguments import Arguments, text_or_none
+from hermes_memory_bridge.arguments import Arguments, flag, text_or_none
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.embedding.asked import Asked
 from hermes_memory_store.store import Store
@@ -93,7 +93,7 @@ def may_wish(arguments: Arguments) -> bool:
 
 def is_explicit(arguments: Arguments) -> bool:
     """Whether a call says that the team is to be asked."""
-    return arguments.get("team") in (True, "true", "True", "yes", 1, "1")
+    return flag(arguments, "team")
 
 
 def is_shared(store: Store, kind: Kind, theme: str) -> bool:

@@ -14,8 +14,10 @@ from hermes_memory_bridge import __version__
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.calls import call, client_named, key_of
 from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hosts_with_breaker import is_error
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
+from hermes_memory_bridge.tools.allowed import offered
 
 MODERN = "2026-07-28"
 
@@ -49,9 +51,11 @@ class FastPath:
         return message if message is not None and self._is_plain(message) else None
 
     async def answer(self, message: Message) -> bytes | None:
-        """The line that answers a plain call; None when a person must be asked first, which the SDK can."""
+        """The line that answers a plain call; None leaves it to the SDK: a person must be asked first, or the tool is hidden."""
         params = message["params"]
-        spec = chosen("all")[params["name"]]
+        spec = offered(self.connection).get(params["name"])
+        if spec is None:
+            return None
         arguments = params.get("arguments") or {}
         try:
             answer = await call(self.hub, self.connection, spec, arguments, key_of(params.get("_meta")))
@@ -63,7 +67,10 @@ class FastPath:
 
     def result_of(self, answer: Answer) -> Message:
         """An answer as MCP says it in this connection's era."""
-        result: Message = {"content": [{"text": answer.text, "type": "text"}], "isError": False}
+        result: Message = {
+            "content": [{"text": answer.text, "type": "text"}],
+            "isError": is_error(answer, self.connection),
+        }
         if self.modern:
             result["resultType"] = "complete"
         result["structuredContent"] = answer.data

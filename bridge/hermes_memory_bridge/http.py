@@ -77,7 +77,7 @@ class HttpFront:
     def whose(self, context: ServerRequestContext[Any, Any]) -> Connection:
         """The connection a request belongs to, admitted with its first request."""
         identity: Identity = context.request.scope["state"]["identity"]  # type: ignore[union-attr]
-        tools = context.request.headers.get("x-hermes-tools") or "core"  # type: ignore[union-attr]
+        tools = context.request.headers.get("x-hermes-tools") or None  # type: ignore[union-attr]
         session = context.request.headers.get("mcp-session-id")  # type: ignore[union-attr]
         if sdk.has_no_session(context):
             client = context.session.client_params

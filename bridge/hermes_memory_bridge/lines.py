@@ -120,7 +120,7 @@ class LineServer:
         return self.agents.admit(
             theme,
             rights=rights,
-            tools=wire.word(hello, "tools") or "core",
+            tools=wire.word(hello, "tools"),
             resume=wire.word(hello, "resume"),
             pid=peer.pid,
             home=Path(home) if home else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from hermes_memory_store.store import Store
@@ -9,9 +11,12 @@ from hermes_memory_store.store import Store
 CALL_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 GROUP = (1, 2, 4, 8, 16, 32, 64)
 
+MOST_THEMES = 1_000
+"""Themes whose calls are counted apart, those called last. About 10 KB each; a machine has a few dozen."""
 
-class Metrics:
-    """The bridge's numbers. Counting one call takes microseconds."""
+
+class ThemeMetrics:
+    """The numbers that can be told of one theme alone, or of all together: calls, sessions, pressure."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -20,34 +25,56 @@ class Metrics:
         self._seconds = Histogram(
             "hermes_memory_call_seconds", "How long a call took", ["tool"], buckets=CALL_S, registry=made
         )
-        self._groups = Histogram("hermes_memory_commit_writes", "Writes of one commit", buckets=GROUP, registry=made)
-        self.refused = Counter("hermes_memory_refused_requests", "HTTP requests turned away", ["code"], registry=made)
-        self.waiting = Gauge("hermes_memory_waiting_writes", "Writes that wait for their turn", registry=made)
-        self.connections = Gauge("hermes_memory_connections", "Connections now", registry=made)
         self.sessions = Gauge("hermes_memory_sessions", "Sessions by status", ["status"], registry=made)
         self.pressure = Gauge("hermes_memory_pressure_ratio", "Hot tier, used of its budget", ["theme"], registry=made)
-        self.bytes = Gauge("hermes_memory_store_bytes", "Size of the store's file", registry=made)
 
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """A call was answered. :param outcome: `ok`, or the code of its refusal"""
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
-    def committed(self, writes: int) -> None:
-        """A group of writes is on the disk."""
-        self._groups.observe(writes)
-
-    def look(self, store: Store, theme: str | None) -> None:
-        """Read what is not counted as it happens. :param theme: whose pressure may be shown; None for every theme's"""
-        counts: dict[str, int] = store.sessions.counts()
+    def look(self, store: Store, theme: str | None = None) -> None:
+        """Read what is not counted as it happens. :param theme: read that of this theme alone"""
         self.sessions.clear()
-        for status, count in counts.items():
+        for status, count in store.sessions.counts(theme).items():
             self.sessions.labels(status).set(count)
         self.pressure.clear()
         for name in store.names.all_themes() if theme is None else [theme]:
             self.pressure.labels(name).set(store.tiers.gauge(name).pct / 100)
-        self.bytes.set(store.path.stat().st_size)
 
     def text(self) -> str:
         """Everything, in Prometheus' own format."""
         return generate_latest(self.registry).decode()
+
+
+class Metrics(ThemeMetrics):
+    """The bridge's numbers. Counting one call takes microseconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        made = self.registry
+        self._groups = Histogram("hermes_memory_commit_writes", "Writes of one commit", buckets=GROUP, registry=made)
+        self.refused = Counter("hermes_memory_refused_requests", "HTTP requests turned away", ["code"], registry=made)
+        self.waiting = Gauge("hermes_memory_waiting_writes", "Writes that wait for their turn", registry=made)
+        self.connections = Gauge("hermes_memory_connections", "Connections now", registry=made)
+        self.bytes = Gauge("hermes_memory_store_bytes", "Size of the store's file", registry=made)
+        self._themes: dict[str, ThemeMetrics] = {}
+        self._lock = threading.Lock()
+
+    def of_theme(self, theme: str) -> ThemeMetrics:
+        """The numbers of one theme."""
+        with self._lock:
+            found = self._themes.pop(theme, None) or ThemeMetrics()
+            self._themes[theme] = found  # at the end: it was used last
+            if len(self._themes) > MOST_THEMES:
+                del self._themes[next(iter(self._themes))]
+        return found
+
+    def committed(self, writes: int) -> None:
+        """A group of writes is on the disk."""
+        self._groups.observe(writes)
+
+    def look(self, store: Store, theme: str | None = None) -> None:
+        """Read what is not counted as it happens."""
+        super().look(store, theme)
+        self.bytes.set(store.path.stat().st_size)

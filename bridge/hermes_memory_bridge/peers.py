@@ -1,32 +1,105 @@
-"""Who is at the other end of a unix socket: the system knows, and cannot be lied to."""
+"""Who is at the other end of a unix socket, and who may write where it lies: the system knows, and cannot be lied to.
+
+Both ends ask. The bridge turns away processes of other users; whoever dials makes sure, before a word is said, that the listener
+is this user's and that nobody else can put a socket in its place. Root is no exception either way: a listener of root is refused,
+since the bridge of this user's store never runs as root. Standard library only, and little of that: the shim imports it, and the
+provider carries the same file, word for word.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
-import struct
-from typing import NamedTuple
+import stat
+import sys
 
 LOCAL_PEERCRED = 1
 """macOS and the BSDs (`sys/un.h`); Linux has SO_PEERCRED."""
 
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-class Peer(NamedTuple):
+
+class ForeignSocket(PermissionError):
+    """A socket, or the folder it lies in, that is not this user's alone; nothing was sent. The message says the way out."""
+
+
+class Peer:
     """A process on this machine. `pid` is None where the system does not tell."""
 
-    uid: int
-    pid: int | None
+    __slots__ = ("pid", "uid")
+
+    def __init__(self, uid: int, pid: int | None) -> None:
+        self.uid = uid
+        self.pid = pid
+
+
+def connect(made: socket.socket, path: str) -> None:
+    """Connect to a socket of this user's own.
+
+    :raises ForeignSocket: it is not, or somebody else can write in its folder
+    :raises OSError: nobody listens there
+    """
+    for folder in private_folders(path):
+        check_folder(folder)
+    made.connect(path)
+    check_listener(made, path)
 
 
 def peer_of(connected: socket.socket) -> Peer:
     """The process at the other end. :raises OSError: when the system does not tell"""
     if hasattr(socket, "SO_PEERCRED"):
-        pid, uid, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        return Peer(uid, pid)
-    _, uid = struct.unpack_from("2I", connected.getsockopt(0, LOCAL_PEERCRED, 76))
-    return Peer(uid, None)
+        told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
+        return Peer(int.from_bytes(told[4:8], sys.byteorder), int.from_bytes(told[:4], sys.byteorder))
+    told = connected.getsockopt(0, LOCAL_PEERCRED, 76)  # struct xucred: version, uid, groups
+    return Peer(int.from_bytes(told[4:8], sys.byteorder), None)
 
 
-def is_ours(connected: socket.socket) -> bool:
-    """Whether the other end runs as the same user as this process."""
-    return peer_of(connected).uid == os.getuid()
+def check_listener(connected: socket.socket, path: str) -> None:
+    """:raises ForeignSocket: the process that listens at `path` runs as another user"""
+    uid = peer_of(connected).uid
+    if uid != os.getuid():
+        raise ForeignSocket(
+            f"the process that listens at {path} runs as user {uid}, not as you (user {os.getuid()}); nothing was sent. "
+            f"Stop it, or remove {os.path.dirname(path)} and start your own bridge"
+        )
+
+
+def check_folder(folder: str) -> None:
+    """:raises ForeignSocket: it is no folder, a link, another user's, or others may write in it
+    :raises FileNotFoundError: it is not there
+    """
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode):
+        why = "is a link" if stat.S_ISLNK(found.st_mode) else "is no folder"
+    elif found.st_uid != os.getuid():
+        why = f"belongs to user {found.st_uid}, not to you (user {os.getuid()})"
+    elif found.st_mode & OTHERS_WRITE:
+        why = f"can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
+    else:
+        return
+    raise ForeignSocket(
+        f"{folder} {why}; nothing was sent. Remove it, or have its owner do so, or keep the store in a folder of your own with a "
+        "shorter path"
+    )
+
+
+def make_folders(path: str) -> None:
+    """Make the folders in which a socket of this user's own lies, for this user alone.
+
+    :raises ForeignSocket: one is there already and not this user's, or others may write in it
+    """
+    folders = private_folders(path)
+    os.makedirs(os.path.dirname(folders[0]), mode=0o700, exist_ok=True)
+    for folder in folders:
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            check_folder(folder)
+            os.chmod(folder, 0o700)
+
+
+def private_folders(path: str) -> tuple[str, ...]:
+    """The folders above a socket that must be this user's alone: its own, and in /tmp the one of this user around it."""
+    folder = os.path.dirname(path)
+    around = os.path.dirname(folder)
+    return (around, folder) if os.path.basename(around) == f"hermes-memory-{os.getuid()}" else (folder,)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from hermes_memory_bridge.peers import make_folders
+
 LONGEST_SOCKET = 100
 """Bytes of a unix socket's path that every system takes (`sun_path` is 104 bytes on macOS, 108 on Linux)."""
 
@@ -43,11 +45,8 @@ class Places:
         return cls(os.path.realpath(os.path.expanduser(path)))
 
     def make_folder(self) -> None:
-        """Make the folder, for its owner only. :raises OSError: also when it is somebody else's"""
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        if os.stat(self.folder).st_uid != os.getuid():
-            raise PermissionError(f"{self.folder} belongs to another user")
-        os.chmod(self.folder, 0o700)
+        """Make the folder, for its owner only. :raises ForeignSocket: it is somebody else's, or others may write in it"""
+        make_folders(self.line)
 
 
 def short_folder(store: str) -> str:
@@ -55,4 +54,4 @@ def short_folder(store: str) -> str:
     import hashlib
 
     name = hashlib.sha256(os.fsencode(store)).hexdigest()[:16]
-    return os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - made 0700, and its owner checked
+    return os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - see `peers`

@@ -14,10 +14,11 @@ from hermes_memory_bridge import __version__, consent
 from hermes_memory_bridge.answers import Answer, ConsentNeeded
 from hermes_memory_bridge.calls import call, client_named, key_of
 from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.hosts_with_breaker import is_error
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.notices import Notices
 from hermes_memory_bridge.shown import surface_handlers
-from hermes_memory_bridge.tools import chosen
+from hermes_memory_bridge.tools.allowed import offered
 from hermes_memory_bridge.tools.spec import ToolSpec
 
 Context = ServerRequestContext[Any, Any]
@@ -33,7 +34,7 @@ def make_server(hub: Hub, whose: Whose, notices: Notices) -> Server[Any]:
     """An MCP server over one store. :param whose: finds the connection that a request belongs to"""
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[described(spec) for spec in chosen(whose(context).tools).values()])
+        return types.ListToolsResult(tools=[described(spec) for spec in offered(whose(context)).values()])
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
@@ -41,20 +42,20 @@ def make_server(hub: Hub, whose: Whose, notices: Notices) -> Server[Any]:
         connection = whose(context)
         if connection.client is None:
             connection.client = client_of(context)
-        spec = chosen("all").get(params.name)
+        spec = offered(connection).get(params.name)
         if spec is None:
-            return result_of(unknown_tool(params.name))
+            return result_of(unknown_tool(params.name), connection)
         arguments = params.arguments or {}
         key = key_of(context.meta)
         try:
-            return result_of(await call(hub, connection, spec, arguments, key))
+            return result_of(await call(hub, connection, spec, arguments, key), connection)
         except ConsentNeeded as needed:
             said = await consent.asked(context, params, needed.message)
         if isinstance(said, types.InputRequiredResult):
             return said
         if isinstance(said, Answer):
-            return result_of(said)
-        return result_of(await call(hub, connection, spec, {**arguments, "confirm": True}, key))
+            return result_of(said, connection)
+        return result_of(await call(hub, connection, spec, {**arguments, "confirm": True}, key), connection)
 
     server: Server[Any] = Server(
         "hermes-memory",
@@ -95,10 +96,12 @@ def unknown_tool(name: str) -> Answer:
     return Answer(said, {"error": {"code": "tool.unknown", "message": said, "value": name[:100]}})
 
 
-def result_of(answer: Answer) -> types.CallToolResult:
+def result_of(answer: Answer, connection: Connection) -> types.CallToolResult:
     """An answer as MCP says it."""
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=answer.data,
+        is_error=is_error(answer, connection),
     )
 
 
@@ -112,7 +115,7 @@ def described(spec: ToolSpec) -> types.Tool:
         output_schema=spec.output_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=spec.reads_only,
-            destructive_hint=spec.destroys,
+            destructive_hint=spec.destroys or spec.overwrites,
             idempotent_hint=spec.repeatable,
             open_world_hint=False,
         ),

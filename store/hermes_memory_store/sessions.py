@@ -45,6 +45,14 @@ COLUMNS = (
 
 LISTED = f"SELECT {COLUMNS} FROM sessions n JOIN themes t ON t.id = n.theme_id LEFT JOIN scopes s ON s.id = n.scope_id"
 
+COUNTED = """
+    SELECT n.status, count(*)
+    FROM sessions n
+    JOIN themes t ON t.id = n.theme_id
+    WHERE ?1 IS NULL OR t.name = ?1
+    GROUP BY n.status
+"""
+
 NOT_ENDED = "('open', 'live', 'stale')"
 
 
@@ -103,9 +111,9 @@ class Sessions:
             raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
         return session_of(row)
 
-    def counts(self) -> dict[str, int]:
-        """How many sessions there are of each status."""
-        return dict(self._db.rows("SELECT status, count(*) FROM sessions GROUP BY status"))
+    def counts(self, theme: str | None = None) -> dict[str, int]:
+        """How many sessions there are of each status. :param theme: count those of this theme alone"""
+        return dict(self._db.rows(COUNTED, (theme,)))
 
     def running(self, theme: str, name: str) -> Session | None:
         """The session of that name, if it has not ended."""

@@ -25,8 +25,8 @@ def server(db: Path, tmp_path: Path) -> StdioServerParameters:
 
 
 async def ask(client: Client, tool: str, **arguments: object) -> str:
-    """The text of one answer. A refusal is a text too, never a protocol error."""
+    """The text of one answer. A refusal is a text too, never a protocol error, and marked as one."""
     result = await client.call_tool(tool, dict(arguments))
-    assert not result.is_error
     assert result.structured_content is not None
+    assert result.is_error is ("error" in result.structured_content)
     return "\n".join(part.text for part in result.content)  # type: ignore[union-attr]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.control import ask
+from hermes_memory_bridge import control
+from hermes_memory_bridge.control import ForeignBridge
 from hermes_memory_bridge.places import Places
 
 ANSWER_S = 1.0
@@ -43,3 +44,11 @@ def status(store: Path) -> dict[str, Any] | None:
 def sync(store: Path, action: str) -> dict[str, Any] | None:
     """Have the bridge do something about the exchange with a team, or say how it stands; None when none answers."""
     return ask(Places.of(store), "sync", 5.0 if action != "status" else ANSWER_S, action=action)
+
+
+def ask(places: Places, command: str, timeout_s: float, **arguments: Any) -> dict[str, Any] | None:
+    """What the bridge of this user answers; None when none does, or when somebody else's listens in its place."""
+    try:
+        return control.ask(places, command, timeout_s, **arguments)
+    except ForeignBridge:
+        return None

@@ -110,10 +110,15 @@ class Gate:
         await self.app(scope, Bounded(receive, self.limits), send)
 
     def _numbers(self, store: Store, identity: Identity) -> str:
-        """What may be shown: a token's holder sees no theme but its own."""
-        every = identity.credential is None or identity.rights.other_themes
+        """What may be shown: a token's holder sees numbers of its own theme alone, and none of the whole bridge."""
+        if identity.credential is not None and not identity.rights.read:
+            raise Refused(403, "access.denied", "numbers need a token with the right to read")
+        if identity.credential is not None and not identity.rights.other_themes:
+            numbers = self.hub.metrics.of_theme(identity.theme)
+            numbers.look(store, identity.theme)
+            return numbers.text()
         self.hub.metrics.waiting.set(self.hub.waiting)
-        self.hub.metrics.look(store, None if every else identity.theme)
+        self.hub.metrics.look(store)
         return self.hub.metrics.text()
 
     async def _identified(self, scope: Scope, headers: dict[bytes, bytes]) -> Identity:

@@ -12,7 +12,9 @@ import httpx
 
 from hermes_memory_bridge.client.calling import Calling, given
 from hermes_memory_bridge.client.starting import start_own
+from hermes_memory_bridge.client.transports import async_transport_to
 from hermes_memory_bridge.client.words import AGAIN, BridgeUnreachable, Reply, headers_of, reply_of, request_of
+from hermes_memory_bridge.peers import ForeignSocket
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ class AsyncMemoryClient(Calling):
     async def open(self) -> Self:
         """Connect, open or resume the session, and send again what was never acknowledged."""
         socket = self.endpoint.socket
-        transport = httpx.AsyncHTTPTransport(uds=socket) if socket else None
+        transport = async_transport_to(socket) if socket else None
         self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT_S)
         try:
             with await asyncio.to_thread(start_own) if self._own else contextlib.nullcontext():
@@ -146,6 +148,8 @@ class AsyncMemoryClient(Calling):
         while True:
             try:
                 answer = await self._http.post(self.endpoint.url, json=request, headers=headers)
+            except ForeignSocket as error:
+                raise BridgeUnreachable(str(error), self.endpoint.socket) from error
             except httpx.TransportError as error:
                 failed: str = str(error) or type(error).__name__
             else:

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+from .peers import connect, make_folders
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +70,7 @@ def socket_of(db: str) -> str:
     folder = db + ".bridge"
     if len(os.fsencode(folder)) + len("/line.sock") > LONGEST_SOCKET:
         name = hashlib.sha256(os.fsencode(db)).hexdigest()[:16]
-        folder = os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - the bridge makes it 0700
+        folder = os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - see `peers`
     return os.path.join(folder, "line.sock")
 
 
@@ -152,7 +154,7 @@ class Line:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.bridge = made
         made.settimeout(GREETING_S)
-        made.connect(self.path)
+        connect(made, self.path)
         made.sendall(encoded(self.hello))
         answer = json.loads(self._heard())
         if "error" in answer:
@@ -203,7 +205,7 @@ class Starter:
         # The host's own modules must not be found by another interpreter.
         environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            make_folders(socket_of(self.db))
             os.makedirs(os.path.dirname(self.db), mode=0o700, exist_ok=True)
             with open(os.path.join(folder, "bridge.log"), "ab", opener=private) as log:
                 self.process = subprocess.Popen(

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.answers import Answer
+from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.model import Rights
+
+OUR_OWN = ("hermes-agent provider", "hermes-memory-client ")
+"""How our own programs begin to name themselves: the memory provider and the Python clients. They use all tools."""
+
+
+def offered(connection: Connection) -> dict[str, ToolSpec]:
+    """The tools a connection is shown and may call, by name: those it chose, else the usual ones. Others are unknown to it."""
+    usual = "all" if (connection.client or "").startswith(OUR_OWN) else "core"
+    return chosen(connection.tools or usual)
 
 
 def refused(spec: ToolSpec, rights: Rights) -> Answer | None:

@@ -116,6 +116,7 @@ EDIT = ToolSpec(
     gives={"uid": {"type": "string"}, "fact": {"type": "object"}, "gauge": GAUGE},
     handler=memory_edit,
     about="uid",
+    overwrites=True,
     repeatable=True,
 )
 
@@ -128,6 +129,7 @@ ARCHIVE = ToolSpec(
     gives={"uid": {"type": "string"}, "gauge": GAUGE},
     handler=memory_archive,
     about="uid",
+    overwrites=True,
     repeatable=True,
     group="all",
 )

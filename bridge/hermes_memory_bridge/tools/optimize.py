@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from hermes_memory_bridge.access.host_files import home_of
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.arguments import Arguments, flag, percent
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import ToolSpec
-from hermes_memory_store.memory_files import hermes_home
 from hermes_memory_store.relief import FileReport, optimize
 
 
 def memory_optimize(connection: Connection, arguments: Arguments) -> Answer:
     """Relieve MEMORY.md and USER.md of the host's profile."""
     threshold, dry_run = percent(arguments, "threshold_pct", 55.0), flag(arguments, "dry_run")
-    home = connection.home or hermes_home()
     report = optimize(
         connection.store,
         connection.theme,
-        home=home,
+        home=home_of(connection),
         threshold_pct=threshold,
         dry_run=dry_run,
     )
@@ -67,6 +66,6 @@ SPEC = ToolSpec(
     required=(),
     gives={"memory": {"type": "object"}, "user": {"type": "object"}, "migrated": {"type": "integer"}},
     handler=memory_optimize,
-    repeatable=True,
+    overwrites=True,
     alone=True,
 )

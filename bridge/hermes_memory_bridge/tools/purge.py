@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.answers import Answer, ConsentNeeded, gauge_data
-from hermes_memory_bridge.arguments import Arguments, flag, text_or_none, whole
+from hermes_memory_bridge.arguments import Arguments, flag, shown, text_or_none, whole
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import DAY_MS
@@ -21,12 +21,12 @@ ALL = frozenset(Tier) - {Tier.WITHDRAWN}
 
 def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
     """Take superseded and archived facts away; they are erased when the theme's retention is over."""
-    scope = text_or_none(arguments, "scope")
+    scope = scope_of(arguments)
     older_than_ms = None
-    if arguments.get("older_than_days") not in (None, ""):
+    if arguments.get("older_than_days") is not None:
         days = whole("older_than_days", arguments["older_than_days"])
         if not 0 <= days <= MOST_DAYS:
-            raise ArgumentError(f"older_than_days must be from 0 to {MOST_DAYS}, not {days}", days)
+            raise ArgumentError(f"older_than_days must be from 0 to {MOST_DAYS}, not {shown(days)}", days)
         older_than_ms = days * DAY_MS
     tiers = SAFE
     if flag(arguments, "everything"):
@@ -46,6 +46,14 @@ def memory_purge(connection: Connection, arguments: Arguments) -> Answer:
         f"purged: {plan.total} fact(s)\ngauge: {gauge.pct:.1f}%",
         {"purged": {tier.value: count for tier, count in plan.by_tier.items()}, "gauge": gauge_data(gauge)},
     )
+
+
+def scope_of(arguments: Arguments) -> str | None:
+    """The scope to purge, None for all. :raises ArgumentError: a blank one, which must not come to mean all"""
+    scope = text_or_none(arguments, "scope")
+    if arguments.get("scope") is not None and not (scope or "").strip():
+        raise ArgumentError(f"scope must not be blank, as {scope or ''!r} is; leave it out to purge every scope", scope)
+    return scope
 
 
 def consent_needed(connection: Connection, scope: str | None, older_than_ms: int | None) -> ConsentNeeded:

@@ -15,7 +15,7 @@ from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
-from hermes_memory_themes import normalise_theme
+from hermes_memory_themes import ThemeError, normalise_theme
 
 LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
 
@@ -29,11 +29,11 @@ TARGETS = ("memory", "user", "both")
 
 
 def limit_of(arguments: Arguments) -> int:
-    """1 to 20, 5 unless it says a number; pgvector's tools forgive the rest as well."""
-    try:
-        return max(1, min(whole("limit", arguments.get("limit", 5)), 20))
-    except ArgumentError:
-        return 5
+    """1 to 20, 5 unless given; a number outside means the nearest inside, as in pgvector's tools.
+
+    :raises ArgumentError: it is no whole number
+    """
+    return 5 if arguments.get("limit") is None else max(1, min(whole("limit", arguments["limit"]), 20))
 
 
 def themes_of(connection: Connection, scope: str) -> list[str]:
@@ -48,7 +48,10 @@ def themes_of(connection: Connection, scope: str) -> list[str]:
     if scope == "all":
         elsewhere = connection.elsewhere.themes if connection.elsewhere and connection.rights.other_themes else ()
         return sorted({*known, *elsewhere})
-    name = normalise_theme(scope)
+    try:
+        name = normalise_theme(scope)
+    except ThemeError:
+        raise UnknownTheme(scope, known) from None
     if name not in known and not is_elsewhere(connection, name):
         raise UnknownTheme(name, known)
     return [name]

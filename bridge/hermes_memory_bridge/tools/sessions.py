@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.answers import Answer
-from hermes_memory_bridge.arguments import Arguments, text, text_or_none, whole
+from hermes_memory_bridge.arguments import Arguments, name_or_none, shown, text, text_or_none, whole
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.tools.spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import iso
@@ -19,7 +19,7 @@ BEATS = 2.5
 
 def session_open(connection: Connection, arguments: Arguments) -> Answer:
     """Begin a session, or go on with one where it was left."""
-    name = text_or_none(arguments, "resume") or text_or_none(arguments, "name") or connection.fresh_name()
+    name = name_or_none(arguments, "resume") or name_or_none(arguments, "name") or connection.fresh_name()
     if arguments.get("resume"):
         connection.store.sessions.get(connection.theme, name)
     policy = text_or_none(arguments, "on_orphan") or OrphanPolicy.CHECKPOINT_AND_CLOSE.value
@@ -50,11 +50,11 @@ def session_close(connection: Connection, arguments: Arguments) -> Answer:
 
 def ttl_of(arguments: Arguments, lease: Lease) -> int:
     """The lease a client wants, in milliseconds. :raises ArgumentError: out of bounds"""
-    if arguments.get("ttl") in (None, ""):
+    if arguments.get("ttl") is None:
         return lease.lease_ms
     seconds = whole("ttl", arguments["ttl"])
     if not LEAST_S <= seconds <= MOST_S:
-        raise ArgumentError(f"ttl must be from {LEAST_S} to {MOST_S} seconds, not {seconds}", seconds)
+        raise ArgumentError(f"ttl must be from {LEAST_S} to {MOST_S} seconds, not {shown(seconds)}", seconds)
     return seconds * 1000
 
 

@@ -35,6 +35,8 @@ class ToolSpec:
     handler: Callable[[Connection, Arguments], Answer]
     reads_only: bool = False
     destroys: bool = False
+    overwrites: bool = False
+    """Changes or hides what stood before, so that hosts are told it is destructive; it needs no right but `write`."""
     repeatable: bool = False
     """Calling it twice with the same arguments changes nothing more."""
     refuses: Callable[[StoreError], Answer] = refusal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.answers import Answer, gauge_data
-from hermes_memory_bridge.arguments import Arguments, text_or_none, whole
+from hermes_memory_bridge.arguments import Arguments, shown, text_or_none, whole
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.tools.spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.errors import ArgumentError
@@ -18,7 +18,9 @@ def memory_tick(connection: Connection, arguments: Arguments) -> Answer:
         raise ArgumentError("turn is required", None)
     turn = whole("turn", arguments["turn"])
     if not 0 <= turn <= MOST:
-        raise ArgumentError("turn must be >= 0" if turn < 0 else f"turn must be at most {MOST}", turn)
+        raise ArgumentError(
+            "turn must be >= 0" if turn < 0 else f"turn must be at most {MOST}, not {shown(turn)}", turn
+        )
     message = text_or_none(arguments, "message")
     tick = connection.store.sessions.tick(connection.session(arguments), turn, message)
     lines = [f"turn: {turn}", f"gauge: {tick.gauge.pct:.1f}%"]

@@ -164,5 +164,4 @@ SPEC = ToolSpec(
     },
     handler=memory_write,
     refuses=not_written,
-    repeatable=True,
 )
