@@ -21,13 +21,17 @@ from hermes_memory_bridge.trust import command as secret
 from hermes_memory_store.errors import StoreError
 from hermes_memory_themes import ThemeError
 
+LEVELS = ("debug", "info", "warning", "error")
+
 START_S = 20.0
 STOP_S = 10.0
 
 
 def run(args: list[str]) -> int:
     """Run one command. Exit codes: 0, 1 (it cannot be done), 2 (usage)."""
-    options = parser().parse_args(args)
+    made = parser()
+    options = made.parse_args(args)
+    refuse_foreign_options(made, options)
     action: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
     if action is None:
         from hermes_memory_bridge.shim import main as shim
@@ -72,7 +76,49 @@ def parser() -> argparse.ArgumentParser:
     connect.add_parser(commands)
     team.add_parsers(commands)
     service.add_parsers(commands)
+    for command in commands.choices.values():
+        share_options(made, command)
     return made
+
+
+def share_options(made: argparse.ArgumentParser, command: argparse.ArgumentParser) -> None:
+    """Let an option that the program and a command both take stand before the command as well as behind it.
+
+    argparse fills in the defaults of a command last, over what was said before it.
+    """
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                share_options(made, inner)
+        elif action.dest in own_options(made):
+            action.default = argparse.SUPPRESS
+
+
+def refuse_foreign_options(made: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End with a usage error when an option stands before a command that does not take it, instead of ignoring it."""
+    if options.command is None:
+        return
+    (commands,) = (action for action in made._actions if isinstance(action, argparse._SubParsersAction))
+    taken = options_of(commands.choices[options.command]) | {"log_level"}
+    for name in sorted(own_options(made) - taken):
+        if getattr(options, name) is not None:
+            made.error(
+                f"{options.command} takes no --{name} before it; see `hermes-memory-bridge {options.command} --help`"
+            )
+
+
+def own_options(made: argparse.ArgumentParser) -> set[str]:
+    """The options of the program itself that have a value."""
+    return {action.dest for action in made._actions if action.option_strings and action.nargs != 0}
+
+
+def options_of(command: argparse.ArgumentParser) -> set[str]:
+    """The options of a command and of those below it."""
+    found = own_options(command)
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found = found.union(*map(options_of, action.choices.values()))
+    return found
 
 
 def add_serving(commands: Any) -> None:
@@ -85,7 +131,7 @@ def add_serving(commands: Any) -> None:
     serving.add_argument(
         "--hardening-profile", action="store_true", help="the strict set: short leases, small requests"
     )
-    serving.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info")
+    serving.add_argument("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)} (info)")
     serving.add_argument("--linger", metavar="SECONDS", type=float, help="leave this long after the last connection")
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("--db", metavar="FILE", help="the store")
@@ -120,6 +166,9 @@ def serve(options: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
+    level = (options.log_level or "info").lower()
+    if level not in LEVELS:
+        return complain(f"--log-level must be one of {', '.join(LEVELS)}, not {options.log_level!r}")
     strict = options.hardening_profile
     heartbeat_s = options.heartbeat or (5.0 if strict else 10.0)
     timeout_s = options.timeout or (12.0 if strict else 25.0)
@@ -132,7 +181,7 @@ def serve(options: argparse.Namespace) -> int:
     settings = daemon.Settings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits)
     places = Places.of(options.db)
     places.make_folder()
-    logs.configure(Path(places.log), options.log_level)
+    logs.configure(Path(places.log), level)
     try:
         daemon.serve(places, settings)
     except daemon.AlreadyServed as served:

@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     shared.add_argument("--json", action="store_true", help="one JSON document")
     adding = actions.add_parser("add", parents=[shared], help="make a token; it is printed once")
     adding.add_argument("name")
-    adding.add_argument("--theme", default="default", metavar="NAME", help="whose memory it opens (default)")
+    adding.add_argument("--theme", metavar="NAME", help="whose memory it opens (default)")
     adding.add_argument("--rights", default="read,write", metavar="WORDS", help=f"of {', '.join(RIGHTS)} (read,write)")
     adding.add_argument("--expires", metavar="AGE", help="e.g. 30d")
     actions.add_parser("list", parents=[shared], help="every token, without its secret")
@@ -66,7 +66,9 @@ def add(store: Store, vault: Vault, options: argparse.Namespace) -> tuple[dict[s
     except ValueError as error:
         raise ArgumentError(str(error), options.rights) from error
     expires = None if options.expires is None else store.clock() + duration(options.expires)
-    made, secret = store.credentials.add(options.name, normalise_theme(options.theme), rights, expires_at=expires)
+    made, secret = store.credentials.add(
+        options.name, normalise_theme(options.theme or "default"), rights, expires_at=expires
+    )
     keep(vault, made.name, secret)
     return {
         **document_of(made),

@@ -53,8 +53,8 @@ class AsyncOwnSockets(httpcore.AnyIOBackend):
     async def connect_unix_socket(
         self,
         path: str,
-        timeout: float | None = None,
-        socket_options: Options | None = None,  # noqa: ASYNC109 - overrides
+        timeout: float | None = None,  # noqa: ASYNC109 - as the base class has it
+        socket_options: Options | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Connect, and look who is there. :raises ForeignSocket: it is somebody else"""
         check_folders(path)

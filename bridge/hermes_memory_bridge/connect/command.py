@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import glob
+import itertools
 import os
 import shutil
 import sys
@@ -72,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         return check_one(host, file)
     before = read(file)
     after = changed(host, file, before, None if options.remove else entry_of(host, options))
+    if options.remove and not after and host.kind == "json" and is_ours_alone(host, file):
+        after = "{}\n"  # we made the file, and a host cannot read an empty one
     if after == before:
         print(f"{host.title}: nothing to change in {file}")
         return 0
@@ -164,8 +168,7 @@ def write(file: Path, text: str) -> Path | None:
         mode = 0o600
         if target.exists():
             mode = target.stat().st_mode & 0o777
-            kept = target.with_name(f"{target.name}.{time.strftime('%Y%m%dT%H%M%S')}.bak")
-            shutil.copy2(target, kept)
+            kept = back_up(target)
         handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as new:
             new.write(text.encode())
@@ -176,6 +179,29 @@ def write(file: Path, text: str) -> Path | None:
     except OSError as error:
         raise HostFileError(f"{target} cannot be written: {error.strerror or error}", target) from error
     return kept
+
+
+def back_up(file: Path) -> Path:
+    """Copy a file beside itself, under a name that no other copy has. :raises OSError:"""
+    stamp = time.strftime("%Y%m%dT%H%M%S")
+    for number in itertools.count(1):
+        kept = file.with_name(f"{file.name}.{stamp}{'' if number == 1 else f'-{number}'}.bak")
+        try:
+            handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            continue
+        with os.fdopen(handle, "wb") as copy:
+            copy.write(file.read_bytes())
+        shutil.copystat(file, kept)
+        return kept
+    raise AssertionError
+
+
+def is_ours_alone(host: Host, file: Path) -> bool:
+    """Whether a file that would be empty was made by us: no copy of it is from before the bridge stood in it."""
+    return all(
+        connected(host, copy) for copy in file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
+    )
 
 
 def agreed(question: str) -> bool:

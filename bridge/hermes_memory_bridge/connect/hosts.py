@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.connect import blocks, jsonc
+from hermes_memory_store.errors import ArgumentError
 
 NAME = "hermes-memory"
 """What the bridge is called in every host."""
@@ -29,8 +30,21 @@ class Place:
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
-            return Path(self.environ.get("APPDATA", self.home / "AppData" / "Roaming"))
-        return Path(self.environ.get("XDG_CONFIG_HOME", self.home / ".config"))
+            return self.named("APPDATA", self.home / "AppData" / "Roaming")
+        return self.named("XDG_CONFIG_HOME", self.home / ".config")
+
+    def named(self, variable: str, standard: Path) -> Path:
+        """The folder that an environment variable names; the standard one where it is unset or blank.
+
+        :raises ArgumentError: it names a relative path, which means another folder wherever the host is started
+        """
+        said = self.environ.get(variable, "").strip()
+        if not said:
+            return standard
+        path = Path(said).expanduser()
+        if not path.is_absolute():
+            raise ArgumentError(f"{variable} is {said!r}, a relative path; give the whole path, or unset it", said)
+        return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +180,7 @@ HOSTS = {
         Host(
             "hermes-agent",
             "hermes-agent",
-            lambda p: Path(p.environ.get("HERMES_HOME", p.home / ".hermes")) / "config.yaml",
+            lambda p: p.named("HERMES_HOME", p.home / ".hermes") / "config.yaml",
             None,
             "yaml",
             "mcp_servers",

@@ -1,13 +1,15 @@
 """JSON with comments and trailing commas, changed in place: everything outside the one member stays byte for byte.
 
-No library does this: they parse and write anew, and a person's comments and layout are gone.
+No library does this: they parse and write anew, and a person's comments and layout are gone. Setting a member only ever adds
+text, and adds another text in each situation: on several lines where there are other members, on one line in an object that was
+empty. So taking the member out can find the one text that it was set in, and give it back byte for byte.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,11 +59,12 @@ def parse(text: str) -> Node:
 def with_member(text: str, path: Sequence[str], value: Any) -> str:
     """The text with a member set, its objects made where they are missing. :raises NotJson:"""
     root = parse(text)
-    if root.value is None and root.members is None:
+    if root.start == len(text):
         made = value
         for key in reversed(path):
             made = {key: made}
-        return text + json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+        newline = newline_of(text)
+        return text + written(made, "", "  ", newline) + newline
     node, rest = root, list(path)
     while True:
         if node.members is None:
@@ -79,7 +82,11 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def without_member(text: str, path: Sequence[str]) -> str:
-    """The text without a member, and without objects that hold nothing else. Unchanged when there is none."""
+    """The text without a member. Unchanged when there is none.
+
+    As long as nobody has rewritten the file, it is the text that the member was set in. Else objects around the member stay, even
+    empty ones, since they may have been there before it.
+    """
     root = parse(text)
     chain: list[tuple[Node, Member]] = []
     node = root
@@ -89,48 +96,75 @@ def without_member(text: str, path: Sequence[str]) -> str:
             return text
         chain.append((node, found))
         node = found.node
-    holder, member = chain[-1]
-    for above, holding in reversed(chain[:-1]):
-        if len(holding.node.members or []) > 1:
-            break
-        holder, member = above, holding
-    return removed(text, holder, member)
+    for original in originals(text, root, chain):
+        if is_set_in(original, path, node.value, text):
+            return original
+    return removed(text, *chain[-1])
+
+
+def originals(text: str, root: Node, chain: list[tuple[Node, Member]]) -> Iterator[str]:
+    """The texts that the last member of a chain may have been set in."""
+    if all(len(holder.members or []) == 1 for holder, _ in chain):
+        yield text[: root.start]
+    for depth in range(len(chain)):
+        if all(len(holder.members or []) == 1 for holder, _ in chain[depth + 1 :]):
+            yield from uninserted(text, *chain[depth])
+
+
+def is_set_in(original: str, path: Sequence[str], value: Any, text: str) -> bool:
+    """Whether setting the member in `original` gives `text`."""
+    try:
+        return with_member(original, path, value) == text
+    except NotJson:
+        return False
 
 
 def inserted(text: str, node: Node, key: str, value: Any) -> str:
-    """The text with a new last member in an object."""
+    """The text with a new last member in an object; nothing of the text is taken away."""
     assert node.members is not None
     unit, newline = unit_of(text), newline_of(text)
+    flat = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
     if not node.members:
-        outer = line_indent(text, node.start)
-        said = f"{json.dumps(key)}: {written(value, outer + unit, unit, newline)}"
-        inside = text[node.start + 1 : node.end - 1].rstrip()
-        return text[: node.start + 1] + inside + f"{newline}{outer}{unit}{said}{newline}{outer}" + text[node.end - 1 :]
+        return f"{text[: node.end - 1]} {flat} {text[node.end - 1 :]}"
     last = node.members[-1]
-    own_line = not text[text.rfind("\n", 0, last.start) + 1 : last.start].strip()
-    indent = line_indent(text, last.start) if own_line else ""
-    said = (
-        f"{json.dumps(key)}: {written(value, indent, unit, newline)}"
-        if own_line
-        else f"{json.dumps(key)}: {json.dumps(value)}"
-    )
     after = last.node.end if last.comma is None else last.comma + 1
-    comma = "," if last.comma is None else ""
-    if not own_line:
-        return f"{text[:after]}{comma} {said}{',' if last.comma is not None else ''}{text[after:]}"
+    comma, trailing = (",", "") if last.comma is None else ("", ",")
+    if text[text.rfind("\n", 0, last.start) + 1 : last.start].strip():
+        return f"{text[:after]}{comma} {flat}{trailing}{text[after:]}"
+    indent = line_indent(text, last.start)
+    said = f"{json.dumps(key)}: {written(value, indent, unit, newline)}"
     # What stands behind the last member on its line is a comment about that one.
     line_end = text.find("\n", after)
     line_end = len(text) if line_end < 0 else line_end
     behind = text[after:line_end]
     stays = behind if not SPACE.sub("", behind) and skip(text, after) >= line_end else ""
-    stays = stays.rstrip("\r")
-    at = after + len(stays)
-    trailing = "," if last.comma is not None else ""
-    return f"{text[:after]}{comma}{stays}{newline}{indent}{said}{trailing}{text[at:]}"
+    at = after + len(stays.rstrip("\r"))
+    return f"{text[:after]}{comma}{text[after:at]}{newline}{indent}{said}{trailing}{text[at:]}"
+
+
+def uninserted(text: str, holder: Node, member: Member) -> Iterator[str]:
+    """The texts that `inserted` may have put a last member in."""
+    assert holder.members is not None
+    if member is not holder.members[-1]:
+        return
+    end = member.node.end if member.comma is None else member.comma + 1
+    if len(holder.members) == 1:
+        yield text[: member.start - 1] + text[end + 1 :]
+        return
+    line = text.rfind("\n", 0, member.start)
+    before = holder.members[-2].comma
+    assert before is not None
+    for start in (line, line - 1, member.start - 1):
+        if start <= before:
+            continue
+        if member.comma is None:
+            yield text[:before] + text[before + 1 : start] + text[end:]
+        else:
+            yield text[:start] + text[end:]
 
 
 def removed(text: str, holder: Node, member: Member) -> str:
-    """The text without one member of an object."""
+    """The text without one member of an object, in whatever layout."""
     assert holder.members is not None
     place = holder.members.index(member)
     start, end = member.start, member.node.end if member.comma is None else member.comma + 1

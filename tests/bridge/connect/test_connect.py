@@ -16,8 +16,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.connect import jsonc
+from hermes_memory_bridge.connect import command, jsonc
 from hermes_memory_bridge.connect.hosts import HOSTS, Place
+from hermes_memory_store.errors import ArgumentError
 
 EXISTING = {
     "json": """{
@@ -112,6 +113,56 @@ def test_a_file_that_cannot_be_read_is_left_alone_with_the_line(name: str, tmp_p
     assert file.read_text() == "{\n  [broken\n"
 
 
+def test_two_changes_within_a_second_keep_two_backups(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    kept = []
+    for number in range(5):
+        file.write_text(str(number))
+        kept.append(command.write(file, "new"))
+    assert [copy.read_text() for copy in kept if copy is not None] == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("said", ["", "  "])
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_blank_variable_is_an_unset_one(name: str, said: str, tmp_path: Path) -> None:
+    variables = ("HERMES_HOME", "XDG_CONFIG_HOME", "APPDATA")
+    for platform in ("linux", "darwin", "win32"):
+        blank = HOSTS[name].file(Place(tmp_path, platform, dict.fromkeys(variables, said)))
+        assert blank == HOSTS[name].file(Place(tmp_path, platform, {}))
+        assert blank.is_absolute()
+
+
+def test_a_relative_variable_is_refused_by_name(tmp_path: Path) -> None:
+    for variable, name, platform in (
+        ("HERMES_HOME", "hermes-agent", "linux"),
+        ("XDG_CONFIG_HOME", "vscode", "linux"),
+        ("APPDATA", "claude-desktop", "win32"),
+    ):
+        with pytest.raises(ArgumentError, match=f"{variable} is 'here/it', a relative path"):
+            HOSTS[name].file(Place(tmp_path, platform, {variable: "here/it"}))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_file_of_windows_and_one_that_is_empty_come_back_byte_for_byte(name: str, tmp_path: Path) -> None:
+    file = file_of(name, tmp_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for before in ((EXISTING[HOSTS[name].kind] % HOSTS[name].key).replace("\n", "\r\n").encode(), b""):
+        file.write_bytes(before)
+        put = connect_here(tmp_path, name, "--yes")
+        assert "hermes-memory" in file.read_text()
+        assert (put, connect_here(tmp_path, name, "--remove", "--yes")) == (0, 0)
+        assert file.read_bytes() == before
+
+
+def connect_here(home: Path, *words: str) -> int:
+    """Run the command within this process, which takes a fraction of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
+            patch.delenv(variable, raising=False)
+        return command.main(list(words))
+
+
 def test_the_diff_is_shown_and_without_an_answer_nothing_changes(tmp_path: Path) -> None:
     asked = connect(tmp_path, "cursor")
     assert asked.returncode == 1
@@ -175,8 +226,7 @@ def test_setting_a_member_changes_that_member_only(document: Any, servers: Any, 
     after = jsonc.with_member(text, ("s", "new"), value)
     expected = {**document, "s": {**(servers or {}), "new": value}}
     assert jsonc.parse(after).value == json.loads(after) == expected
-    without = jsonc.parse(jsonc.without_member(after, ("s", "new"))).value
-    assert without == ({**document, "s": servers} if servers else {k: v for k, v in document.items() if k != "s"})
+    assert jsonc.without_member(after, ("s", "new")) == text
 
 
 @given(text=st.text(max_size=60))
