@@ -60,8 +60,8 @@ def standard_home(connection: Connection) -> Path:
 
 def root_of(home: Path, connection: Connection) -> Path:
     """The host's main folder that a profile belongs to, links resolved. :raises HostFilesClosed: it belongs to none"""
-    real = Path(os.path.realpath(home))
-    if home.is_absolute():
+    if home.is_absolute() and "\0" not in str(home):
+        real = Path(os.path.realpath(home))
         for root in roots(connection):
             if real == root or (real.parent == root / "profiles" and PROFILE.fullmatch(real.name)):
                 return root

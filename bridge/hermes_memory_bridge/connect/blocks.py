@@ -158,7 +158,7 @@ def yaml_without(text: str, key: str, name: str, *, listed: bool) -> str:
     above, below = lines[: span[0]], lines[span[1] :]
     emptied = re.sub(rf"([ \t])#({EMPTY})(?=\s|$)", r"\1\2", lines[at])
     uncommented = "".join([*lines[:at], emptied, *above[at + 1 :], *below])
-    without_key = "".join([*lines[:at], *above[at + 1 :], *below])
+    without_key = "".join([*lines[:at], BOM * lines[at].startswith(BOM), *above[at + 1 :], *below])
     plain = "".join([*above, *below])
     for body in (uncommented, plain, without_key):
         for original in (body, *shorter(body)):

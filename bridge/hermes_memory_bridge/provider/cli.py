@@ -104,22 +104,26 @@ def activate(config: str) -> bool:
     return True
 
 
+EMPTY = re.compile(r"([ \t]+)(\{\}|null|~)(?=\s|$)")
+"""What `memory:` may say where nothing stands under it; it is made a comment, so that taking out finds it again."""
+
+
 def with_provider(text: str, name: str) -> str | None:
-    """The YAML with `memory.provider` set, all else byte for byte; None when it cannot be done safely."""
-    lines = text.splitlines(keepends=True)
-    at = next((n for n, line in enumerate(lines) if re.match(r"memory\s*:", line)), None)
+    """The YAML with `memory.provider` set, all else byte for byte; None when it cannot be done safely.
+
+    In the file's own line ends; one that ends without a line end still does.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    at = next((n for n, line in enumerate(lines) if re.match(r"\ufeff?memory\s*:", line)), None)
     if at is None:
         if re.search(r"^[\"']memory[\"']\s*:|^\s*[{\[]", text, re.MULTILINE):
             return None
-        gap = "" if not text or text.endswith("\n") else "\n"
-        return f"{text}{gap}memory:\n  provider: {name}\n"
-    inline = lines[at].split(":", 1)[1].split("#")[0].strip()
-    if inline not in ("", "{}", "null", "~"):
+        said = f"memory:{newline}  provider: {name}"
+        return f"{text}{said}{newline}" if text in ("", "\ufeff") or text.endswith("\n") else f"{text}{newline}{said}"
+    value = lines[at].split(":", 1)[1].split("#")[0].strip()
+    if value not in ("", "{}", "null", "~"):
         return None
-    if inline:
-        lines[at] = "memory:\n"
-    elif not lines[at].endswith("\n"):
-        lines[at] += "\n"
     indent = None
     for n in range(at + 1, len(lines)):
         match = re.match(r"(\s*)([^\s#][^:]*)?", lines[n])
@@ -132,14 +136,21 @@ def with_provider(text: str, name: str) -> str | None:
         if provider:
             lines[n] = f"{provider[1].rstrip()} {name}{provider[3] or ''}{provider[4]}"
             return "".join(lines)
-    lines.insert(at + 1, f"{indent or '  '}provider: {name}\n")
+    head = EMPTY.sub(r"\1#\2", lines[at], count=1) if value else lines[at]
+    said = f"{indent or '    '}provider: {name}"
+    lines[at] = f"{head}{said}{newline}" if head.endswith("\n") else f"{head}{newline}{said}"
     return "".join(lines)
 
 
 def without_provider(text: str, name: str) -> str:
-    """The YAML without `memory.provider`, where it names this provider, and without a block that holds nothing else."""
-    lines = text.splitlines(keepends=True)
-    at = next((n for n, line in enumerate(lines) if re.match(r"memory\s*:\s*(#.*)?$", line.rstrip("\r\n"))), None)
+    """The YAML without `memory.provider`, where it names this provider: as it was before, where nobody has changed it since.
+
+    Else a block that holds nothing else goes with it, unless it said before that it holds nothing.
+    """
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    at = next(
+        (n for n, line in enumerate(lines) if re.match(r"\ufeff?memory\s*:\s*(#.*)?$", line.rstrip("\r\n"))), None
+    )
     if at is None:
         return text
     end = at + 1
@@ -150,5 +161,17 @@ def without_provider(text: str, name: str) -> str:
     ]
     if len(kept) == end - at - 1:
         return text
-    head = [lines[at]] if any(re.match(r"\s+[^\s#]", line) for line in kept) else []
-    return "".join(lines[:at] + head + kept + lines[end:])
+    mark = "\ufeff" if lines[at].startswith("\ufeff") else ""
+    emptied = re.sub(r"([ \t])#(\{\}|null|~)(?=\s|$)", r"\1\2", lines[at], count=1)
+    heads = {
+        "uncommented": "".join([*lines[:at], emptied, *kept, *lines[end:]]),
+        "plain": "".join([*lines[:at], lines[at], *kept, *lines[end:]]),
+        "none": "".join([*lines[:at], mark, *kept, *lines[end:]]),
+    }
+    for body in heads.values():
+        for original in (body, body.removesuffix("\n").removesuffix("\r")):
+            if with_provider(original, name) == text:
+                return original
+    if any(re.match(r"\s+[^\s#]", line) for line in kept):
+        return heads["plain"]
+    return heads["uncommented" if emptied != lines[at] else "none"]

@@ -128,6 +128,40 @@ def test_one_setting_changes_and_nothing_else(before: list[str], inside: list[st
     memory = {**(read.get("memory") or {}), "provider": "hermes-memory"}
     assert yaml.safe_load(after) == {**read, "memory": memory}
     assert with_provider(after, "hermes-memory") == after
+    if "provider" not in (read.get("memory") or {}):
+        assert without_provider(after, "hermes-memory") == text
+        return
     rest = {key: value for key, value in memory.items() if key != "provider"}
     expected = {key: value for key, value in read.items() if key != "memory"} | ({"memory": rest} if rest else {})
     assert yaml.safe_load(without_provider(after, "hermes-memory")) == expected
+
+
+CONFIGS = st.builds(
+    lambda head, memory, tail, end, line, mark: mark + ("\n".join([*head, *memory, *tail]) + end).replace("\n", line),
+    st.sampled_from([[], ["# mine"], ["model:", "  default: x   # good", ""]]),
+    st.sampled_from(
+        [
+            [],
+            *([f"memory:{said}{behind}"] for said in ("", " {}", "  null", " ~") for behind in ("", "  # small")),
+            ["memory:   # small", "  memory_char_limit: 3000", "  # within"],
+            ["memory:", "", "  # first", "    user_char_limit: 1"],
+        ]
+    ),
+    st.sampled_from([[], ["last: true"], ["# about the next", "last: true"]]),
+    st.sampled_from(["", "\n", "\n\n"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "", "\ufeff"]),
+)
+
+
+@given(text=CONFIGS)
+def test_taking_the_provider_out_gives_the_configuration_back_byte_for_byte(text: str) -> None:
+    after = with_provider(text, "hermes-memory")
+    assert after is not None
+    assert yaml.safe_load(after) == {
+        **(before := yaml.safe_load(text) or {}),
+        "memory": {**(before.get("memory") or {}), "provider": "hermes-memory"},
+    }
+    if "\r\n" in text:
+        assert "\n" not in after.replace("\r\n", "")
+    assert without_provider(after, "hermes-memory") == text

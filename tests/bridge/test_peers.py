@@ -1,0 +1,219 @@
+"""Whoever dials makes sure, before a word is said, that this user's own bridge listens there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge import AsyncMemoryClient, MemoryClient, peers
+from hermes_memory_bridge.client.words import BridgeUnreachable
+from hermes_memory_bridge.control import ForeignBridge, ask
+from hermes_memory_bridge.peers import ForeignSocket
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.provider.line import Line, Starter, Unreachable
+from tests.bridge.running import INITIALIZE, Shim, bridge
+
+NOBODY = 65534
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a process of another user")
+
+
+@contextlib.contextmanager
+def listener_of_nobody(path: str, heard: Path) -> Iterator[None]:
+    """A process of another user that listens at a socket, and writes down whatever it hears."""
+    heard.touch()
+    heard.chmod(0o666)
+    ready, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.bind(path)
+        notes = heard.open("ab", buffering=0)
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        made.listen(50)  # the system remembers who called this
+        os.write(told, b"1")
+        while True:
+            connection, _ = made.accept()
+            connection.settimeout(5)
+            with contextlib.suppress(OSError):
+                while said := connection.recv(65_536):
+                    notes.write(said)
+            connection.close()
+    os.read(ready, 1)
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(ready)
+        os.close(told)
+
+
+def by_shim(db: Path) -> str:
+    with Shim(db, "--token", "hmt_secret", "--theme", "mine") as shim:
+        shim.say(INITIALIZE)
+        said = str(shim.hear()["error"]["message"])
+        assert shim.close() == 1
+        return said
+
+
+def by_command(db: Path) -> str:
+    command = [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db), "stop"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def by_asking(db: Path) -> str:
+    with pytest.raises(ForeignBridge) as refused:
+        ask(Places.of(db), "status")
+    return refused.value.message
+
+
+def by_provider(db: Path) -> str:
+    with pytest.raises(Unreachable) as refused:
+        Line(str(db), "mine", str(db.parent)).call("memory_write", {"content": "D[a]: secret"})
+    return str(refused.value)
+
+
+def by_client(db: Path) -> str:
+    with pytest.raises(BridgeUnreachable) as refused, MemoryClient(f"unix://{Places.of(db).http}", token="hmt_secret"):
+        pass
+    return refused.value.message
+
+
+def by_async_client(db: Path) -> str:
+    async def dial() -> None:
+        async with AsyncMemoryClient(f"unix://{Places.of(db).http}", token="hmt_secret"):
+            pass
+
+    with pytest.raises(BridgeUnreachable) as refused:
+        asyncio.run(dial())
+    return refused.value.message
+
+
+WAYS = [by_shim, by_command, by_asking, by_provider, by_client, by_async_client]
+
+
+@as_root
+@pytest.mark.parametrize("dial", WAYS)
+def test_a_listener_of_another_user_hears_nothing(dial: Callable[[Path], str], tmp_path: Path) -> None:
+    db, heard = tmp_path / "memory.db", tmp_path / "heard"
+    places = Places.of(db)
+    places.make_folder()
+    path = places.http if "client" in dial.__name__ else places.line
+    with listener_of_nobody(path, heard):
+        said = dial(db)
+    assert f"runs as user {NOBODY}" in said
+    assert "nothing was sent" in said
+    assert heard.read_bytes() == b""
+
+
+def writable(folder: Path) -> str:
+    folder.chmod(0o777)
+    return "can be written by others"
+
+
+def linked(folder: Path) -> str:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to(folder.with_name("elsewhere"))
+    return "is a link"
+
+
+def given_away(folder: Path) -> str:
+    os.chown(folder, NOBODY, NOBODY)
+    return f"belongs to user {NOBODY}"
+
+
+@pytest.mark.parametrize("spoil", [writable, linked, pytest.param(given_away, marks=as_root)])
+@pytest.mark.parametrize("dial", WAYS)
+def test_a_folder_that_others_can_write_in_is_not_dialed_into(
+    dial: Callable[[Path], str], spoil: Callable[[Path], str], tmp_path: Path
+) -> None:
+    db = tmp_path / "memory.db"
+    places = Places.of(db)
+    places.make_folder()
+    with socket.socket(socket.AF_UNIX) as line, socket.socket(socket.AF_UNIX) as http:
+        for made, path in ((line, places.line), (http, places.http)):
+            made.bind(path)
+            made.listen()
+            made.setblocking(False)
+        why = spoil(Path(places.folder))
+        said = dial(db)
+        assert why in said
+        assert places.folder in said
+        for made in (line, http):
+            with pytest.raises(BlockingIOError):
+                made.accept()
+
+
+@pytest.mark.parametrize("spoil", [writable, linked, pytest.param(given_away, marks=as_root)])
+def test_a_bridge_does_not_listen_in_a_folder_of_others(spoil: Callable[[Path], str], tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    places = Places.of(db)
+    places.make_folder()
+    why = spoil(Path(places.folder))
+    command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), "--linger", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert not Starter(str(db), (sys.executable, "-m", "hermes_memory_bridge")).start()
+
+
+def short(folder: Path) -> tuple[Path, str]:
+    """The folder of this user in a directory like /tmp, and a socket in it."""
+    around = folder / f"hermes-memory-{os.getuid()}"
+    return around, str(around / "0123456789abcdef" / "line.sock")
+
+
+def test_the_folders_in_the_temporary_directory_are_made_for_this_user_alone(tmp_path: Path) -> None:
+    around, path = short(tmp_path)
+    before = os.umask(0)
+    try:
+        peers.make_folders(path)
+        peers.make_folders(path)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (around, around / "0123456789abcdef")] == [0o700, 0o700]
+
+
+@pytest.mark.parametrize("spoil", [writable, linked, pytest.param(given_away, marks=as_root)])
+def test_a_folder_that_somebody_laid_out_in_the_temporary_directory_is_refused(
+    spoil: Callable[[Path], str], tmp_path: Path
+) -> None:
+    around, path = short(tmp_path)
+    around.mkdir(mode=0o700)
+    why = spoil(around)
+    with pytest.raises(ForeignSocket, match=why):
+        peers.make_folders(path)
+    assert list(around.iterdir()) == []
+    (around / "0123456789abcdef").mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as made, pytest.raises(ForeignSocket, match=f"{why}.*shorter path"):
+        peers.connect(made, path)
+
+
+def test_a_store_whose_path_is_long_is_served_and_found(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["a-folder-with-a-long-name"] * 5)
+    deep.mkdir(parents=True)
+    with bridge(deep / "memory.db") as places, Shim(deep / "memory.db") as shim:
+        assert Path(places.folder).parent.name == f"hermes-memory-{os.getuid()}"
+        shim.open()
+        assert "error" not in shim.call("memory_status")["result"]["structuredContent"]
+        shim.close()
+
+
+def test_the_provider_carries_the_same_file() -> None:
+    own = Path(peers.__file__)
+    assert (own.parent / "provider" / own.name).read_bytes() == own.read_bytes()
