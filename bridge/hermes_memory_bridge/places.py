@@ -39,9 +39,9 @@ class Places:
 
     @classmethod
     def of(cls, db: str | os.PathLike[str] | None = None) -> Places:
-        """The places of a store: `db`, else `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`."""
-        named = os.fspath(db) if db is not None else os.environ.get("HERMES_MEMORY_DB")
-        path = named or os.path.join("~", ".hermes", "memory.db")
+        """The places of a store: `db`, else `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`. A blank one counts as none."""
+        named = os.fspath(db) if db is not None else os.environ.get("HERMES_MEMORY_DB", "")
+        path = named if named.strip() else os.path.join("~", ".hermes", "memory.db")
         return cls(os.path.realpath(os.path.expanduser(path)))
 
     def make_folder(self) -> None:

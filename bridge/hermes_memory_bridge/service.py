@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.connect.command import own_command
+from hermes_memory_bridge.connect.hosts import Place
 from hermes_memory_bridge.places import Places
 from hermes_memory_store.errors import ArgumentError
 
@@ -66,8 +67,8 @@ def described(words: list[str]) -> tuple[Path, str]:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist", launchd(words)
     if sys.platform.startswith("linux"):
-        config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        return config / "systemd" / "user" / UNIT, systemd(words)
+        place = Place(Path.home(), sys.platform, dict(os.environ))
+        return place.named("XDG_CONFIG_HOME", Path.home() / ".config") / "systemd" / "user" / UNIT, systemd(words)
     raise ArgumentError(
         "services are made for systemd and launchd; on this system start `hermes-memory-bridge serve` yourself"
     )

@@ -313,7 +313,7 @@ def main(options: dict[str, str]) -> int:
         "profile": options.get("profile"),
         "token": options.get("token") or os.environ.get("HERMES_MEMORY_TOKEN"),
         "tools": options.get("tools") or os.environ.get("HERMES_MEMORY_TOOLS"),
-        "home": os.environ.get("HERMES_HOME"),
+        "home": os.environ.get("HERMES_HOME", "").strip(),
     }
     hello = {name: value for name, value in hello.items() if value}
     return Shim(places, hello, daemon_command(places.store)).run()

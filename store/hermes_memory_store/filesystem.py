@@ -17,9 +17,9 @@ NETWORK_TYPES = frozenset(
 
 
 def default_path(environ: dict[str, str] | None = None) -> Path:
-    """`$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`."""
-    named = (os.environ if environ is None else environ).get("HERMES_MEMORY_DB")
-    return Path(named).expanduser() if named else Path.home() / ".hermes" / "memory.db"
+    """`$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`. A blank variable counts as unset."""
+    named = (os.environ if environ is None else environ).get("HERMES_MEMORY_DB", "")
+    return Path(named).expanduser() if named.strip() else Path.home() / ".hermes" / "memory.db"
 
 
 def refuse_network(path: Path) -> None:

@@ -96,7 +96,7 @@ class Policies:
         :raises PolicyError: names the file, the line and what is wrong with it
         """
         variables = os.environ if environ is None else environ
-        home = Path(variables.get("HERMES_HOME") or Path.home() / ".hermes")
+        home = Path(variables.get("HERMES_HOME", "").strip() or Path.home() / ".hermes")
         policies = cls(Path(path) if path is not None else home / FILE_NAME)
         policies._read()
         return policies

@@ -43,7 +43,7 @@ class Settings:
 def folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where the inspector's own files lie: `$HERMES_HOME`, else `~/.hermes`."""
     said = os.environ if environ is None else environ
-    return Path(said.get("HERMES_HOME") or Path(said.get("HOME") or Path.home()) / ".hermes").expanduser()
+    return Path(said.get("HERMES_HOME", "").strip() or Path(said.get("HOME") or Path.home()) / ".hermes").expanduser()
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:

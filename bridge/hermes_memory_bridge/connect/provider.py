@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import os
 import re
 import shutil
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect import blocks, command
 from hermes_memory_bridge.connect.checking import check
-from hermes_memory_bridge.connect.hosts import Host
+from hermes_memory_bridge.connect.hosts import Host, Place
 from hermes_memory_bridge.provider import settings
 from hermes_memory_bridge.provider.cli import with_provider, without_provider
 from hermes_memory_store.errors import ArgumentError
@@ -45,8 +46,9 @@ def run(host: Host, options: argparse.Namespace) -> int:
 def profiles(names: list[str], *, every: bool) -> list[Path]:
     """The folders of profiles: those named, every one there is, or the one the host uses.
 
-    :raises ArgumentError: there is no such profile
+    :raises ArgumentError: there is no such profile, or `$HERMES_HOME` is a relative path
     """
+    Place(Path.home(), sys.platform, dict(os.environ)).named("HERMES_HOME", Path.home())  # refuses a relative one
     present = hermes_home()
     root = present.parent.parent if present.parent.name == "profiles" else present
     folder = root / "profiles"

@@ -66,7 +66,7 @@ def folder_of(home: str) -> str:
 
 def host_home() -> str:
     """The profile's folder, when nobody says which."""
-    return os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
+    return os.environ.get("HERMES_HOME", "").strip() or os.path.join(os.path.expanduser("~"), ".hermes")
 
 
 def load(home: str) -> Settings:
@@ -74,7 +74,7 @@ def load(home: str) -> Settings:
     installed = read(os.path.join(os.path.dirname(os.path.abspath(__file__)), INSTALLED))
     chosen = read(os.path.join(folder_of(home), CHOSEN))
     both = {**installed, **{key: value for key, value in chosen.items() if value not in ("", None)}}
-    db = text(both.get("db")) or os.environ.get("HERMES_MEMORY_DB") or os.path.join("~", ".hermes", "memory.db")
+    db = text(both.get("db")) or text(os.environ.get("HERMES_MEMORY_DB")) or os.path.join("~", ".hermes", "memory.db")
     command = installed.get("command")
     if command is None and __name__.startswith(
         "hermes_memory_bridge."

@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.connect import command, jsonc
 from hermes_memory_bridge.connect.hosts import HOSTS, Place
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.provider import settings as provider_settings
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.filesystem import default_path
+from hermes_memory_store.memory_files import hermes_home
+from hermes_memory_tui import settings as inspector_settings
 
 EXISTING = {
     "json": """{
@@ -132,6 +137,22 @@ def test_a_blank_variable_is_an_unset_one(name: str, said: str, tmp_path: Path) 
         assert blank.is_absolute()
 
 
+@pytest.mark.parametrize("said", ["", "   "])
+def test_no_part_of_the_program_takes_a_blank_variable_for_a_path(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / ".hermes"
+    for variable in ("HERMES_HOME", "HERMES_MEMORY_DB", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, said)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert Places.of().store == str(home / "memory.db") == provider_settings.load(str(home)).db
+    assert default_path() == home / "memory.db"
+    assert Path(provider_settings.host_home()) == inspector_settings.folder() == hermes_home() == home
+    assert connect_here(tmp_path, "hermes-agent", "--yes") == 0
+    assert [one.name for one in tmp_path.iterdir()] == [".hermes"]
+
+
 def test_a_relative_variable_is_refused_by_name(tmp_path: Path) -> None:
     for variable, name, platform in (
         ("HERMES_HOME", "hermes-agent", "linux"),
@@ -159,7 +180,8 @@ def connect_here(home: Path, *words: str) -> int:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
-            patch.delenv(variable, raising=False)
+            if os.environ.get(variable, "").strip():
+                patch.delenv(variable)
         return command.main(list(words))
 
 

@@ -34,7 +34,7 @@ from hermes_memory_tui.cli.output import counted
 @pass_settings
 def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: float, home: Path | None) -> None:
     """Make room in MEMORY.md and USER.md: abbreviate, move facts to the store, drop what it already holds."""
-    place = home or Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
+    place = home or Path(os.environ.get("HERMES_HOME", "").strip() or Path.home() / ".hermes")
     if undo:
         if dry_run:
             raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
