@@ -12,7 +12,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.arguments import Arguments
-from hermes_memory_bridge.trust.secrets import secrets_in
+from hermes_memory_bridge.trust.secrets import find_secrets
+from hermes_memory_bridge.trust.spans import replace_spans
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.text import printable
 
@@ -54,10 +55,8 @@ class Said:
 
     def shown(self) -> str | None:
         """As it may be shown: short, printable, and without a secret. None when there is nothing to show."""
-        text = self.text
-        for secret in secrets_in(self.target, text[self.lead :]):
-            text = text.replace(secret, HIDDEN)
-        text = printable(text)
+        lead, text = self.text[: self.lead], self.text[self.lead :]
+        text = printable(lead + replace_spans(text, ((span, HIDDEN) for span in find_secrets(self.target, text))))
         return (text if len(text) <= MOST_ABOUT else text[: MOST_ABOUT - 1] + "…") or None
 
 

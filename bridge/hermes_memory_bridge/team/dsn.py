@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.secret_context import find_addressed
+from hermes_memory_bridge.trust.spans import Span, replace_spans
 from hermes_memory_bridge.trust.vault import Vault, replace
 
 VARIABLE = "HERMES_MEMORY_TEAM_DSN"
@@ -81,6 +83,8 @@ def note(places: Places, *, paused: bool) -> None:
 def shown(dsn: str) -> str:
     """A DSN as a person may see it: without its password."""
     if "://" in dsn:
+        # By where it stands, with the colon: one that holds a slash or an `@` cannot be taken for the host.
+        dsn = replace_spans(dsn, ((Span(start - 1, end), "") for start, end in find_addressed(dsn)))
         parts = urlsplit(dsn)
         user, at, host = parts.netloc.rpartition("@")
         name = user.partition(":")[0]

@@ -17,6 +17,12 @@ from hermes_memory_store.uids import short
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
 
+MOST_REPEATED = 2_000
+"""Characters of what is no notation that are looked through; a refusal repeats fewer."""
+
+MOST_MASKED = 20_000
+"""Characters of a content that may come within the limit when its secrets are masked: several private keys."""
+
 
 def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
@@ -62,22 +68,27 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
 
 
 def screened(connection: Connection, line: str, *, split: bool = False) -> Verdict:
-    """The line as it may be kept. What is no notation is left for the store to refuse, in its own words."""
+    """The line as it may be kept. What is no notation, or far too long, is left for the store to refuse, in its own words.
+
+    Secrets are masked in what was written, before white space is made single spaces: a key keeps its lines. The limit on
+    characters holds for what is kept, so a long key is no reason to refuse a fact.
+    """
     if connection.trust is None:
         return Verdict(line)
     try:
-        limit = connection.trust.policies.for_theme(connection.theme).fact_chars
-        said = notation.parse(line, limit=max(len(line), 1) if split else limit)
+        said = notation.parse(line, limit=max(len(line), 1))
     except InputError:
-        if len(line) <= 2_000:  # a longer one is no slip, and would take long to look through
-            connection.trust.check_name(
-                connection.theme, "this is no notation, and", line
-            )  # a refusal repeats the line
+        # A refusal repeats the beginning of the line.
+        connection.trust.check_name(connection.theme, "this is no notation, and", line[:MOST_REPEATED])
         return Verdict(line)
+    limit = connection.trust.policies.for_theme(connection.theme).fact_chars
+    if not split and len(said.content) > max(limit, MOST_MASKED):
+        return Verdict(line)
+    written = line.partition("]")[2].partition(":")[2].strip()
     verdict = connection.trust.screen(
-        connection.theme, said.target, said.content, source=connection.source, sources=connection.store.sources
+        connection.theme, said.target, written, source=connection.source, sources=connection.store.sources
     )
-    if verdict.content == said.content:
+    if not verdict.masked:
         return replace(verdict, content=line)
     return replace(verdict, content=f"{said.type.value}[{said.target}]: {verdict.content}")
 

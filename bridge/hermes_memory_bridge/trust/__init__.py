@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from hermes_memory_bridge.trust.screening import Suspicion, suspicion, suspicion_of_name
-from hermes_memory_bridge.trust.secrets import secrets_in
+from hermes_memory_bridge.trust.secrets import find_secrets, secrets_in
+from hermes_memory_bridge.trust.spans import mark_names, replace_spans
 from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.sources import Sources
@@ -22,6 +23,10 @@ __all__ = ["NameRefused", "SecretRefused", "SourceRefused", "Suspicion", "Trust"
 
 
 log = logging.getLogger(__name__)
+
+
+LONG_ENOUGH = 12
+"""Characters from which on the first three of a secret give nothing away."""
 
 
 class SecretRefused(InputError):
@@ -129,22 +134,24 @@ class Trust:
     def _masked(self, theme: str, target: str, content: str, policy: str) -> tuple[str, tuple[str, ...]]:
         if policy == "allow":
             return content, ()
-        found = secrets_in(target, content)
-        if not found:
+        spans = find_secrets(target, content)
+        if not spans:
             return content, ()
         if policy == "refuse":
             raise SecretRefused(
-                f"this holds a secret ({shape(found[0])}), and the theme keeps none; write where it is kept instead",
+                f"this holds a secret ({shape(content[slice(*spans[0])])}), and the theme keeps none; write where it is "
+                "kept instead",
                 target,
             )
+        known = mark_names(content)
         names = []
-        for secret in found:
-            kept = self.vault.take(theme, target, secret)
+        for start, end in spans:
+            kept = self.vault.take(theme, target, content[start:end], besides=known)
             if kept.fresh and self._fresh is not None:
                 self._fresh.append(kept)
             names.append(kept.name)
-            content = content.replace(secret, placeholder(names[-1]))
-        return content, tuple(names)
+        marks = [placeholder(name) for name in names]
+        return replace_spans(content, zip(spans, marks, strict=True)), tuple(dict.fromkeys(names))
 
 
 def placeholder(name: str) -> str:
@@ -153,5 +160,5 @@ def placeholder(name: str) -> str:
 
 
 def shape(secret: str) -> str:
-    """A secret as it may be mentioned: how it begins, and how long it is."""
-    return f"{secret[:3]}…, {len(secret)} characters"
+    """A secret as it may be mentioned: how long it is, and of a long one how it begins."""
+    return f"{secret[:3] if len(secret) >= LONG_ENOUGH else ''}…, {len(secret)} characters"

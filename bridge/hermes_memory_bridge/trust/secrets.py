@@ -1,151 +1,82 @@
 """Secrets in a text: tokens, keys and passwords that must not stand in a memory that is recalled into prompts.
 
-The forms of tokens are detect-secrets' own, which knows those of some twenty services. Its guesses by entropy and by keyword
-are left out: facts are full of hashes, ids and the word `password`. What it lacks is below.
+They are found by where they stand, first and last character, and never looked for again by what they say: a password of one
+letter stands in half the words of a text.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
 
-PLUGINS = (
-    "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "BasicAuthDetector", "DiscordBotTokenDetector",
-    "GitHubTokenDetector", "GitLabTokenDetector", "JwtTokenDetector", "MailchimpDetector", "NpmDetector", "OpenAIDetector",
-    "PypiTokenDetector", "SendGridDetector", "SlackDetector", "SquareOAuthDetector", "StripeDetector",
-    "TelegramBotTokenDetector", "TwilioKeyDetector",
-)  # fmt: skip
+from hermes_memory_bridge.trust.secret_context import find_addressed, find_named, find_said
+from hermes_memory_bridge.trust.secret_formats import formats_hinted
+from hermes_memory_bridge.trust.secret_names import HINTS, kind_of_name
+from hermes_memory_bridge.trust.secret_values import is_name
+from hermes_memory_bridge.trust.spans import FILLER, Span, fill_marks, merge_spans
 
-MORE = (
-    r"\bsk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{20,}",
-    r"\bsk-(?:ant|proj|or|live|test)-[A-Za-z0-9_-]{16,}",
-    r"\bAIza[0-9A-Za-z_-]{35}",
-    r"\bya29\.[0-9A-Za-z_-]{20,}",
-    r"\bhf_[A-Za-z0-9]{30,}",
-    r"\bgh[opsur]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{40,}",
-    r"\bhmt_[A-Za-z0-9_-]{30,}",
-    r"\bxox[abposr]-[A-Za-z0-9-]{10,}",
-    r"\bdo[por]_v1_[a-f0-9]{64}",
-    r"\bglsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}\b|\bglc_[A-Za-z0-9+/]{32,400}={0,3}|\beyJrIjoi[A-Za-z0-9+/]{40,}={0,3}",
-    r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}|\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",
-    r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
-    r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}|\bntn_[A-Za-z0-9]{40,}|\bsecret_[A-Za-z0-9]{43}\b|\bfig[dp]_[A-Za-z0-9_-]{36,}",
-    r"\bdapi[a-f0-9]{32}(?:-\d)?\b|\bdp\.(?:pt|st|sa|ct|scim|audit)\.[A-Za-z0-9_.-]{40,}|\bpul-[a-f0-9]{40}\b",
-    r"\bnfp_[A-Za-z0-9]{36,}|\bfo1_[A-Za-z0-9_-]{43}|\bfm[12][ar]?_[A-Za-z0-9+/=_-]{80,}|\bHRKU-[A-Za-z0-9_-]{36,}",
-    r"\bPMAK-[a-fA-F0-9]{24}-[a-fA-F0-9]{34}|\bNRAK-[A-Z0-9]{27}|\bsntry[su]_[A-Za-z0-9+/=_-]{40,}",
-    r"\bsbp_[a-f0-9]{40}|\bsb_secret_[A-Za-z0-9_-]{20,}|\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}",
-    r"\bATATT3[A-Za-z0-9_=-]{100,}|\bATCTT3[A-Za-z0-9_=-]{100,}|\bATBB[A-Za-z0-9_=-]{28,}",
-    r"\bgsk_[A-Za-z0-9]{40,}|\bxai-[A-Za-z0-9]{60,}|\br8_[A-Za-z0-9]{37}\b|\bpplx-[A-Za-z0-9]{40,}|\btvly-[A-Za-z0-9-]{28,}",
-    r"\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b|\bnvapi-[A-Za-z0-9_-]{60,}",
-    r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}|\brubygems_[a-f0-9]{48}|\bgl(?:rt|dt|ptt|ft|imt|agent|soat|cbt)-[A-Za-z0-9_-]{20,}",
-    r"\btskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9-]{20,}|\bops_eyJ[A-Za-z0-9+/=_-]{100,}",
-    r"\bGOCSPX-[A-Za-z0-9_-]{28}|\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}|\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b",
-    r"\bwhsec_[A-Za-z0-9+/=]{24,}|\bEAAA[A-Za-z0-9_-]{60}\b",
-    r"-----BEGIN[A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*",
-    r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}",
-)
-"""Forms of tokens that detect-secrets does not know."""
+LONG = 16
+"""Characters of the shortest word that holds a token of a known form."""
 
-NAMED = (
-    r"(?i)\b(?:password|passwd|pwd|passphrase|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key|auth[_-]?token|token|bearer)\b"
-    r"[\"']?\s*(?:=|:|\bis\b)\s*[\"']?(?P<value>[^\s\"',;)}\]]{8,})"
-)
-"""A secret that is called one. What follows must look like one, too."""
+SHOWN = re.compile(r"(?i)x{6}|\*{4}|\.{3}|…|your[-_]|([a-z0-9])\1{9}")
+"""Part of a token that only shows a form. Ten times the same is no chance, and in a private key no padding."""
 
-SECRET_TARGET = (
-    r"(?i)(?:^|[._-])(?:password|passwd|pwd|passphrase|secret|secret_key|api_?key|access_?key|token|private_?key)$"
-)
-"""Targets whose whole content is the secret, when it is one word that looks like it."""
 
-HINT = re.compile(
-    r"[A-Za-z0-9_/+=-]{16,}|://[^\s/:]+:[^\s@]+@|-----BEGIN|(?i:passw|pwd|secret|token|api.?key|access.?key|bearer)"
-)
-"""Without any of this there is no secret, and most facts have none of it."""
+def find_secrets(target: str, content: str) -> list[Span]:
+    """Where the secrets stand in a fact's content, in order, none overlapping another; none in an ordinary fact.
 
-RUN = re.compile(r"[A-Za-z0-9_/+=-]{16}")
-CALLED = re.compile(r"passw|pwd|secret|token|api.?key|access.?key|bearer|://[^\s/:]+:[^\s@]+@")
-"""`HINT` in three parts, for ASCII in lower case: looking for words in any case is what takes long."""
+    :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
+    """
+    text = fill_marks(content)
+    found = [*find_formats(text), *find_announced(text)]
+    if announces_any(target.lower()) and kind_of_name(target) is not None:
+        lead = f"{target}: "
+        found += [
+            Span(start - len(lead), end - len(lead))
+            for start, end in find_announced(lead + text)
+            if start >= len(lead)
+        ]
+    return merge_spans(span for span in found if text[span.start : span.end].strip(FILLER))
 
 
 def secrets_in(target: str, content: str) -> list[str]:
-    """The secrets in a fact's content, longest first; none for an ordinary fact."""
-    if not may_hold(content) and not secret_target().search(target):
-        return []
-    found: set[str] = set()
-    for detector in detectors():
-        found.update(secret for secret in detector.analyze_string(content) if secret)
-    for pattern in more():
-        found.update(match[0] for match in pattern.finditer(content))
-    found.update(match["value"] for match in named().finditer(content) if looks_secret(match["value"]))
-    if secret_target().search(target) and " " not in content and looks_secret(content):
-        found.add(content)
-    return outermost(found)
+    """The secrets in a fact's content, each once, longest first; none for an ordinary fact."""
+    found = dict.fromkeys(content[span.start : span.end] for span in find_secrets(target, content))
+    return sorted(found, key=len, reverse=True)
 
 
-def may_hold(content: str) -> bool:
-    """Whether a text has any of `HINT`."""
-    if not content.isascii():
-        return HINT.search(content) is not None
-    return bool(RUN.search(content) or CALLED.search(content.lower()) or "-----BEGIN" in content)
+def find_formats(text: str) -> Iterator[Span]:
+    """Tokens that say by their form what they are."""
+    if "PRIVATE KEY" not in text and max(map(len, text.split()), default=0) < LONG:
+        return
+    for form in formats_hinted(text):
+        if form.beside is None or form.beside.search(text):
+            for match in form.pattern.finditer(text):
+                span = Span(*match.span("secret" if "secret" in form.pattern.groupindex else 0))
+                if not is_shown_form(text[span.start : span.end]):
+                    yield span
 
 
-def looks_secret(value: str) -> bool:
-    """Whether a word looks drawn by lot and not written by a person: digits, letters of both cases, or signs, mixed."""
-    if value.startswith(("‹", "<", "$", "{", "%", "env:", "vault:", "op://", "http://", "https://", "/", "~", "./")):
-        return False
-    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", r"\d", r"[^\w\s.-]"))
-    return kinds >= 3 or (len(value) >= 20 and kinds >= 2 and bool(re.search(r"\d", value)))
+def find_announced(text: str) -> Iterator[Span]:
+    """Secrets that are given away by what stands around them."""
+    lower = text.lower()
+    if "@" in text and ":" in text:
+        yield from find_addressed(text)
+    elif "earer" in text or "asic " in lower or " -u" in text:
+        yield from find_addressed(text)
+    if announces_any(lower):
+        yield from find_named(text)
+        yield from find_said(text)
 
 
-def outermost(found: set[str]) -> list[str]:
-    """The finds that are not part of a longer one."""
-    return sorted(
-        (one for one in found if not any(one != other and one in other for other in found)), key=len, reverse=True
-    )
+def announces_any(lower: str) -> bool:
+    """Whether a text in lower case has any of `HINTS`."""
+    for hint in HINTS:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
+        if hint in lower:
+            return True
+    return False
 
 
-@cache
-def detectors() -> tuple[Any, ...]:
-    """detect-secrets' detectors, made when the first likely text comes: they take 100 ms to import."""
-    from detect_secrets.plugins import (
-        artifactory,
-        aws,
-        azure_storage_key,
-        basic_auth,
-        discord,
-        github_token,
-        gitlab_token,
-        jwt,
-        mailchimp,
-        npm,
-        openai,
-        pypi_token,
-        sendgrid,
-        slack,
-        square_oauth,
-        stripe,
-        telegram_token,
-        twilio,
-    )  # fmt: skip
-
-    modules = (
-        artifactory, aws, azure_storage_key, basic_auth, discord, github_token, gitlab_token, jwt, mailchimp, npm, openai,
-        pypi_token, sendgrid, slack, square_oauth, stripe, telegram_token, twilio,
-    )  # fmt: skip
-    return tuple(getattr(module, name)() for module in modules for name in PLUGINS if hasattr(module, name))
-
-
-@cache
-def more() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in MORE)
-
-
-@cache
-def named() -> re.Pattern[str]:
-    return re.compile(NAMED)
-
-
-@cache
-def secret_target() -> re.Pattern[str]:
-    return re.compile(SECRET_TARGET)
+def is_shown_form(token: str) -> bool:
+    """Whether a token only shows a form: `ghp_xxxxxxxx`, `sk-ant-your-key-here`."""
+    return SHOWN.search(token) is not None or is_name(re.sub(r"^[A-Za-z]{2,8}[-_]", "", token))

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,13 +70,20 @@ class Vault:
         """
         return self.take(theme, wanted, secret).name
 
-    def take(self, theme: str, wanted: str, secret: str) -> Kept:
-        """As `keep`, and whether it was new. :raises VaultError: it could not be kept"""
+    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> Kept:
+        """As `keep`, and whether it was new.
+
+        :param besides: names that it must not have: marks that the text around it holds already, which stand for something else
+        :raises VaultError: it could not be kept
+        """
         base = re.sub(r"[^a-z0-9]+", "-", wanted.casefold()).strip("-") or "secret"
         with self._lock:
             number = 1
             while True:
                 name = base if number == 1 else f"{base}-{number}"
+                number += 1
+                if name in besides:
+                    continue
                 kept = self._get(f"{theme}/{name}")
                 if kept is None:
                     self._set(f"{theme}/{name}", secret)
@@ -84,7 +91,6 @@ class Vault:
                 if kept == secret:
                     self._note(f"{theme}/{name}")
                     return Kept(theme, name, fresh=False)
-                number += 1
 
     def reveal(self, theme: str, name: str) -> str | None:
         """The secret of that name; None when there is none. :raises VaultError: the keyring does not answer"""

@@ -182,8 +182,9 @@ class Taken:
             first = given.pop("uid", None) or uid_of(
                 self.kind, *names, identity or "", label or "", kind.value, aim, said
             )
-            seen = Screened(said) if self.screen is None else self.screen(identity, aim, said)
-            parts = notation.pieces(seen.content, self.limit_of(identity))
+            # As it was written: a secret that is masked keeps its lines.
+            seen = Screened(said) if self.screen is None else self.screen(identity, aim, content.strip())
+            parts = notation.pieces(" ".join(seen.content.split()), self.limit_of(identity))
             if seen.waits is not None and given.get("tier") is not Tier.SUPERSEDED:
                 given |= {"tier": Tier.QUARANTINED, "cooled_by": WHY + seen.waits, "pinned": False}
                 self.waiting += 1
@@ -231,12 +232,13 @@ class Taken:
                 self.skip(place, "it says nothing")
                 return
             said_at = self.written_at if at is None else min(at, self.now)
-            parts = [content[start : start + MAX_TURN] for start in range(0, len(content), MAX_TURN)]
+            # Whole, before it is cut: half a secret is not recognised as one.
+            kept = content if self.screen is None else self.screen(identity, None, content).content
+            parts = [kept[start : start + MAX_TURN] for start in range(0, len(kept), MAX_TURN)]
             self.split += len(parts) > 1
             for number, part in enumerate(parts):
                 uid = uid_of(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))
-                kept = part if self.screen is None else self.screen(identity, None, part).content
-                made = checked_turn(SaidTurn(uid, session or None, role, kept, said_at))
+                made = checked_turn(SaidTurn(uid, session or None, role, part, said_at))
                 self.items.append(Item(place, what, identity, made))
 
     def _noting(self, place: Place) -> Noting:

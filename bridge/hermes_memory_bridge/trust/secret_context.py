@@ -1,0 +1,259 @@
+"""Secrets that only what stands around them gives away: a name, an address, a header, a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hermes_memory_bridge.trust.secret_names import CUE, Kind, kind_of_name
+from hermes_memory_bridge.trust.secret_values import (
+    UUID,
+    is_given,
+    is_ordinary,
+    is_passphrase,
+    is_password,
+    is_random,
+    is_reference,
+    is_strong,
+)
+from hermes_memory_bridge.trust.spans import Span
+
+QUOTED = (
+    r"\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
+    r"|«\s?(?P<french>[^»\n]{1,400}?)\s?»|[„“](?P<german>[^“”\n]{1,400})[“”]|‘(?P<curly>[^’\n]{1,400})’"
+)
+
+BARE = r"(?P<bare>(?:[^\s;&,\"'`]|[;&,](?!\s|$|[\"'`]|[A-Za-z][\w .-]{0,40}[=:])|(?<=\S)[\"'`](?=[^\s;&,:\]})]))+)"
+"""A value without quotes: it ends where white space, or the next setting, begins."""
+
+ASSIGNMENT = re.compile(
+    r"(?P<name>[A-Za-zà-ÿÀ-Þ_][\w.-]*)(?P<close>[\"'`]?\]?)(?P<op>[^\S\n]*(?:=>|:=|==|=|:)[^\S\n]*)(?P<value>\\?(?:" + QUOTED + r")"
+    r"|" + BARE + ")"
+)
+"""A name and its value: `NAME=value`, `"name": "value"`, `name: value`."""
+
+OPTION = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w-]*)\s+(?P<value>" + QUOTED + r"|(?P<bare>[^\s-]\S*))")
+"""`--token value`."""
+
+SEMICOLONS = re.compile(
+    r"(?i)(?:^|(?<=[;\"'\s]))(?P<name>[A-Za-z][A-Za-z ]{1,30})=(?P<bare>[^;\"'\n]{1,400}|\"[^\"]*\"|'[^']*')(?=;)"
+)
+"""One setting of `Server=…;Password=two words;`."""
+
+CONNECTION = re.compile(r"(?i)(?<![\w.])(?:host|hostaddr|server|data source|dbname|database|initial catalog|uid|user(?: ?id)?|accountname|endpoint)\s*=")
+"""Where settings of a connection stand, whatever is given for a password is one."""
+
+URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@?#\"'<>]*):(?P<rest>\S+)")
+AUTHORITY = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)")
+DRIVER = re.compile(r"(?<![\w/:])[\w.-]+:(?P<secret>\S+)@(?:tcp|unix|tcp6)\(")
+CURL = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"']+)")
+HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
+
+OPERATOR = re.compile(
+    r"\s*(?:=>|:=|->|→|=|:)\s*"
+    r"|\s+(?:is|are|was|were|reads|equals|est|sont|était|c['’]est|lautet|lauten|ist|sind|war|es|son|era|é|zijn)\b"
+    r"(?:\s+(?:now|still|currently|just|simply|always|temporarily|probably|maintenant|toujours|actuellement|désormais|jetzt|nun|noch"
+    r"|derzeit|aktuell|ahora|todavía|actualmente|siempre))?\s*:?\s+"
+    r"|\s+(?:(?:has been|was|were|got|is now)\s+)?(?:changed|set|reset|rotated|updated)\s+to:?\s+"
+    r"|\s+(?:a été )?(?:changé|changée|mis|modifié)\s+(?:en|à|par):?\s+|\s+(?:auf|zu)\s+(?=\S+\s+(?:geändert|gesetzt))",
+    re.IGNORECASE,
+)
+LINK = re.compile(
+    r"(?i)\s*(?:\([^)]{0,40}\))?|\s+(?:for|of|to|on|at|in|used by|from|für|vom|von|zum|zur|der|des|am|im|pour|de|du|des|d['’]|à|au|para"
+    r"|del|de la|da|do|van|voor)\b.{0,80}"
+)
+"""What stands between `password` and `is`, when it is said whose."""
+
+WORDS = re.compile(QUOTED + "|" + BARE)
+SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-ZÄÖÜÉÀ¿¡\"])|\n")
+SHORTEST_STRONG = 8
+"""Characters, as in `is_random`."""
+
+REACH = 160
+"""Characters after a word of prose in which its secret stands."""
+
+BEFORE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
+
+
+def find_named(text: str) -> Iterator[Span]:
+    """The values of names that mean a secret: in assignments, fields, options and settings of a connection."""
+    connection = CONNECTION.search(text) is not None
+    for match in ASSIGNMENT.finditer(text):
+        kind = kind_of_name(match["name"])
+        if kind is not None and (span := value_span(match)) is not None:
+            tight = "=" in match["op"] and match["op"].strip() == match["op"]
+            if is_value(text[span.start : span.end], kind, tight=tight, connection=connection, name=match["name"]):
+                yield span
+    for match in OPTION.finditer(text):
+        kind = kind_of_name(match["name"])
+        if kind is not None and (span := value_span(match)) is not None and is_value(text[span.start : span.end], kind, tight=True):
+            yield span
+    if connection:
+        for match in SEMICOLONS.finditer(text):
+            if kind_of_name(match["name"]) is Kind.PASSWORD and is_given(match["bare"].strip("\"'")):
+                yield Span(*match.span("bare"))
+
+
+def value_span(match: re.Match[str]) -> Span | None:
+    """Where the value stands, without its quotes and what ends a sentence."""
+    for group in ("double", "single", "tick", "french", "german", "curly"):
+        if match[group] is not None:
+            start, end = match.span(group)
+            while match.string[start:end].endswith(("\\n", "\\")):
+                end -= 2 if match.string[start:end].endswith("\\n") else 1
+            return Span(start, end) if end > start else None
+    return trim(match.string, *match.span("bare"))
+
+
+def trim(text: str, start: int, end: int) -> Span | None:
+    """A bare word without the quotes and brackets around it, and what ends a sentence."""
+    if is_reference(text[start:end].rstrip(".,;:!?")):
+        return None
+    while start < end and text[start] in OPENING:
+        start += 1
+    while start < end and text[end - 1] in CLOSING:
+        if text[end - 1] in ")]}" and text.count({")": "(", "]": "[", "}": "{"}[text[end - 1]], start, end):
+            break
+        end -= 1
+    return Span(start, end) if end > start else None
+
+
+def is_value(value: str, kind: Kind, *, tight: bool = False, connection: bool = False, name: str = "") -> bool:
+    """Whether a value is the secret that its name announces. :param tight: given as `NAME=value`, with no space between"""
+    if is_reference(value) or is_ordinary(value) or URL.match(value):
+        return False
+    if kind is Kind.PASSWORD:
+        if connection:
+            return is_given(value)
+        return is_password(value) or is_passphrase(value) or (tight and len(value) >= 6 and not value.isdigit())
+    if is_random(value):
+        return True
+    if UUID.fullmatch(value):
+        return len(name) > len("token") or tight
+    return tight and name.isupper() and len(value) >= 8 and is_password(value)
+
+
+def find_addressed(text: str) -> Iterator[Span]:
+    """Passwords in addresses, in headers and for `curl`."""
+    if "://" in text and "@" in text:
+        for match in URL.finditer(text):
+            start = match.start("rest")
+            end = password_end(match["rest"])
+            if end is not None and not is_url_placeholder(match["rest"][:end]):
+                yield Span(start, start + end)
+    if "@" in text:
+        yield from (Span(*match.span("secret")) for match in DRIVER.finditer(text) if is_given(match["secret"]))
+    for match in CURL.finditer(text):
+        if is_given(match["secret"]):
+            yield Span(*match.span("secret"))
+    for match in HEADER.finditer(text):
+        if is_random(match["secret"]) or (match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])):
+            span = trim(text, *match.span("secret"))
+            if span is not None:
+                yield span
+
+
+def password_end(rest: str) -> int | None:
+    """Where the password ends in what follows `scheme://user:`; None when there is none.
+
+    The last `@` before the path ends it. A password that holds a `/` itself is known by the host after a later `@`.
+    """
+    ends = [at for at, sign in enumerate(rest) if sign == "@" and at and AUTHORITY.match(rest, at + 1)]
+    if not ends:
+        return None
+    query = re.search(r"\?[\w.-]+=", rest)
+    ends = [at for at in ends if query is None or at < query.start()] or ends
+    path = re.search(r"[/?#]", rest)
+    within = [at for at in ends if path is None or at < path.start()]
+    if within and is_host(rest, within[-1]):
+        return within[-1]
+    plausible = [at for at in ends if is_host(rest, at)]
+    return (plausible or within or ends)[-1]
+
+
+def is_host(rest: str, at: int) -> bool:
+    """Whether what follows an `@` can hardly be anything but a host: dots, a port, or localhost."""
+    match = AUTHORITY.match(rest, at + 1)
+    return match is not None and (match["port"] is not None or "." in match["host"].strip(".") or match["host"] in ("localhost",))
+
+
+def is_url_placeholder(password: str) -> bool:
+    """Whether only a place for a password is shown."""
+    return is_reference(password) and password.lower() not in ("postgres", "root", "admin", "a", "x", "test", "user")
+
+
+def find_said(text: str) -> Iterator[Span]:
+    """Secrets that a sentence tells."""
+    for cue in CUE.finditer(text):
+        kind = Kind[str(cue.lastgroup)]
+        stop = SENTENCE_END.search(text, cue.end())
+        end = min(stop.start() + 1 if stop else len(text), cue.end() + REACH)
+        if kind is not Kind.LOGIN:
+            yield from find_told(text, cue, kind, end)
+        yield from find_near(text, cue, kind, end)
+
+
+def find_told(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[Span]:
+    """What `is`, `:` or `changed to` gives for the word."""
+    for operator in OPERATOR.finditer(text, cue.end(), end):
+        word = WORDS.match(text, operator.end())
+        if word is None or (span := value_span(word)) is None:
+            continue
+        value, direct = text[span.start : span.end], LINK.fullmatch(text, cue.end(), operator.start()) is not None
+        if URL.match(value) or not (direct or operator[0][-1].isspace()):
+            continue
+        if direct and kind is Kind.PASSWORD:
+            phrase = re.compile(r"[^.,;:!?()\"'\n]+").match(text, span.start)
+            if is_phrase_cue(cue[0]) and phrase is not None and is_passphrase(phrase[0].strip()):
+                yield Span(phrase.start(), phrase.start() + len(phrase[0].rstrip()))
+                return
+            if is_password(value) or (word["bare"] is None and is_quoted_word(value, operator[0])):
+                yield span
+                return
+        elif direct and len(cue[0]) > len("secrets") and UUID.fullmatch(value):
+            yield span
+            return
+        if is_random(value):
+            yield span
+            return
+
+
+def is_phrase_cue(word: str) -> bool:
+    """Whether the word may announce several words."""
+    return word.lower().startswith(("pass", "phrase", "mot", "kenn", "contra", "senha", "wacht"))
+
+
+def is_quoted_word(value: str, operator: str) -> bool:
+    """Whether a sentence gives a quoted word of letters for a password."""
+    return not operator.strip(" \t").startswith(("=", ":")) and len(value) >= 6 and is_given(value)
+
+
+def find_near(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[Span]:
+    """Words near the cue that can hardly be anything but a secret, and one before `is the password`."""
+    for word in WORDS.finditer(text, cue.end(), end):
+        span = value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
+        if span is not None:
+            for part in parts(text, span):
+                if is_strong(text[part.start : part.end]):
+                    yield part
+    if kind is not Kind.LOGIN:
+        before = BEFORE.search(text, max(0, cue.start() - REACH), cue.start())
+        span = None if before is None else trim(text, *before.span("bare"))
+        if span is not None and is_random(text[span.start : span.end]):
+            yield span
+    adjacent = re.compile(r"\s+(?P<bare>[A-Za-z0-9]\S{15,})").match(text, cue.end())
+    span = None if adjacent is None else trim(text, *adjacent.span("bare"))
+    if kind is Kind.KEY and span is not None and is_adjacent_key(text[span.start : span.end]):
+        yield span
+
+
+def parts(text: str, span: Span) -> list[Span]:
+    """A word, and after a slash or a colon what `user/password` has there."""
+    user = re.compile(r"[a-z][\w.-]{1,30}[/:](?=\S{8})").match(text, span.start, span.end)
+    return [span] if user is None else [Span(user.end(), span.end)]
+
+
+def is_adjacent_key(value: str) -> bool:
+    """Whether a long word right after `token` or `key` is it: letters and digits mixed."""
+    return is_random(value) and re.fullmatch(r"[\w+/=-]+", value) is not None

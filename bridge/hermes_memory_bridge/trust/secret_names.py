@@ -1,0 +1,85 @@
+"""Names and words that announce a secret: `DB_PASSWORD`, `clientSecret`, "das Passwort lautet"."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class Kind(Enum):
+    """What is announced: it decides what the value must look like."""
+
+    PASSWORD = "password"  # a person may have chosen it
+    KEY = "key"  # drawn by lot
+    LOGIN = "login"  # there is one somewhere near
+
+
+PASSWORD_WORDS = frozenset(
+    "password passwords passwd pwd passphrase passcode passwort kennwort contraseña contrasena mdp senha wachtwoord pgpassword"
+    " sshpass mysqlpwd".split()
+)
+SHORT_PASSWORD_WORDS = frozenset({"pass", "pw", "psw", "clave"})
+"""Words for a password at the end of a longer name only."""
+
+KEY_WORDS = frozenset(
+    "token secret secrets apikey apitoken apisecret secretkey accesskey privatekey authtoken accesstoken clientsecret credential"
+    " credentials bearer signature sig jwt pat psk authorization dsn salt pepper".split()
+)
+NOT_SECRET_KEYS = frozenset(
+    "primary foreign partition sort cache public routing row hash index composite unique lookup map dict json hot shortcut"
+    " idempotency pub object group order merge join i18n translation message natural surrogate range shard bucket registry config"
+    " settings redis queue event metric label column field data host ssh kms storage entity item parent child".split()
+)
+"""What a key that is no secret is called by."""
+
+TAILS = frozenset(
+    "prod production live staging stage dev development test testing local old new current previous next backup primary secondary"
+    " main default eu us ro rw read write admin value b64 base64 ci".split()
+)
+"""What may follow the word that says what a name stands for."""
+
+WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|\d+")
+
+
+def kind_of_name(name: str) -> Kind | None:
+    """What the value of a variable, field or target of that name is; None for no secret."""
+    words = [word.lower() for word in WORD.findall(name)]
+    while len(words) > 1 and (words[-1] in TAILS or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return None
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in PASSWORD_WORDS or (before and last in SHORT_PASSWORD_WORDS) or words[-3:] == ["mot", "de", "passe"]:
+        return Kind.PASSWORD
+    if last in KEY_WORDS:
+        return Kind.KEY
+    if last == "key" and before and before not in NOT_SECRET_KEYS:
+        return Kind.KEY
+    return None
+
+
+CUES = {
+    Kind.PASSWORD: (
+        r"pass(?:word|phrase|code)s?|passwd|pwd|pw|mots? de passe|mdp|phrases? secrètes?|passw(?:ort|örter)|kennw(?:ort|örter)"
+        r"|zugangswort|contraseñas?|contrasenas?|claves? (?:secretas?|de acceso|de paso)|senhas?|wachtwoord(?:en)?"
+    ),
+    Kind.KEY: (
+        r"(?:api|app|access|auth|secret|private|signing|encryption|license|licence|master|shared|account|webhook|deploy|service"
+        r"|api-|application|integration|routing|pre-?shared|tenant|ingest|bot|admin|read|write)[ _-]?(?:keys?|tokens?|secrets?)"
+        r"|tokens?|secrets?|api-?schlüssel|geheimschlüssel|schlüssel|jetons?|clés? (?:d['’]api|api|secrètes?|privées?|d['’]accès)"
+        r"|claves? (?:de )?(?:la )?api|claves? privadas?|bearer"
+    ),
+    Kind.LOGIN: r"credentials?|creds|log(?:in|on)s?|sign in|log in|identifiants?|zugangsdaten|anmeldedaten|credenciales|root|admin",
+}
+
+CUE = re.compile(
+    "(?i)(?<![^\\W_])(?<![:/])(?:" + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items()) + ")(?![^\\W_])"
+)
+"""A word of prose that announces a secret."""
+
+HINTS = (
+    "pass", "pwd", "pw", "secr", "token", "key", "bearer", "auth", "cred", "login", "log in", "sign in", "logon", "mdp", "kennw",
+    "contrase", "clave", "senha", "jeton", "schlüssel", "clé", "wachtw", "zugang", "anmelde", "identifiant", "sig", "jwt", "dsn",
+    "psk", "salt", "pepper", "root", "admin", "pat", " -u",
+)  # fmt: skip
+"""Without any of these, in lower case, no name and no word of prose announces a secret."""

@@ -1,0 +1,134 @@
+"""Whether a word is a secret value, or a reference, a placeholder, a name, a digest, or a word of the trade."""
+
+from __future__ import annotations
+
+import re
+
+UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+REFERENCE = re.compile(
+    r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\b.*|\$[a-z_]+|%[A-Za-z_]\w*%|%\(.*|\{[^}]*\}\S*|\{\{.*|<[^>]*>\S*|\[.*|‹.*|#\{.*|@[a-z_.]+"
+    r"|(?:env|vault|file|ssm|sops|arn|secretsmanager|gcpsm|kv|ref|op|https?|data|sha\d+|md5|ssh-\w+|urn|s3|gs):.*"
+    r"|aws:secretsmanager.*|.*\d{12}:secret:.*|\d+\$m=.*|%20.*|[\w.-]*(?:\.[A-Za-z]\w*){2,}|v?\d+\.\d+\.\d+\S*"
+    r"|(?:os|process|import\.meta|System|std|config|settings|secrets|vars|ENV|env|self|this|var|local|data|module|args)"
+    r"(?:[.\[]|::).*|[\w.:]+\(.*|[\w.]+\[.*|\$argon2.*|\$2[aby]\$.*|pbkdf2.*|scrypt:.*|bcrypt.*"
+)
+"""Where the value comes from, or how it is made; not the value."""
+
+PLACEHOLDER_WORDS = (
+    "your my the a an some insert enter put replace change add new old secret password passwd pass pwd pw token api key access"
+    " auth here me this it in with value example sample dummy test placeholder redacted hidden masked todo tbd fixme none null nil"
+    " true false undefined required optional string str text user username admin root postgres mysql default empty unset disabled"
+    " enabled changeme foo bar baz abc client service id from real actual goes x"
+).split()
+
+PLACEHOLDER = re.compile(
+    rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++"
+)
+"""Stands where a value would: `your-key-here`, `changeme`, `xxx`. Possessive, so that no value takes long to refuse."""
+
+TRADE = re.compile(
+    r"(?i)(?:[-_/+.,:;()=&|]|argon2(?:id|i|d)?|bcrypt|scrypt|yescrypt|pbkdf2|hkdf|sha-?[0-9]{1,3}|md5|blake[23][bs]?|hmac|aes-?\d*|gcm"
+    r"|cbc|siv|rsa-?\d*|ecdsa|[ehpr]s\d{3}|ed(?:25519|448|dsa)|x25519|curve25519|x?chacha20|poly1305|p-?(?:256|384|521)|oauth"
+    r"(?:2|1)?(?:\.\d)?|oidc|jwt|jwe|jws|jwks?|saml2?|pkce|pkcs\d+|x\.?509|x5c|tls\d?|ssl\d?|mtls|totp|hotp|fido2?|u2f|webauthn"
+    r"|[12]fa|mfa|sso|ldaps?|base(?:16|32|58|62|64)(?:url)?|utf-?(?:8|16)|ascii|hex|k8s|kms|hsm|kv-?v?2?|s3|ec2|r2|gcp|aws|azure"
+    r"|1password|keepass(?:xc|x)?\d?|bitwarden|lastpass|auth0|okta|vault|cl100k_base|o200k_base|bearer|basic|digest|http[s123]?"
+    r"|rfc-?\d+|iso-?\d+|v?\d++(?:\.\d++)*+(?:-?(?:characters|letters|words|digits|bits?|bytes?|chars?|days?|hours?|hrs?|minutes?|mins?|weeks?|months?|years?"
+    r"|rounds?|times?|zeichen|tage|jours|heures|caractères|caracteres|días|kib|mib|kb|mb|gb|rem|px|em|th|st|nd|rd|ms|s|m|h|d|w|y|b|x))?)++"
+)
+"""Words of the trade and measures: `argon2id`, `RS256`, `30d`, `AES-256-GCM`."""
+
+PLACE = re.compile(
+    r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~-]*)*|[A-Za-z]:\\.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?"
+    r"|\d{4}-\d\d-\d\d(?:[T_].*)?|\d{1,2}[.:/]\d{1,2}(?:[.:/]\d{2,4})?|\d+(?:\.\d+){3}(?::\d+)?|[\w.-]+:\d{2,5}"
+    r"|\S+\.(?:ya?ml|json|toml|env|txt|pem|key|pub|crt|py|ts|js|go|rs|md|enc|gpg|age|ini|cfg|conf|sh|kdbx|p12|pfx|jks|xml|html|png)"
+)
+"""A path, an address, a file, a date, a port."""
+
+PART = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,5})++\d{0,3}|\d{1,8}|v\d+|[a-z]{1,4}\d{1,3}[a-z]?")
+"""One part of a name that a person chose."""
+
+SIGNS = re.compile(r"[!@#$%^&*~€£§?+=]")
+KINDS = tuple(map(re.compile, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]")))
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value says where a secret is, or where one would stand; or repeats one character."""
+    return bool(
+        not value.strip("-_.*…‹›•·xX")
+        or REFERENCE.fullmatch(value)
+        or PLACEHOLDER.fullmatch(value)
+        or "****" in value
+        or "…" in value
+        or "..." in value
+        or re.search(r"(.)\1{5,}", value)
+        or re.match(r"(?i)<|your[-_]", value)
+    )
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether a value is a word of the trade, a measure, a path, an address, a file or a date."""
+    return bool(TRADE.fullmatch(value) or PLACE.fullmatch(value))
+
+
+def is_name(value: str) -> bool:
+    """Whether a value reads like a name that a person chose: words, numbers and versions with signs between."""
+    return all(PART.fullmatch(part) for part in re.split(r"[-_./:@#?&=,+|]", value))
+
+
+def is_random(value: str) -> bool:
+    """Whether a value looks drawn by lot: three kinds of characters of lower case, upper case, digits and signs; or two, and
+    long."""
+    if len(value) < 8 or is_reference(value) or is_ordinary(value) or UUID.fullmatch(value) or is_name(value):
+        return False
+    kinds = count_kinds(value)
+    return kinds >= 3 or (len(value) >= 16 and kinds >= 2 and bool(re.search(r"\d", value)))
+
+
+def is_strong(value: str) -> bool:
+    """Whether a value can hardly be anything but a password or a key, wherever it stands."""
+    if not is_random(value) or re.search(r"[/\\(){}\[\]<>|:=,;\"'`]", value):
+        return False
+    kinds = count_kinds(value)
+    return kinds == 4 or (kinds == 3 and (bool(SIGNS.search(value)) or len(value) >= 20))
+
+
+def is_password(value: str) -> bool:
+    """Whether a value is one that a person would choose for a password: a letter with a digit or a sign, six or more."""
+    if is_random(value):
+        return True
+    if len(value) < 6 or is_reference(value) or is_ordinary(value) or UUID.fullmatch(value):
+        return False
+    inner = value.rstrip("!?")
+    return bool(re.search(r"[^\W\d_]", value)) and bool(re.search(r"\d", value) or SIGNS.search(inner))
+
+
+def is_given(value: str) -> bool:
+    """Whether a value that was given for a password is one: anything but a reference or a placeholder."""
+    return bool(value.strip()) and not is_reference(value) and not is_ordinary(value)
+
+
+def is_passphrase(value: str) -> bool:
+    """Whether a value is a phrase of four to ten words of lower case, none of which binds a sentence."""
+    words = re.split(r"[\s._-]+", value)
+    return (
+        4 <= len(words) <= 10
+        and all(re.fullmatch(r"[a-zäöüßàâçéèêëîïôûùñáíóú]{3,12}", word) for word in words)
+        and not BINDING & set(words)
+    )
+
+
+BINDING = frozenset(
+    "the and for are was were has have had not never must may can should will with without from into onto that this than then each"
+    " every all any when where which who whose how what but only also before after until while once twice per its their our your"
+    " his her they them you out off over under again between both same more most less least words word dice characters letters"
+    " required stored kept asked changed rotated used reused entered typed set der die das den dem und oder ist sind wird muss nicht"
+    " mit ohne von vom zum zur ein eine einen auf aus bei nach les des une est sont pas avec sans pour dans sur par que qui los las"
+    " una con sin por para del como cada".split()
+)
+"""Words that make a sentence of a row of words."""
+
+
+def count_kinds(value: str) -> int:
+    """How many kinds of characters a value has: lower case, upper case, digits, signs."""
+    return sum(bool(kind.search(value)) for kind in KINDS)

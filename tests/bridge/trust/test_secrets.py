@@ -1,0 +1,192 @@
+"""Secrets are found whole and replaced once; what is no secret stays."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_memory_bridge.trust import Trust, Vault, placeholder
+from hermes_memory_bridge.trust.secrets import find_secrets, secrets_in
+from hermes_memory_bridge.trust.spans import MARK, Span, merge_spans, replace_spans
+from hermes_memory_store import notation
+from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_themes import Policies
+
+from .secret_samples import Sample, all_samples, tokens
+from .test_trust import Desk
+
+HERE = Path(__file__).parent
+LOOKALIKES = (HERE / "lookalikes.txt").read_text(encoding="utf-8").splitlines()
+
+POLICIES = Policies.load(HERE / "none.toml")
+SAMPLES = all_samples()
+TOKENS = list(tokens(23).values())
+
+RUN = 6
+"""Characters of a secret in a row that must be found nowhere."""
+
+
+def runs(secret: str) -> set[str]:
+    """Every run of a secret's characters, or all of a short one."""
+    said = " ".join(secret.split())
+    return {said[at : at + RUN] for at in range(max(1, len(said) - RUN + 1))} if len(said) >= RUN else set()
+
+
+class MemoryVault(Vault):
+    """A vault that asks neither a disk nor a keyring: thousands of texts are masked here."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("unused.json"), "file")
+        self.held: dict[str, str] = {}
+
+    def _get(self, key: str) -> str | None:
+        return self.held.get(key)
+
+    def _set(self, key: str, secret: str) -> None:
+        self.held[key] = secret
+
+
+def reveal(content: str, names: tuple[str, ...], vault: Vault) -> str:
+    """The text with the secrets in place of the marks that were put there."""
+    revealed = {placeholder(name): vault.reveal("ours", name) or "" for name in names}
+    return MARK.sub(lambda mark: revealed.get(mark[0], mark[0]), content)
+
+
+@pytest.mark.parametrize("line", LOOKALIKES)
+def test_what_only_looks_like_a_secret_stays(line: str) -> None:
+    said = notation.parse(line)
+    assert secrets_in(said.target, said.content) == []
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.form)
+def test_a_secret_is_found_whole(sample: Sample) -> None:
+    assert sample.secret in secrets_in(sample.target, sample.content)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.form)
+def test_nothing_of_a_secret_is_left_and_the_vault_has_it_whole(sample: Sample) -> None:
+    vault = MemoryVault()
+    verdict = Trust(POLICIES, vault).mask("ours", sample.target, sample.content)
+    assert sample.secret in vault.held.values()
+    assert not [run for run in runs(sample.secret) if run in verdict.content]
+    assert reveal(verdict.content, verdict.masked, vault) == sample.content
+    assert Trust(POLICIES, vault).mask("ours", sample.target, verdict.content).masked == (), "a mark is masked again"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
+    desk = Desk(tmp_path / "memory.db")
+    yield desk
+    await asyncio.to_thread(desk.hub.close)
+
+
+async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(desk: Desk, tmp_path: Path) -> None:
+    answers = []
+    for number, sample in enumerate(SAMPLES):
+        target = sample.target if sample.target != "note" else f"note.{number}"
+        answers.append(str(await desk("memory_write", content=f"V[{target}]: {sample.content}")))
+        answers.append(str(await desk("memory_turn", role="user", content=sample.content)))
+        answers.append(str(await desk("memory_edit", uid=sample.content, content=sample.content)))
+    answers.append(str(await desk("memory_status")))
+    answers.append(str(await desk("memory_export")))
+    facts = await desk.hub.read(lambda store: store.facts.page(FactFilter(tiers=frozenset(Tier)), limit=500).facts)
+    assert len(facts) >= len(SAMPLES) - 8, "a sample of the same target supersedes, none is refused"
+    said = " ".join(answers[-2:]) + " ".join(fact.notation for fact in facts)
+    stored = b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*") if file.is_file())
+    held = {desk.vault.reveal("default", name) for name in desk.vault.names("default")}
+    for sample in SAMPLES:
+        assert sample.secret in held, sample.form
+        if len(sample.secret) >= 12:  # a short one may stand in the store by chance
+            assert sample.secret[:12].encode() not in stored, sample.form
+            assert sample.secret[-12:].encode() not in stored, sample.form
+        assert not [run for run in runs(sample.secret) if not run.isalpha() and run in said], sample.form
+
+
+async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(desk: Desk) -> None:
+    key = tokens()["PEM"]
+    answer = await desk("memory_write", content=f"V[deploy]: the key is {key}")
+    assert answer.data["fact"]["content"] == "the key is ‹secret:deploy›"
+    assert desk.vault.reveal("default", "deploy") == key
+    long = await desk("memory_write", content="V[long]: " + "word " * 200)
+    assert long.data["error"]["code"] == "content.too_long"
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("postgresql://app:" + "a@h/db is a database address", "postgresql://app:‹secret:note›@h/db is a database address"),
+        ("mysql://app:" + "p@ssw0rdQx9@@db.example.com/app", "mysql://app:‹secret:note›@db.example.com/app"),
+    ],
+)
+def test_a_secret_is_replaced_where_it_stands_and_nowhere_else(content: str, kept: str) -> None:
+    assert Trust(POLICIES, MemoryVault()).mask("ours", "note", content).content == kept
+
+
+def test_a_repeated_secret_has_one_name_and_two_secrets_have_two() -> None:
+    vault, (one, two, *_) = MemoryVault(), TOKENS
+    verdict = Trust(POLICIES, vault).mask("ours", "keys", f"{one} {two} {one}")
+    assert verdict.content == "‹secret:keys› ‹secret:keys-2› ‹secret:keys›"
+    assert verdict.masked == ("keys", "keys-2")
+
+
+def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
+    """Another machine's mark has no secret here; a new secret beside it must not be given its name."""
+    vault = MemoryVault()
+    verdict = Trust(POLICIES, vault).mask("ours", "login", f"old ‹secret:login›, new {TOKENS[0]}")
+    assert verdict.content == "old ‹secret:login›, new ‹secret:login-2›"
+    assert vault.held == {"ours/login-2": TOKENS[0]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "password: ‹secret:db-password-2›",
+        "DATABASE_URL=postgres://app:‹secret:db›@db/app",
+        "Authorization: Bearer ‹secret:long-name-of-a-secret-2›",
+        "token=‹secret:Stripe-2›, password=‹secret›",
+    ],
+)
+def test_what_is_masked_already_is_not_masked_again(content: str) -> None:
+    assert secrets_in("db.password", content) == []
+
+
+SAID = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=12)
+SECRET = st.sampled_from([*TOKENS[:40], "password: Xk9#mPq2vL", "DB_PASSWORD=hunter2 ", "postgres://app:a@h/db", "://u:p@ss/w@h:1/"])
+MARKED = st.sampled_from(["‹secret:note›", "‹secret:note-2›", "‹secret›", "password: Xk9‹secret:note›#mPq2vL", "‹", "›"])
+TEXT = st.lists(SAID | SECRET | MARKED | st.sampled_from([" ", "a", "\n", '"']), max_size=10).map("".join)
+
+
+@given(st.sampled_from(["note", "db.password", "stripe.api_key"]), TEXT)
+@settings(max_examples=400, deadline=None)
+def test_what_is_revealed_is_what_was_written(target: str, text: str) -> None:
+    vault = MemoryVault()
+    verdict = Trust(POLICIES, vault).mask("ours", target, text)
+    assert reveal(verdict.content, verdict.masked, vault) == text
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)).map(lambda at: Span(at[0], at[0] + at[1]))))
+def test_merged_spans_cover_the_same_and_overlap_nowhere(spans: list[Span]) -> None:
+    merged = merge_spans(spans)
+    assert {at for span in merged for at in range(*span)} == {at for span in spans for at in range(*span)}
+    assert all(one.end <= other.start for one, other in zip(merged, merged[1:], strict=False))
+    text = "".join(chr(0x4E00 + at) for at in range(40))
+    assert len(replace_spans(text, ((span, "") for span in merged))) == 40 - sum(end - start for start, end in merged)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password " + "1" * 5_000 + "!", "a" * 20_000, "password: " + "aB" * 5_000 + "!", "token " * 3_000, "://u:" + "@a" * 2_000,
+     "-----BEGIN PRIVATE KEY-----" + "A" * 9_000 + "!", "key=" + "x-" * 5_000 + "!", "eyJ" + "a." * 5_000, "password is " * 900],
+    ids=lambda text: text[:12],
+)  # fmt: skip
+def test_no_text_takes_long(text: str) -> None:
+    start = time.process_time()
+    find_secrets("db.password", text)
+    assert time.process_time() - start < 2.0, "seconds of processor time; a pattern that backtracks takes minutes"
