@@ -15,11 +15,12 @@ from hermes_memory_bridge.trust.secret_values import (
     is_random,
     is_reference,
     is_strong,
+    is_strong_password,
 )
 from hermes_memory_bridge.trust.spans import Span
 
 QUOTED = (
-    r"\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
+    r"\\\"(?P<escaped>[^\"\\\n]{1,4000})\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
     r"|«\s?(?P<french>[^»\n]{1,400}?)\s?»|[„“](?P<german>[^“”\n]{1,400})[“”]|‘(?P<curly>[^’\n]{1,400})’"
 )
 
@@ -27,7 +28,9 @@ BARE = r"(?P<bare>(?:[^\s;&,\"'`]|[;&,](?!\s|$|[\"'`]|[A-Za-z][\w .-]{0,40}[=:])
 """A value without quotes: it ends where white space, or the next setting, begins."""
 
 ASSIGNMENT = re.compile(
-    r"(?P<name>[A-Za-zà-ÿÀ-Þ_][\w.-]*)(?P<close>[\"'`]?\]?)(?P<op>[^\S\n]*(?:=>|:=|==|=|:)[^\S\n]*)(?P<value>\\?(?:" + QUOTED + r")"
+    r"(?<![\w.-])(?P<name>[A-Za-zà-ÿÀ-Þ_][\w.-]{0,79})(?P<close>\\?[\"'`]?\]?)(?P<op>[^\S\n]*(?:=>|:=|==|=|:)[^\S\n]*)(?P<value>(?:"
+    + QUOTED
+    + r")"
     r"|" + BARE + ")"
 )
 """A name and its value: `NAME=value`, `"name": "value"`, `name: value`."""
@@ -40,17 +43,29 @@ SEMICOLONS = re.compile(
 )
 """One setting of `Server=…;Password=two words;`."""
 
-CONNECTION = re.compile(r"(?i)(?<![\w.])(?:host|hostaddr|server|data source|dbname|database|initial catalog|uid|user(?: ?id)?|accountname|endpoint)\s*=")
+CONNECTION = re.compile(
+    r"(?i)(?<![\w.])(?:host|hostaddr|server|data source|dbname|database|initial catalog|uid|user(?: ?id)?|accountname|endpoint)\s*="
+)
 """Where settings of a connection stand, whatever is given for a password is one."""
 
 URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@?#\"'<>]*):(?P<rest>\S+)")
-AUTHORITY = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)")
+AUTHORITY = re.compile(
+    r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)"
+)
 DRIVER = re.compile(r"(?<![\w/:])[\w.-]+:(?P<secret>\S+)@(?:tcp|unix|tcp6)\(")
 CURL = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"']+)")
+COMMAND = re.compile(
+    r"\b(?:docker login|podman login|helm registry login|sshpass|redis-cli|mysql\w*|mariadb\w*|mongo\w*|ldapsearch|ldapadd|smbclient)\b"
+    r"[^|;&\n]{0,120}?\s-[paw][ =]?(?:'(?P<single>[^'\n]+)'|(?P<bare>[^\s'\"-][^\s'\"]*))"
+)
+"""Programs that take a password after `-p`, `-a` or `-w`."""
+
+ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w:.-]*)>(?P<secret>[^<>\n]{1,400})</")
 HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
 
 OPERATOR = re.compile(
     r"\s*(?:=>|:=|->|→|=|:)\s*"
+    r"|\s+[-–—]\s+"
     r"|\s+(?:is|are|was|were|reads|equals|est|sont|était|c['’]est|lautet|lauten|ist|sind|war|es|son|era|é|zijn)\b"
     r"(?:\s+(?:now|still|currently|just|simply|always|temporarily|probably|maintenant|toujours|actuellement|désormais|jetzt|nun|noch"
     r"|derzeit|aktuell|ahora|todavía|actualmente|siempre))?\s*:?\s+"
@@ -87,8 +102,16 @@ def find_named(text: str) -> Iterator[Span]:
                 yield span
     for match in OPTION.finditer(text):
         kind = kind_of_name(match["name"])
-        if kind is not None and (span := value_span(match)) is not None and is_value(text[span.start : span.end], kind, tight=True):
+        if (
+            kind is not None
+            and (span := value_span(match)) is not None
+            and is_value(text[span.start : span.end], kind, tight=True)
+        ):
             yield span
+    for match in ELEMENT.finditer(text) if "</" in text else ():
+        kind = kind_of_name(match["name"])
+        if kind is not None and is_value(match["secret"], kind, tight=True):
+            yield Span(*match.span("secret"))
     if connection:
         for match in SEMICOLONS.finditer(text):
             if kind_of_name(match["name"]) is Kind.PASSWORD and is_given(match["bare"].strip("\"'")):
@@ -97,7 +120,7 @@ def find_named(text: str) -> Iterator[Span]:
 
 def value_span(match: re.Match[str]) -> Span | None:
     """Where the value stands, without its quotes and what ends a sentence."""
-    for group in ("double", "single", "tick", "french", "german", "curly"):
+    for group in ("escaped", "double", "single", "tick", "french", "german", "curly"):
         if match[group] is not None:
             start, end = match.span(group)
             while match.string[start:end].endswith(("\\n", "\\")):
@@ -147,8 +170,14 @@ def find_addressed(text: str) -> Iterator[Span]:
     for match in CURL.finditer(text):
         if is_given(match["secret"]):
             yield Span(*match.span("secret"))
+    for match in COMMAND.finditer(text) if " -" in text else ():
+        group = "single" if match["single"] is not None else "bare"
+        if is_password(match[group]):
+            yield Span(*match.span(group))
     for match in HEADER.finditer(text):
-        if is_random(match["secret"]) or (match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])):
+        if is_random(match["secret"]) or (
+            match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])
+        ):
             span = trim(text, *match.span("secret"))
             if span is not None:
                 yield span
@@ -175,7 +204,9 @@ def password_end(rest: str) -> int | None:
 def is_host(rest: str, at: int) -> bool:
     """Whether what follows an `@` can hardly be anything but a host: dots, a port, or localhost."""
     match = AUTHORITY.match(rest, at + 1)
-    return match is not None and (match["port"] is not None or "." in match["host"].strip(".") or match["host"] in ("localhost",))
+    return match is not None and (
+        match["port"] is not None or "." in match["host"].strip(".") or match["host"] in ("localhost",)
+    )
 
 
 def is_url_placeholder(password: str) -> bool:
@@ -234,8 +265,11 @@ def find_near(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[S
     for word in WORDS.finditer(text, cue.end(), end):
         span = value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
         if span is not None:
+            quoted = kind is Kind.PASSWORD and word["bare"] is None
+            if quoted and LINK.fullmatch(text, cue.end(), word.start()) and is_password(text[span.start : span.end]):
+                yield span
             for part in parts(text, span):
-                if is_strong(text[part.start : part.end]):
+                if (is_strong if kind is Kind.KEY else is_strong_password)(text[part.start : part.end]):
                     yield part
     if kind is not Kind.LOGIN:
         before = BEFORE.search(text, max(0, cue.start() - REACH), cue.start())

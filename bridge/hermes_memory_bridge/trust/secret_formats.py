@@ -99,6 +99,7 @@ FORMATS = (
     Format(("T3BlbkFJ",), START + r"sk-[\w-]*T3BlbkFJ[\w-]*"),
     Format(("sk-",), START + r"sk-(?=[\w-]*\d)(?=[A-Za-z0-9]*[A-Za-z0-9]{12})[\w-]{20,}"),
     Format(("sk_",), START + r"sk_[a-f0-9]{40,}"),
+    Format(("sk.eyJ",), START + r"sk\.eyJ[\w-]{20,}\.[\w-]{16,}"),
     # Money and shops
     Format(("sk_", "rk_"), START + r"[rs]k_(?:org_)?(?:live|test|prod)_\w{16,}"),
     Format(("whsec_",), START + r"whsec_[A-Za-z0-9+/_-]{20,}={0,2}"),

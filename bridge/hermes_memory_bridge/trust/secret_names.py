@@ -15,26 +15,35 @@ class Kind(Enum):
 
 
 PASSWORD_WORDS = frozenset(
-    "password passwords passwd pwd passphrase passcode passwort kennwort contraseña contrasena mdp senha wachtwoord pgpassword"
-    " sshpass mysqlpwd".split()
+    (
+        "password passwords passwd pwd passphrase passcode passwort kennwort contraseña contrasena mdp senha wachtwoord "
+        "pgpassword sshpass mysqlpwd"
+    ).split()
 )
 SHORT_PASSWORD_WORDS = frozenset({"pass", "pw", "psw", "clave"})
 """Words for a password at the end of a longer name only."""
 
 KEY_WORDS = frozenset(
-    "token secret secrets apikey apitoken apisecret secretkey accesskey privatekey authtoken accesstoken clientsecret credential"
-    " credentials bearer signature sig jwt pat psk authorization dsn salt pepper".split()
+    (
+        "token secret secrets apikey apitoken apisecret secretkey accesskey privatekey authtoken accesstoken clientsecret "
+        "credential credentials bearer signature sig jwt pat psk authorization dsn salt pepper"
+    ).split()
 )
 NOT_SECRET_KEYS = frozenset(
-    "primary foreign partition sort cache public routing row hash index composite unique lookup map dict json hot shortcut"
-    " idempotency pub object group order merge join i18n translation message natural surrogate range shard bucket registry config"
-    " settings redis queue event metric label column field data host ssh kms storage entity item parent child".split()
+    (
+        "primary foreign partition sort cache public routing row hash index composite unique lookup map dict json hot "
+        "shortcut idempotency pub object group order merge join i18n translation message natural surrogate range shard "
+        "bucket registry config settings redis queue event metric label column field data host ssh kms storage entity "
+        "item parent child"
+    ).split()
 )
 """What a key that is no secret is called by."""
 
 TAILS = frozenset(
-    "prod production live staging stage dev development test testing local old new current previous next backup primary secondary"
-    " main default eu us ro rw read write admin value b64 base64 ci".split()
+    (
+        "prod production live staging stage dev development test testing local old new current previous next backup "
+        "primary secondary main default eu us ro rw read write admin value b64 base64 ci"
+    ).split()
 )
 """What may follow the word that says what a name stands for."""
 
@@ -65,7 +74,7 @@ CUES = {
     ),
     Kind.KEY: (
         r"(?:api|app|access|auth|secret|private|signing|encryption|license|licence|master|shared|account|webhook|deploy|service"
-        r"|api-|application|integration|routing|pre-?shared|tenant|ingest|bot|admin|read|write)[ _-]?(?:keys?|tokens?|secrets?)"
+        r"|api-|application|integration|routing|pre-?shared|tenant|ingest|bot|admin|read|write|recovery|backup)[ _-]?(?:keys?|tokens?|secrets?|codes?)"
         r"|tokens?|secrets?|api-?schlüssel|geheimschlüssel|schlüssel|jetons?|clés? (?:d['’]api|api|secrètes?|privées?|d['’]accès)"
         r"|claves? (?:de )?(?:la )?api|claves? privadas?|bearer"
     ),
@@ -73,7 +82,9 @@ CUES = {
 }
 
 CUE = re.compile(
-    "(?i)(?<![^\\W_])(?<![:/])(?:" + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items()) + ")(?![^\\W_])"
+    "(?i)(?<![^\\W_])(?<![:/])(?:"
+    + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items())
+    + ")(?![^\\W_])"
 )
 """A word of prose that announces a secret."""
 

@@ -16,15 +16,13 @@ REFERENCE = re.compile(
 """Where the value comes from, or how it is made; not the value."""
 
 PLACEHOLDER_WORDS = (
-    "your my the a an some insert enter put replace change add new old secret password passwd pass pwd pw token api key access"
-    " auth here me this it in with value example sample dummy test placeholder redacted hidden masked todo tbd fixme none null nil"
-    " true false undefined required optional string str text user username admin root postgres mysql default empty unset disabled"
-    " enabled changeme foo bar baz abc client service id from real actual goes x"
+    "your my the a an some insert enter put replace change add new old secret password passwd pass pwd pw token api "
+    "key access auth here me this it in with value example sample dummy test placeholder redacted hidden masked todo "
+    "tbd fixme none null nil true false undefined required optional string str text user username admin root postgres "
+    "mysql default empty unset disabled enabled changeme foo bar baz abc client service id from real actual goes x"
 ).split()
 
-PLACEHOLDER = re.compile(
-    rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++"
-)
+PLACEHOLDER = re.compile(rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++")
 """Stands where a value would: `your-key-here`, `changeme`, `xxx`. Possessive, so that no value takes long to refuse."""
 
 TRADE = re.compile(
@@ -49,7 +47,13 @@ PART = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,5})++\d{0,3}
 """One part of a name that a person chose."""
 
 SIGNS = re.compile(r"[!@#$%^&*~€£§?+=]")
-KINDS = tuple(map(re.compile, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]")))
+KINDS = tuple(
+    map(re.compile, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]"))
+)
+
+
+UNLIKE_WORD = r"[\s/\\(){}\[\]<>|:=,;\"'`]"
+"""Characters of code and addresses: a word with one is taken for a secret only where it is announced as one."""
 
 
 def is_reference(value: str) -> bool:
@@ -86,11 +90,18 @@ def is_random(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Whether a value can hardly be anything but a password or a key, wherever it stands."""
-    if not is_random(value) or re.search(r"[/\\(){}\[\]<>|:=,;\"'`]", value):
+    """Whether a value can hardly be anything but a key, wherever it stands: all kinds of characters, or three and long."""
+    value = value.strip("*~")
+    if not is_random(value) or re.search(UNLIKE_WORD, value):
         return False
     kinds = count_kinds(value)
-    return kinds == 4 or (kinds == 3 and (bool(SIGNS.search(value)) or len(value) >= 20))
+    return kinds == 4 or (kinds == 3 and len(value) >= 20)
+
+
+def is_strong_password(value: str) -> bool:
+    """Whether a value can hardly be anything but a password, wherever one is spoken of: three kinds, a sign among them."""
+    bare = value.strip("*~")
+    return is_strong(value) or (is_random(bare) and SIGNS.search(bare) is not None and not re.search(UNLIKE_WORD, bare))
 
 
 def is_password(value: str) -> bool:
@@ -119,12 +130,14 @@ def is_passphrase(value: str) -> bool:
 
 
 BINDING = frozenset(
-    "the and for are was were has have had not never must may can should will with without from into onto that this than then each"
-    " every all any when where which who whose how what but only also before after until while once twice per its their our your"
-    " his her they them you out off over under again between both same more most less least words word dice characters letters"
-    " required stored kept asked changed rotated used reused entered typed set der die das den dem und oder ist sind wird muss nicht"
-    " mit ohne von vom zum zur ein eine einen auf aus bei nach les des une est sont pas avec sans pour dans sur par que qui los las"
-    " una con sin por para del como cada".split()
+    (
+        "the and for are was were has have had not never must may can should will with without from into onto that this "
+        "than then each every all any when where which who whose how what but only also before after until while once "
+        "twice per its their our your his her they them you out off over under again between both same more most less "
+        "least words word dice characters letters required stored kept asked changed rotated used reused entered typed "
+        "set der die das den dem und oder ist sind wird muss nicht mit ohne von vom zum zur ein eine einen auf aus bei "
+        "nach les des une est sont pas avec sans pour dans sur par que qui los las una con sin por para del como cada"
+    ).split()
 )
 """Words that make a sentence of a row of words."""
 

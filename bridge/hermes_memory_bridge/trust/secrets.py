@@ -32,9 +32,7 @@ def find_secrets(target: str, content: str) -> list[Span]:
     if announces_any(target.lower()) and kind_of_name(target) is not None:
         lead = f"{target}: "
         found += [
-            Span(start - len(lead), end - len(lead))
-            for start, end in find_announced(lead + text)
-            if start >= len(lead)
+            Span(start - len(lead), end - len(lead)) for start, end in find_announced(lead + text) if start >= len(lead)
         ]
     return merge_spans(span for span in found if text[span.start : span.end].strip(FILLER))
 
@@ -60,9 +58,7 @@ def find_formats(text: str) -> Iterator[Span]:
 def find_announced(text: str) -> Iterator[Span]:
     """Secrets that are given away by what stands around them."""
     lower = text.lower()
-    if "@" in text and ":" in text:
-        yield from find_addressed(text)
-    elif "earer" in text or "asic " in lower or " -u" in text:
+    if ("@" in text and ":" in text) or "bearer" in lower or "basic " in lower or "token " in lower or " -" in text:
         yield from find_addressed(text)
     if announces_any(lower):
         yield from find_named(text)

@@ -182,9 +182,21 @@ def in_context(seed: int = 11) -> list[Sample]:
 
     add("AWS secret beside its id", "AKIA" + d(UPPER + "234567", 12) + "Q234 / @@ for the deploy user", aws)
     add("AWS credentials file", "aws_secret_access_key = @@", d(BASE64, 40))
-    add("Azure connection string", "DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=@@;EndpointSuffix=core.windows.net", g.base64(64))
-    add("Azure SAS", "https://acme.blob.core.windows.net/dumps?sv=2024-11-04&ss=b&sig=@@&se=2026-01-01", d(ALNUM, 40) + "%2F3D")
-    add("Azure service bus", "Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKeyName=root;SharedAccessKey=@@", g.base64(32))
+    add(
+        "Azure connection string",
+        "DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=@@;EndpointSuffix=core.windows.net",
+        g.base64(64),
+    )
+    add(
+        "Azure SAS",
+        "https://acme.blob.core.windows.net/dumps?sv=2024-11-04&ss=b&sig=@@&se=2026-01-01",
+        d(ALNUM, 40) + "%2F3D",
+    )
+    add(
+        "Azure service bus",
+        "Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKeyName=root;SharedAccessKey=@@",
+        g.base64(32),
+    )
     add("Twilio token beside the account", f"Twilio account AC{d(HEX, 32)} with @@", twilio)
     add("Cloudflare", "CLOUDFLARE_API_TOKEN=@@", d(URLSAFE, 40))
     add("Heroku, UUID", "HEROKU_API_KEY=@@", g.uuid())
