@@ -1,4 +1,8 @@
-"""Sixty secrets in sentences that were written after the rules, and never used to mend them."""
+"""Sixty-one secrets in sentences that were written after the rules.
+
+When they were first tried, 51 were found exactly and 2 more were covered (84 and 87 %). The rules were mended by the others
+since, so what is found of them today says less about texts that nobody has seen.
+"""
 
 from __future__ import annotations
 

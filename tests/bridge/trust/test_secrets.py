@@ -12,13 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.trust import Trust, Vault, placeholder
+from hermes_memory_bridge.calllog import Said
+from hermes_memory_bridge.team.dsn import shown
+from hermes_memory_bridge.trust import Trust, Vault, placeholder, shape
 from hermes_memory_bridge.trust.secrets import find_secrets, secrets_in
 from hermes_memory_bridge.trust.spans import MARK, Span, merge_spans, replace_spans
 from hermes_memory_store import notation
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_themes import Policies
 
+from .held_out import held_out
 from .secret_samples import Sample, all_samples, tokens
 from .test_trust import Desk
 
@@ -163,6 +166,31 @@ def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
 )
 def test_what_is_masked_already_is_not_masked_again(content: str) -> None:
     assert secrets_in("db.password", content) == []
+
+
+@pytest.mark.parametrize("sample", held_out(), ids=lambda sample: sample.form)
+def test_a_secret_in_a_sentence_written_after_the_rules_is_covered(sample: Sample) -> None:
+    start = sample.content.index(sample.secret)
+    found = find_secrets(sample.target, sample.content)
+    assert any(span.start <= start and start + len(sample.secret) <= span.end for span in found)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"), [("a", "…, 1 characters"), (TOKENS[0], f"glp…, {len(TOKENS[0])} characters")]
+)
+def test_a_refusal_tells_nothing_of_a_short_secret(secret: str, said: str) -> None:
+    assert shape(secret) == said
+
+
+def test_the_log_of_calls_hides_a_secret_where_it_stands() -> None:
+    said = Said("V[db]: postgres://app:" + "a@h/app is a database", "db", len("V[db]: "))
+    assert said.shown() == "V[db]: postgres://app:‹secret›@h/app is a database"
+
+
+@pytest.mark.parametrize("password", ["a", "pa/ss", "p@ss", "p:s/s@1", "p%40ss"])
+def test_the_address_of_the_team_is_shown_without_any_part_of_its_password(password: str) -> None:
+    dsn = f"postgresql://app:{password}@db.example.com:5432/app"
+    assert shown(dsn) == "postgresql://app@db.example.com:5432/app"
 
 
 SAID = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=12)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.turns import MAX_TURN
 from tests.store.test_importers import MADE
 from tests.tui.commands.conftest import Ask, Tell
 
@@ -93,3 +94,28 @@ def test_what_is_imported_is_screened_as_what_agents_write(tell: Tell, home: Pat
     again = tell("import", str(file), "--from", "mem0")
     assert (again["created"], again["deduplicated"]) == (0, 3)
     assert len(tell("review")["waiting"]) == 1
+
+
+def test_a_secret_in_an_import_is_kept_as_it_was_written(tell: Tell, home: Path, tmp_path: Path) -> None:
+    body = "\n".join([*(f"{'MIIEv' + 'Ab3dEf6hIj9l' * 5}" for _ in range(12)), "Q0s="])
+    key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([{"id": "1", "memory": f"deploy with\n{key}\nonly", "user_id": "u"}]))
+    tell("import", str(file), "--from", "mem0")
+    (fact,) = tell("facts")["facts"]
+    assert fact["content"].startswith("deploy with ‹secret:")
+    assert fact["content"].endswith("› only")
+    (kept,) = [*home.rglob("secrets.json")]
+    assert list(json.loads(kept.read_text()).values()) == [key]
+
+
+def test_a_secret_that_a_long_turn_would_be_cut_in_is_masked(tell: Tell, home: Path, tmp_path: Path) -> None:
+    key = "glsa_" + "Ab3dEf6hIj9lMn2pQr5tUv8xYz1B4567" + "_0123abcd"
+    said = "x " * ((MAX_TURN - 20) // 2) + key + " y"
+    file = tmp_path / "engram.json"
+    document = json.loads((MADE / "engram.json").read_text())
+    replaced = json.loads(json.dumps(document).replace(json.dumps(document["prompts"][0]["content"]), json.dumps(said)))
+    file.write_text(json.dumps(replaced))
+    tell("import", str(file))
+    assert KEY.encode() not in b"".join(part.read_bytes() for part in home.glob("memory.db*") if part.is_file())
+    assert not [turn for turn in tell("turns")["turns"] if "glsa_" in turn["content"] or "4567_0123" in turn["content"]]
