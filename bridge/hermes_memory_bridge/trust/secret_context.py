@@ -60,6 +60,7 @@ COMMAND = re.compile(
 )
 """Programs that take a password after `-p`, `-a` or `-w`."""
 
+SCHEME = re.compile(r"[Bb]earer|BEARER|[Bb]asic|[Tt]oken|[Aa]pi[Kk]ey|[Dd]igest|[Nn]egotiate")
 ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w:.-]*)>(?P<secret>[^<>\n]{1,400})</")
 HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
 
@@ -88,6 +89,7 @@ REACH = 160
 """Characters after a word of prose in which its secret stands."""
 
 BEFORE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+COPULA = re.compile(r"\s(?:is|ist|est|es|=|was)\s")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
 
 
@@ -167,14 +169,14 @@ def find_addressed(text: str) -> Iterator[Span]:
                 yield Span(start, start + end)
     if "@" in text:
         yield from (Span(*match.span("secret")) for match in DRIVER.finditer(text) if is_given(match["secret"]))
-    for match in CURL.finditer(text):
+    for match in CURL.finditer(text) if "-u" in text or "-U" in text or "user" in text else ():
         if is_given(match["secret"]):
             yield Span(*match.span("secret"))
     for match in COMMAND.finditer(text) if " -" in text else ():
         group = "single" if match["single"] is not None else "bare"
         if is_password(match[group]):
             yield Span(*match.span(group))
-    for match in HEADER.finditer(text):
+    for match in HEADER.finditer(text) if SCHEME.search(text) else ():
         if is_random(match["secret"]) or (
             match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])
         ):
@@ -216,13 +218,15 @@ def is_url_placeholder(password: str) -> bool:
 
 def find_said(text: str) -> Iterator[Span]:
     """Secrets that a sentence tells."""
+    looked = dict.fromkeys(Kind, 0)
     for cue in CUE.finditer(text):
         kind = Kind[str(cue.lastgroup)]
         stop = SENTENCE_END.search(text, cue.end())
         end = min(stop.start() + 1 if stop else len(text), cue.end() + REACH)
         if kind is not Kind.LOGIN:
             yield from find_told(text, cue, kind, end)
-        yield from find_near(text, cue, kind, end)
+        yield from find_near(text, cue, kind, max(cue.end(), looked[kind]), end)
+        looked[kind] = end
 
 
 def find_told(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[Span]:
@@ -260,9 +264,12 @@ def is_quoted_word(value: str, operator: str) -> bool:
     return not operator.strip(" \t").startswith(("=", ":")) and len(value) >= 6 and is_given(value)
 
 
-def find_near(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[Span]:
-    """Words near the cue that can hardly be anything but a secret, and one before `is the password`."""
-    for word in WORDS.finditer(text, cue.end(), end):
+def find_near(text: str, cue: re.Match[str], kind: Kind, begin: int, end: int) -> Iterator[Span]:
+    """Words near the cue that can hardly be anything but a secret, and one before `is the password`.
+
+    :param begin: where to begin; what stands before was looked at for another cue
+    """
+    for word in WORDS.finditer(text, begin, end):
         span = value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
         if span is not None:
             quoted = kind is Kind.PASSWORD and word["bare"] is None
@@ -272,7 +279,8 @@ def find_near(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[S
                 if (is_strong if kind is Kind.KEY else is_strong_password)(text[part.start : part.end]):
                     yield part
     if kind is not Kind.LOGIN:
-        before = BEFORE.search(text, max(0, cue.start() - REACH), cue.start())
+        since = max(0, cue.start() - REACH)
+        before = BEFORE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
         span = None if before is None else trim(text, *before.span("bare"))
         if span is not None and is_random(text[span.start : span.end]):
             yield span

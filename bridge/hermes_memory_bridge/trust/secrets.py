@@ -27,9 +27,15 @@ def find_secrets(target: str, content: str) -> list[Span]:
 
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
+    announced = announces_any(f"{target} {content}".lower())
+    long = max(map(len, content.split()), default=0) >= LONG
+    if not (announced or long or "@" in content or " -" in content):
+        return []
     text = fill_marks(content)
-    found = [*find_formats(text), *find_announced(text)]
-    if announces_any(target.lower()) and kind_of_name(target) is not None:
+    found = [*find_formats(text)] if long or "PRIVATE KEY" in text else []
+    found += find_addressed(text)
+    found += find_announced(text) if announced else []
+    if announced and kind_of_name(target) is not None:
         lead = f"{target}: "
         found += [
             Span(start - len(lead), end - len(lead)) for start, end in find_announced(lead + text) if start >= len(lead)
@@ -45,8 +51,6 @@ def secrets_in(target: str, content: str) -> list[str]:
 
 def find_formats(text: str) -> Iterator[Span]:
     """Tokens that say by their form what they are."""
-    if "PRIVATE KEY" not in text and max(map(len, text.split()), default=0) < LONG:
-        return
     for form in formats_hinted(text):
         if form.beside is None or form.beside.search(text):
             for match in form.pattern.finditer(text):
@@ -56,13 +60,9 @@ def find_formats(text: str) -> Iterator[Span]:
 
 
 def find_announced(text: str) -> Iterator[Span]:
-    """Secrets that are given away by what stands around them."""
-    lower = text.lower()
-    if ("@" in text and ":" in text) or "bearer" in lower or "basic " in lower or "token " in lower or " -" in text:
-        yield from find_addressed(text)
-    if announces_any(lower):
-        yield from find_named(text)
-        yield from find_said(text)
+    """Secrets that a name or a sentence gives away."""
+    yield from find_named(text)
+    yield from find_said(text)
 
 
 def announces_any(lower: str) -> bool:
