@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.access.http_sessions import MOST_OF_A_TOKEN
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.tools import chosen
 from hermes_memory_bridge.trust import Trust
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.credentials import Credential
 from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
 from hermes_memory_store.model import PERSON, RELIEF, Rights, Session
 from hermes_memory_store.store import Store
@@ -24,9 +26,6 @@ LOOK_S = 1.0
 """How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
 
 HOUR_S = 3600
-
-MOST_OF_A_TOKEN = 64
-"""Sessions that one token may hold at a time."""
 
 
 class Agents:
@@ -50,14 +49,14 @@ class Agents:
         pid: int | None = None,
         home: Path | None = None,
         holds: bool = True,
-        credential: str | None = None,
+        shown: Credential | None = None,
         transport: str = "",
     ) -> Connection:
         """A new connection. :raises ArgumentError: it asks for tools that are none, or its token holds too many already"""
         chosen(tools or "core")
-        if credential is not None and sum(one.credential == credential for one in self.here) >= MOST_OF_A_TOKEN:
+        if shown is not None and sum(one.credential == shown.name for one in self.here) >= MOST_OF_A_TOKEN:
             raise ArgumentError(
-                f"the token {credential!r} holds {MOST_OF_A_TOKEN} sessions already; close some", credential
+                f"the token {shown.name!r} holds {MOST_OF_A_TOKEN} sessions already; close some", shown.name
             )
         connection = Connection(
             self.hub.store,
@@ -72,7 +71,7 @@ class Agents:
             tools=tools,
             holds=holds,
         )
-        connection.credential = credential
+        connection.shown = shown
         connection.transport = transport
         self.here.add(connection)
         return connection
@@ -137,22 +136,6 @@ class Agents:
             if lapsed:
                 await self._quietly(lambda store: store.sessions.sweep())
 
-    async def watch_tokens(self) -> None:
-        """Take every right from connections whose token was revoked or has expired; for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            shown = {connection.credential for connection in self.here if connection.credential}
-            if not shown:
-                continue
-            try:
-                good = await self.hub.read(validity(shown))
-            except StoreError as error:
-                log.error("tokens could not be looked at: %s", error.message)
-                continue
-            for connection in self.here:
-                if connection.credential and connection.credential not in good:
-                    connection.revoke()
-
     async def clean_up(self) -> None:
         """Erase what agents purged and nobody brought back in time, messages their theme keeps no longer, and old answers; each
         hour, for ever."""
@@ -166,11 +149,6 @@ class Agents:
             await self.hub.write(job, alone=alone)
         except StoreError as error:
             log.error("housekeeping failed, and is tried again: %s", error.message)
-
-
-def validity(names: set[str]) -> Callable[[Store], set[str]]:
-    """Which of these tokens are good."""
-    return lambda store: store.credentials.valid_among(names)
 
 
 def renewal(sessions: list[Session]) -> Callable[[Store], None]:

@@ -132,10 +132,10 @@ def once(
             raise
 
     def run(store: Store) -> Answer:
+        view = connection.using(store)
         kept = store.calls.answer(connection.theme, key) if key else None
         if kept is not None:
             return Answer(**json.loads(kept))
-        view = connection.using(store)
         view.trust = trust
         answer = spec.handler(view, arguments)
         if "error" in answer.data:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hermes_memory_bridge.arguments import Arguments, name_or_none
 from hermes_memory_store import sources, uids
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import OrphanPolicy, Rights, Session
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.elsewhere import Elsewhere
     from hermes_memory_bridge.embedding.asked import Asked
     from hermes_memory_bridge.trust import Trust
+    from hermes_memory_store.credentials import Credential
 
 Later = Callable[[Callable[[Store], Any]], None]
 
@@ -33,6 +35,17 @@ class Lease:
     heartbeat_ms: int = HEARTBEAT_MS
     lease_ms: int = LEASE_MS
     on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE
+
+
+class TokenEnded(StoreError):
+    """The token that a connection showed no longer opens what it did then."""
+
+    code = "token.invalid"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the token {name!r} was rotated, revoked or changed, or has expired; connect with the one it has now", name
+        )
 
 
 class Connection:
@@ -72,8 +85,8 @@ class Connection:
         self.holds = holds
         self.home = home
         self.pid = pid
-        self.credential: str | None = None
-        """Name of the token it showed."""
+        self.shown: Credential | None = None
+        """The token it showed, as the store knew it then."""
         self.transport = ""
         """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
         self.connected_at = system_clock()
@@ -117,12 +130,20 @@ class Connection:
         for stream in list(self.listening):
             stream()
 
+    @property
+    def credential(self) -> str | None:
+        """Name of the token it showed."""
+        return None if self.shown is None else self.shown.name
+
     def using(self, store: Store, asked: Asked | None = None, elsewhere: Elsewhere | None = None) -> Self:
         """The same connection on another handle of the store: a reader, or the one that writes.
 
         :param asked: what the question of the call means
         :param elsewhere: what the team's database says to it
+        :raises TokenEnded: its token was rotated, revoked or changed since, or has expired
         """
+        if self.shown is not None and not store.credentials.is_current(self.shown):
+            raise TokenEnded(self.shown.name)
         view = copy.copy(self)
         view.store = store
         view.asked = asked

@@ -15,17 +15,23 @@ import os
 import signal
 import socket
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge import __version__
-from hermes_memory_bridge.access.gate import Asgi, Gate, Limits
+from hermes_memory_bridge import __version__, sdk
+from hermes_memory_bridge.access.gate import Gate, Limits
+from hermes_memory_bridge.access.http_sessions import HttpSessions
+from hermes_memory_bridge.access.peer_connections import PeerConnections
+from hermes_memory_bridge.access.refusal import Asgi
+from hermes_memory_bridge.access.token_watch import TokenWatch
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection, Lease
 from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.descriptors import ACCEPT_BURST, DescriptorShares, raise_limit, shares_of
 from hermes_memory_bridge.embedding.meaning import Meaning
-from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
+from hermes_memory_bridge.http import BACKLOG, HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.inspection import Inspection, check_arguments
 from hermes_memory_bridge.lines import LineServer
@@ -41,8 +47,6 @@ log = logging.getLogger(__name__)
 
 TAKE_OVER_S = 10.0
 """How long to wait for a bridge that holds the lock and no longer answers: it is just stopping."""
-
-BACKLOG = 1024
 
 LOOK_S = 0.1
 """How long to wait at least before looking again whether anybody is there."""
@@ -62,6 +66,8 @@ class Settings:
     """Port on the loopback interface for Streamable HTTP; 0 for any free one."""
     lease: Lease = field(default_factory=Lease)
     limits: Limits = field(default_factory=Limits)
+    shares: DescriptorShares = field(default_factory=DescriptorShares)
+    """How many connections of each kind there may be."""
 
 
 NOTES_S = 2.0
@@ -86,7 +92,10 @@ class Daemon:
         self.team = Team(places, lambda: self.meaning.model)
         self.asking = self.hub.asking = self.team.asking(self.hub)
         self.server = make_server(self.hub, self.whose, self.notices)
-        self.lines = LineServer(self.server, self.agents, self.command, os.getuid())
+        self.lines = LineServer(self.server, self.agents, self.command, os.getuid(), settings.shares.line)
+        self.peers = PeerConnections(settings.shares.http)
+        self.sessions = HttpSessions(partial(sdk.is_open, self.server), partial(sdk.end_session, self.server))
+        self.tokens = TokenWatch(self.hub, self.agents, self.sessions)
 
     def whose(self, context: Any) -> Connection:
         """The connection a request belongs to."""
@@ -95,7 +104,7 @@ class Daemon:
 
     def guard(self, app: Asgi) -> Asgi:
         """Let only those in to HTTP who may come in."""
-        return Gate(self.front.counted(app), self.hub, self.settings.limits)
+        return Gate(self.front.counted(app), self.hub, self.settings.limits, self.peers, self.sessions)
 
     async def command(self, name: str, arguments: Any) -> dict[str, Any]:
         """What another process of this user asked of the bridge itself.
@@ -130,9 +139,10 @@ class Daemon:
             loop.add_signal_handler(name, self.stopping.set)
         line_socket = listening(self.places.line)
         listener = await asyncio.start_unix_server(
-            self.lines.connected, sock=line_socket, limit=MAX_LINE, backlog=BACKLOG
+            self.lines.connected, sock=line_socket, limit=MAX_LINE, backlog=ACCEPT_BURST
         )
-        web = http_server(http_app(self.server, self.guard))
+        line_socket.listen(BACKLOG)
+        web = http_server(http_app(self.server, self.guard), self.peers, self.settings.limits)
         sockets = [listening(self.places.http)]
         if self.settings.tcp is not None:
             sockets.append(tcp_socket(self.settings.tcp))
@@ -143,7 +153,7 @@ class Daemon:
             self.team.begin,
             agents.keep_alive,
             agents.watch_over,
-            agents.watch_tokens,
+            self.tokens.watch,
             agents.clean_up,
             self.note_reads,
             self.front.forget_quiet,
@@ -212,6 +222,7 @@ class Daemon:
 def serve(places: Places, settings: Settings) -> None:
     """Be the bridge of a store until told to stop. :raises AlreadyServed:"""
     os.umask(0o077)
+    settings = replace(settings, shares=shares_of(raise_limit()))
     places.make_folder()
     with owned(places):
         write_pid(places.pid)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -20,14 +19,17 @@ import uvicorn
 from mcp.server import Server, ServerRequestContext
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hermes_memory_bridge import sdk
-from hermes_memory_bridge.access.gate import Asgi, Receive, Scope, Send
+from hermes_memory_bridge.access.gate import Limits
+from hermes_memory_bridge.access.http_sessions import MOST_SESSIONS
 from hermes_memory_bridge.access.identity import Identity
+from hermes_memory_bridge.access.peer_connections import PeerConnections
+from hermes_memory_bridge.access.refusal import Asgi, Receive, Scope, Send
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.peers import peer_of
+from hermes_memory_bridge.descriptors import ACCEPT_BURST
+from hermes_memory_bridge.http_protocol import protocol_for
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,8 @@ log = logging.getLogger(__name__)
 IDLE_S = 1800.0
 """A legacy session that says nothing this long is forgotten. Long, because many clients never open another one."""
 
-MOST_SESSIONS = 1_000
+BACKLOG = 1024
+"""Connections that may wait in the kernel to be accepted."""
 
 STOP_S = 2
 """How long streams may take to end when the bridge stops."""
@@ -93,7 +96,7 @@ class HttpFront:
                     tools=tools,
                     pid=identity.pid,
                     holds=False,
-                    credential=identity.credential,
+                    shown=identity.shown,
                     transport="http" if client_is_local(context) else "tcp",
                 )
             except StoreError as error:
@@ -149,24 +152,14 @@ def http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:
     return guard(app)
 
 
-class PeerProtocol(H11Protocol):
-    """Closes a unix connection of another user, and says which process is at the other end."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client connected."""
-        super().connection_made(transport)
-        connected = transport.get_extra_info("socket")
-        if connected is None or connected.family != socket.AF_UNIX:
-            return
-        peer = peer_of(connected)
-        self.client = ("unix", peer.pid or 0)
-        if peer.uid != os.getuid():
-            log.warning("a process of user %d was turned away", peer.uid)
-            transport.close()
-
-
 class HttpServer(uvicorn.Server):
     """uvicorn, with the signals left to the daemon: it would raise them again after its own end."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen. How many connections may queue in the kernel is another number than how many are accepted at a time."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -174,17 +167,20 @@ class HttpServer(uvicorn.Server):
         yield
 
 
-def http_server(app: Asgi) -> HttpServer:
+def http_server(app: Asgi, connections: PeerConnections, limits: Limits) -> HttpServer:
     """A server for `app`; give it its sockets with `serve(sockets=…)`."""
     config = uvicorn.Config(
         app,
-        http=PeerProtocol,  # not httptools: it keeps the spaces around header values, which the protocol forbids
+        http=protocol_for(
+            connections, limits
+        ),  # of h11, not httptools: it keeps the spaces around header values, which the protocol forbids
         ws="none",
         loop="asyncio",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=ACCEPT_BURST,
         limit_concurrency=None,
         timeout_graceful_shutdown=STOP_S,
     )

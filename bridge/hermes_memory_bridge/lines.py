@@ -30,8 +30,8 @@ from hermes_memory_themes import ThemeError, resolve_theme
 
 log = logging.getLogger(__name__)
 
-MOST = 2_000
-"""Connections at one time."""
+CLOSE_S = 1.0
+"""How long a client may take to read the last words of a connection that this side ends."""
 
 Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
 
@@ -39,10 +39,12 @@ Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
 class LineServer:
     """Serves the connections of one line socket."""
 
-    def __init__(self, server: Server[Any], agents: Agents, command: Command, uid: int) -> None:
+    def __init__(self, server: Server[Any], agents: Agents, command: Command, uid: int, most: int) -> None:
         """:param command: answers a command and its arguments, which are said instead of the protocol
         :param uid: the user whose processes may connect
+        :param most: connections at one time
         """
+        self.most = most
         self.server = server
         self.agents = agents
         self.command = command
@@ -85,8 +87,8 @@ class LineServer:
             return
         try:
             hello = await wire.hello_of(reader)
-            if len(self.tasks) > MOST:
-                raise ArgumentError(f"the bridge serves {MOST} connections already", MOST)
+            if len(self.tasks) > self.most:
+                raise ArgumentError(f"the bridge serves {self.most} connections already; end some agents", self.most)
             if "command" in hello:
                 writer.write(wire.line(await self.command(str(hello["command"]), hello.get("arguments", {}))))
                 await writer.drain()
@@ -106,25 +108,27 @@ class LineServer:
                 await self.agents.part(connection, properly=farewell.said)
 
     async def _admitted(self, hello: wire.Hello, peer: Peer) -> Connection:
-        rights, bound, credential = Rights(), None, None
+        known = None
         token = wire.word(hello, "token")
         if token is not None:
             known = await self.agents.hub.read(lambda store: store.credentials.verify(token))
             if known is None:
                 raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
-            rights, bound, credential = known.rights, known.theme, known.name
         theme = resolve_theme(
-            token=bound, flag=wire.word(hello, "theme"), environ={}, profile=wire.word(hello, "profile")
+            token=known.theme if known else None,
+            flag=wire.word(hello, "theme"),
+            environ={},
+            profile=wire.word(hello, "profile"),
         )
         home = wire.word(hello, "home")
         return self.agents.admit(
             theme,
-            rights=rights,
+            rights=known.rights if known else Rights(),
             tools=wire.word(hello, "tools"),
             resume=wire.word(hello, "resume"),
             pid=peer.pid,
             home=Path(home) if home else None,
-            credential=credential,
+            shown=known,
             transport="line",
         )
 
@@ -188,3 +192,4 @@ class Farewell:
         """This side says so."""
         self.said = True
         writer.close()
+        asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)

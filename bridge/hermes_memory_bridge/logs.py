@@ -51,6 +51,9 @@ def configure(path: Path, level: str) -> None:
         root.addHandler(terminal)
     for chatty in ("mcp", "uvicorn", "httpx"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger("uvicorn.error").setLevel(
+        logging.ERROR
+    )  # it warns of every request that is none, as often as one likes
 
 
 def tail(path: Path, lines: int, *, follow: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mcp.server import ServerRequestContext
+from mcp.server import Server, ServerRequestContext
 
 
 def on_close(context: ServerRequestContext[Any, Any], callback: Callable[[], None]) -> None:
@@ -16,3 +16,15 @@ def on_close(context: ServerRequestContext[Any, Any], callback: Callable[[], Non
 def has_no_session(context: ServerRequestContext[Any, Any]) -> bool:
     """Whether the request is its own connection: HTTP of 2026-07-28 has no sessions."""
     return context.session._connection.session_id is None
+
+
+def is_open(server: Server[Any], session: str) -> bool:
+    """Whether a client of the older revisions has a session of this id over HTTP."""
+    return session in server.session_manager._server_instances
+
+
+async def end_session(server: Server[Any], session: str) -> None:
+    """End such a session, with its streams; the next request that names it is answered 404."""
+    transport = server.session_manager._server_instances.get(session)
+    if transport is not None:
+        await server.session_manager._discard_session(session, transport)

@@ -22,7 +22,7 @@ PREFIX = "hmt_"
 
 MAX_NAME = 64
 
-COLUMNS = "name, theme, rights, created_at, expires_at, revoked_at"
+COLUMNS = "name, theme, rights, created_at, expires_at, revoked_at, digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Credential:
     created_at: Millis
     expires_at: Millis | None = None
     revoked_at: Millis | None = None
+    digest: bytes = b""
+    """SHA-256 of the token: another one after it was rotated."""
 
 
 class Credentials:
@@ -70,20 +72,23 @@ class Credentials:
     def verify(self, secret: str) -> Credential | None:
         """Whose token this is; None when it is unknown, expired or revoked. Asked anew each time, so revoking works at once."""
         row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (digest(secret),))
-        if row is None:
-            return None
-        found = credential_of(row)
-        gone = found.revoked_at is not None or (found.expires_at is not None and found.expires_at <= self._clock())
-        return None if gone else found
+        found = None if row is None else credential_of(row)
+        return found if found is not None and self._is_in_force(found) else None
 
-    def valid_among(self, names: Collection[str]) -> set[str]:
-        """Which of these tokens are neither expired nor revoked."""
-        known = (self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE name = ?", (name,)) for name in names)
-        found = [credential_of(row) for row in known if row is not None]
-        now = self._clock()
-        return {
-            one.name for one in found if one.revoked_at is None and (one.expires_at is None or one.expires_at > now)
-        }
+    def is_current(self, shown: Credential) -> bool:
+        """Whether a token that was shown still opens what it did then: the same secret, theme and rights, neither expired nor
+        revoked."""
+        row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (shown.digest,))
+        found = None if row is None else credential_of(row)
+        return (
+            found is not None
+            and self._is_in_force(found)
+            and (found.name, found.theme, found.rights) == (shown.name, shown.theme, shown.rights)
+        )
+
+    def current_among(self, shown: Collection[Credential]) -> set[Credential]:
+        """Those of these tokens that still open what they did when they were shown."""
+        return {one for one in shown if self.is_current(one)}
 
     def get(self, name: str) -> Credential:
         """A token by its name. :raises UnknownToken: with the nearest names"""
@@ -116,6 +121,9 @@ class Credentials:
             self._record("token-rotate", name, found.theme, {})
         return secret
 
+    def _is_in_force(self, one: Credential) -> bool:
+        return one.revoked_at is None and (one.expires_at is None or one.expires_at > self._clock())
+
     def _record(self, op: str, name: str, theme: str, said: dict[str, object]) -> None:
         with self._db.writing() as conn:
             now = self._journal.now(conn)
@@ -138,5 +146,5 @@ def checked_name(name: str) -> str:
 
 def credential_of(row: tuple[object, ...]) -> Credential:
     """A row as data."""
-    name, theme, rights, created, expires, revoked = row
-    return Credential(str(name), str(theme), Rights.parse(str(rights)), created, expires, revoked)  # type: ignore[arg-type]
+    name, theme, rights, created, expires, revoked, digest_ = row
+    return Credential(str(name), str(theme), Rights.parse(str(rights)), created, expires, revoked, digest_)  # type: ignore[arg-type]

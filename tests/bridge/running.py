@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -44,13 +45,18 @@ def until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) ->
 
 
 @contextlib.contextmanager
-def bridge(db: Path, *options: str) -> Iterator[Places]:
-    """A running bridge of its own; stopped and gone afterwards."""
+def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) -> Iterator[Places]:
+    """A running bridge of its own; stopped and gone afterwards.
+
+    :param files: descriptors it may have: the soft and the hard limit, or one number for both
+    """
     places = Places.of(db)
+    limits = (files, files) if isinstance(files, int) else files
     process = subprocess.Popen(
         [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
         env=environment(db.parent),
         stderr=subprocess.DEVNULL,
+        preexec_fn=None if limits is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
     )
     try:
         until(lambda: ask(places, "status"), "the bridge")
@@ -130,6 +136,13 @@ class Shim:
             if pipe is not None and not pipe.closed:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def dial(places: Places) -> socket.socket:

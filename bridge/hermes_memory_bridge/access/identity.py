@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hermes_memory_store.credentials import Credential
 from hermes_memory_store.model import Rights
 
 
@@ -13,6 +14,21 @@ class Identity:
 
     theme: str
     rights: Rights = Rights()
-    credential: str | None = None
-    """Name of the token that was shown; None for a process of this user on a unix socket."""
+    shown: Credential | None = None
+    """The token that was shown, as the store knew it then; None for a process of this user on a unix socket."""
     pid: int | None = None
+
+    @property
+    def credential(self) -> str | None:
+        """Name of the token."""
+        return None if self.shown is None else self.shown.name
+
+    @property
+    def client(self) -> str:
+        """Who asks, for counting and for messages: the token, or the process of this user."""
+        return f"process {self.pid}" if self.shown is None else f"token {self.shown.name!r}"
+
+    @property
+    def account(self) -> str:
+        """Whose a session is: another token, another secret of the same token, or another theme cannot go on with it."""
+        return f"theme {self.theme}" if self.shown is None else f"token {self.shown.digest.hex()}"

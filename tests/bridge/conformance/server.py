@@ -8,6 +8,7 @@ The suite can send no token, so the gate lets everybody in here; Host and Origin
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,14 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from hermes_memory_bridge.access.gate import Gate, Limits, check_local
+from hermes_memory_bridge import sdk
+from hermes_memory_bridge.access.gate import Gate, Limits
+from hermes_memory_bridge.access.http_sessions import HttpSessions
 from hermes_memory_bridge.access.identity import Identity
+from hermes_memory_bridge.access.peer_connections import PeerConnections
 from hermes_memory_bridge.agents import Agents
 from hermes_memory_bridge.connection import Lease
+from hermes_memory_bridge.descriptors import DescriptorShares
 from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
 from hermes_memory_bridge.hub import Hub
 from hermes_memory_bridge.notices import Notices
@@ -183,10 +188,8 @@ def test_prompt_with_image() -> list[Any]:
 class OpenGate(Gate):
     """Lets everybody in."""
 
-    async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
-        check_local(dict(scope["headers"]))
-        scope.setdefault("state", {})["identity"] = Identity("default")
-        await self.app(scope, receive, send)
+    async def _identified(self, scope: Any, headers: Any, peer: str) -> Identity:
+        return Identity("default")
 
 
 def merge(server: Any, notices: Notices) -> None:
@@ -251,7 +254,9 @@ async def main(port: int, db: Path) -> None:
     notices = Notices(hub)
     server = make_server(hub, front.whose, notices)
     merge(server, notices)
-    web = http_server(http_app(server, lambda app: OpenGate(app, hub, Limits())))
+    peers = PeerConnections(DescriptorShares().http)
+    sessions = HttpSessions(functools.partial(sdk.is_open, server), functools.partial(sdk.end_session, server))
+    web = http_server(http_app(server, lambda app: OpenGate(app, hub, Limits(), peers, sessions)), peers, Limits())
     await web.serve(sockets=[tcp_socket(port)])
 
 

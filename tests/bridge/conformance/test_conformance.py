@@ -18,8 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.access.test_gate import free_port
-from tests.bridge.running import until
+from tests.bridge.running import free_port, until
 
 COMMAND = os.environ.get("MCP_CONFORMANCE")
 MODERN = os.environ.get("MCP_CONFORMANCE_MODERN")

@@ -1,0 +1,128 @@
+"""The sessions that clients of the older protocol revisions open over HTTP, counted by client before the SDK makes one.
+
+The SDK keeps a session until it has been quiet for half an hour, and has room for a fixed number. Without a count of its own,
+one client that opens one after the other shuts everybody out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_bridge.access.identity import Identity
+from hermes_memory_bridge.access.refusal import Refused, Send, busy, retry_after
+
+MOST_SESSIONS = 1_000
+"""Of everybody."""
+
+MOST_OF_TOKENS = 750
+"""Of all tokens together. The rest is for processes of this user."""
+
+MOST_OF_A_TOKEN = 64
+"""Of any one token."""
+
+MOST_OF_A_PROCESS = 256
+"""Of any one process of this user: a gateway may serve many agents."""
+
+QUIET_S = 60.0
+"""A client that wants one more than it may have loses the one of its own that has been quiet longest, at least this long."""
+
+
+@dataclass(eq=False, slots=True)
+class HttpSession:
+    """One session of the SDK's, as far as counting goes."""
+
+    identity: Identity
+    requests: int = 0
+    """Requests and streams under way."""
+    seen: float = field(default_factory=time.monotonic)
+    """When the last of them began or ended."""
+
+
+class HttpSessions:
+    """Counts open sessions by client."""
+
+    def __init__(self, is_open: Callable[[str], bool], end: Callable[[str], Awaitable[None]]) -> None:
+        """:param is_open: whether the SDK has a session of this id
+        :param end: ends it
+        """
+        self._is_open = is_open
+        self._end = end
+        self._by_id: dict[str, HttpSession] = {}
+        self._opening: set[HttpSession] = set()
+
+    def open_sessions(self) -> dict[str, HttpSession]:
+        """The sessions that are open, by id."""
+        self._by_id = {name: one for name, one in self._by_id.items() if self._is_open(name)}
+        return self._by_id
+
+    async def end(self, name: str) -> None:
+        """End a session and its streams."""
+        self._by_id.pop(name, None)
+        await self._end(name)
+
+    @contextlib.contextmanager
+    def using(self, name: str) -> Iterator[None]:
+        """A request belongs to this session, which is in use meanwhile."""
+        session = self._by_id.get(name)
+        if session is None:
+            yield
+            return
+        session.requests += 1
+        try:
+            yield
+        finally:
+            session.requests -= 1
+            session.seen = time.monotonic()
+
+    @contextlib.asynccontextmanager
+    async def opening(self, identity: Identity, send: Send) -> AsyncIterator[Send]:
+        """Let a client open a session: `send` for the application, which learns the session's id from its answer.
+
+        :raises Refused: the client has too many that are in use, or all tokens together have
+        """
+        quiet = self._room_for(identity)
+        session = HttpSession(identity)
+        self._opening.add(session)
+
+        async def watched(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                for name in (value for header, value in message["headers"] if header == b"mcp-session-id"):
+                    self._opening.discard(session)
+                    self._by_id[name.decode("ascii")] = session
+            await send(message)
+
+        try:
+            if quiet is not None:
+                await self.end(quiet)
+            yield watched
+        finally:
+            self._opening.discard(session)
+            session.seen = time.monotonic()
+
+    def _room_for(self, identity: Identity) -> str | None:
+        """The quiet session that has to go for a new one, if any has to. :raises Refused: none is quiet"""
+        here = self.open_sessions()
+        own = {name: one for name, one in here.items() if one.identity.client == identity.client}
+        opening = sum(one.identity.client == identity.client for one in self._opening)
+        most = MOST_OF_A_PROCESS if identity.shown is None else MOST_OF_A_TOKEN
+        if len(own) + opening >= most:
+            return longest_quiet(own, f"{identity.client} has {most} sessions open already; end some with DELETE")
+        if identity.shown is not None:
+            everybody = sum(one.identity.shown is not None for one in (*here.values(), *self._opening))
+            if everybody >= MOST_OF_TOKENS:
+                raise busy(f"tokens have {MOST_OF_TOKENS} sessions open already; try again later")
+        return None
+
+
+def longest_quiet(sessions: dict[str, HttpSession], message: str) -> str:
+    """The session without a request that has been quiet longest. :raises Refused: with when one will be quiet enough"""
+    idle = [(one.seen, name) for name, one in sessions.items() if not one.requests]
+    seen, name = min(idle, default=(time.monotonic(), ""))
+    rest_s = seen + QUIET_S - time.monotonic()
+    if rest_s > 0:
+        raise Refused(429, "sessions.exceeded", message, (retry_after(rest_s),))
+    return name

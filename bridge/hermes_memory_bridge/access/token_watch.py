@@ -1,0 +1,63 @@
+"""Ends what was opened with a token as soon as the token is rotated, revoked or changed, or has expired.
+
+Calls do not wait for this: each looks at its token again on the way to the store, see `Connection.using`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from hermes_memory_bridge.access.http_sessions import HttpSessions
+from hermes_memory_bridge.agents import Agents
+from hermes_memory_bridge.hub import Hub
+from hermes_memory_store.credentials import Credential
+from hermes_memory_store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+"""How often to look at the tokens that were shown: another process rotates them, and tells nobody."""
+
+
+class TokenWatch:
+    """Looks after the tokens of every connection, and of every session over HTTP."""
+
+    def __init__(self, hub: Hub, agents: Agents, sessions: HttpSessions) -> None:
+        self.hub = hub
+        self.agents = agents
+        self.sessions = sessions
+
+    async def watch(self) -> None:
+        """End what has lost its token; for ever."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                ended = await self.ended_tokens()
+            except StoreError as error:
+                log.error("tokens could not be looked at: %s", error.message)
+                continue
+            await self.end(ended)
+
+    async def ended_tokens(self) -> set[Credential]:
+        """The tokens that something is open for, and that no longer open it."""
+        shown = self.shown()
+        return shown - await self.hub.read(lambda store: store.credentials.current_among(shown)) if shown else set()
+
+    def shown(self) -> set[Credential]:
+        """Every token that something is open for."""
+        of_connections = {one.shown for one in self.agents.here if one.shown is not None}
+        of_sessions = {one.identity.shown for one in self.sessions.open_sessions().values()}
+        return of_connections | {one for one in of_sessions if one is not None}
+
+    async def end(self, ended: set[Credential]) -> None:
+        """End the connections, streams and sessions of these tokens."""
+        for connection in list(self.agents.here):
+            if connection.shown in ended:
+                connection.revoke()
+                connection.hang_up()
+        for name, session in list(self.sessions.open_sessions().items()):
+            if session.identity.shown in ended:
+                await self.sessions.end(name)
+        for one in ended:
+            log.info("what was opened with an old secret or old rights of token %r was ended", one.name)

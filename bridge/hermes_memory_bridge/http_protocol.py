@@ -1,0 +1,139 @@
+"""One HTTP connection: who is at the other end, and how long it may take over what it says and hears.
+
+uvicorn bounds neither. A client may take as long as it likes over the head of a request, and one that never reads its
+answer keeps the connection, and whatever writes to it, for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import socket
+import sys
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from hermes_memory_bridge.access.gate import Limits
+from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
+from hermes_memory_bridge.access.refusal import CLOSE, Refused, busy
+from hermes_memory_bridge.loopback_peers import user_of_loopback
+from hermes_memory_bridge.peers import peer_of
+
+log = logging.getLogger(__name__)
+
+CODES = {408: "head.slow", 431: "head.too_large", 503: "bridge.busy"}
+
+
+class PeerProtocol(H11Protocol):
+    """Closes a unix connection of another user, counts each connection by its peer, and ends one that keeps us waiting."""
+
+    def __init__(self, connections: PeerConnections, limits: Limits, **given: Any) -> None:
+        super().__init__(**given)
+        self.limits = limits
+        self.peers = connections
+        self.counted = HttpConnection("", self._abort)
+        self.deadline: asyncio.TimerHandle | None = None
+        """Of the head that is awaited."""
+        self.stalled: asyncio.TimerHandle | None = None
+        """When a client that does not read is given up."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connected."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # every byte that the client does not take counts as a stall
+        connected = transport.get_extra_info("socket")
+        if connected.family == socket.AF_UNIX:
+            peer = peer_of(connected)
+            self.client = ("unix", peer.pid or 0)
+            self.counted.peer = f"process {peer.pid}"
+            if peer.uid != os.getuid():
+                log.warning("a process of user %d was turned away", peer.uid)
+                transport.close()
+                return
+        else:
+            self.counted.peer = f"user {user_of_loopback(connected)}"
+        self.app_state = {**self.app_state, "connection": self.counted}
+        if self.peers.add(self.counted):
+            self._await_head()
+        else:
+            self._refuse(busy("the bridge has no connection left; try again in a moment"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        self.peers.remove(self.counted)
+        self._head_is_whole()
+        if self.stalled is not None:
+            self.stalled.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """The client said something. What is no part of a request under way begins the head of the next one."""
+        super().data_received(data)
+        if self._is_serving():
+            self._head_is_whole()
+        else:
+            self._await_head()
+
+    def on_response_complete(self) -> None:
+        """A request was answered; the next one may be here already."""
+        super().on_response_complete()
+        if self._is_serving():
+            self._head_is_whole()
+
+    def pause_writing(self) -> None:
+        """The client does not take what was written."""
+        super().pause_writing()
+        self.stalled = self.loop.call_later(self.limits.stall_s, self._abort)
+
+    def resume_writing(self) -> None:
+        """It has taken all of it."""
+        super().resume_writing()
+        if self.stalled is not None:
+            self.stalled.cancel()
+            self.stalled = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request. Called while the parser's error is handled, which knows the better status."""
+        error = sys.exception()
+        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        self._refuse(Refused(status, CODES.get(status, "request.malformed"), f"{msg} {error}", (CLOSE,)))
+
+    def _is_serving(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _await_head(self) -> None:
+        if self.deadline is None:
+            self.deadline = self.loop.call_later(self.limits.head_s, self._give_up)
+
+    def _head_is_whole(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+
+    def _give_up(self) -> None:
+        begun, _ = self.conn.trailing_data
+        if begun:
+            message = f"the head of the request was not whole within {self.limits.head_s:.0f} s"
+            self._refuse(Refused(408, "head.slow", message, (CLOSE,)))
+        else:
+            self._abort()
+
+    def _refuse(self, refused: Refused) -> None:
+        """Answer without the application, which has no whole request, and close."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
+            response = h11.Response(status_code=refused.status, headers=[*refused.head(), CLOSE])
+            for event in (response, h11.Data(data=refused.body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _abort(self) -> None:
+        self.transport.abort()
+
+
+def protocol_for(connections: PeerConnections, limits: Limits) -> type[asyncio.Protocol]:
+    """What makes the protocol of each connection for uvicorn, which calls it like a class."""
+    return functools.partial(PeerProtocol, connections, limits)  # type: ignore[return-value]
