@@ -25,6 +25,10 @@ from hermes_memory_bridge.peers import peer_of
 
 log = logging.getLogger(__name__)
 
+MOST_AHEAD = 256 * 1024
+"""Bytes that a client may send while its last request is answered. uvicorn reads on while a stream is open, to hear of its
+end, and would keep all of it."""
+
 CODES = {408: "head.slow", 431: "head.too_large", 503: "bridge.busy"}
 
 
@@ -73,10 +77,12 @@ class PeerProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """The client said something. What is no part of a request under way begins the head of the next one."""
         super().data_received(data)
-        if self._is_serving():
-            self._head_is_whole()
-        else:
+        if not self._is_serving():
             self._await_head()
+            return
+        self._head_is_whole()
+        if self.conn.their_state is h11.DONE and len(self.conn.trailing_data[0]) > MOST_AHEAD:
+            self._abort()
 
     def on_response_complete(self) -> None:
         """A request was answered; the next one may be here already."""
