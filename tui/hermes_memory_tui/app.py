@@ -10,13 +10,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.memory import Memory
+    from hermes_memory_tui.recovery import Failure, Recovery
+    from hermes_memory_tui.settings import Settings
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
@@ -29,6 +31,12 @@ TAKES_S = 1.0
 
 LEAVE_S = 5.0
 """How long everything else may take until the process ends as it is. SQLite loses nothing then."""
+
+STUCK_S = 20.0
+"""How long an app that failed may take to close; a write may wait half of it for a lock, and must not be cut off."""
+
+MOST_FAILURES = 3
+"""The inspector ends when it fails so often without a key having been pressed: shown anew it would fail again, for ever."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """What asks a program to end; SIGHUP: its terminal has gone. (Ctrl-C is a key while the inspector has the terminal.)"""
@@ -53,12 +61,14 @@ def run_inspector(
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
     # The collector would run a dozen times while everything is imported and made, and nothing is garbage yet.
     gc.disable()
-    from hermes_memory_store.errors import StoreError, StoreNeedsUpgrade
+    from hermes_memory_store.errors import StoreError
     from hermes_memory_themes import ThemeError
     from hermes_memory_tui import looks, settings
-    from hermes_memory_tui.inspector import Inspector
 
-    memory, old = None, None
+    leave_at = None if leave_after_s is None else time.monotonic() + leave_after_s
+    recovery: Recovery | None = None
+    if in_a_browser():
+        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
     try:
         wishes = settings.load()
         if wishes.keys:
@@ -66,22 +76,81 @@ def run_inspector(
 
             settings.refuse_unknown_keys(wishes, known_ids())
         look = looks.chosen(os.environ, wishes.look)
-        memory = opened(db_path, read_only)
-    except StoreNeedsUpgrade as error:
-        old = Path(str(error.value))
+        while True:
+            app = make_app(db_path, theme, read_only, look, wishes, recovery)
+            failure = show(app, leave_at)
+            if failure is None:
+                return app.return_value if app.return_value is not None else app.return_code or 0
+            recovery = failure.recovery(app, recovery)
+            if recovery.failures >= MOST_FAILURES or in_a_browser() or app.return_value is not None:
+                print(f"hermes-memory-tui: {failure.last_sentence}", file=sys.stderr)
+                return app.return_value or 1
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-    app = Inspector(memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=not read_only)
-    logging.getLogger().addHandler(Listener(app))
+
+
+def make_app(
+    db_path: str | Path | None,
+    theme: str | None,
+    read_only: bool,
+    look: str,
+    wishes: Settings,
+    recovery: Recovery | None,
+) -> Inspector:
+    """The app on a memory, or on an old file that it asks about. :raises StoreError: the memory cannot be opened"""
+    from hermes_memory_store.errors import StoreNeedsUpgrade
+    from hermes_memory_tui.inspector import Inspector
+
+    memory, old = None, None
+    try:
+        memory = opened(db_path, read_only)
+    except StoreNeedsUpgrade as error:
+        old = Path(str(error.value))
+    greets = not read_only and recovery is None
+    return Inspector(
+        memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=greets, recovery=recovery
+    )
+
+
+def show(app: Inspector, leave_at: float | None) -> Failure | None:
+    """Run an app to its end; what it failed of, if it did. :param leave_at: by the monotonic clock"""
+    failure: Failure | None = None
+    over = threading.Event()
+
+    def fail(error: Exception) -> None:
+        from hermes_memory_tui.recovery import Failure
+
+        nonlocal failure
+        failure = Failure.reported(app, error)
+        threading.Thread(target=end_if_stuck, args=(app, over, failure), daemon=True).start()
+
+    app.on_failure = fail
+    listener = Listener(app)
+    logging.getLogger().addHandler(listener)
     app.call_after_refresh(settle)
-    if leave_after_s is not None:
-        app.call_after_refresh(app.set_timer, leave_after_s, lambda: app.exit(0))
-    if in_a_browser():
-        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
-    with leaving_when_told(app):
-        app.run()
-    return app.return_value if app.return_value is not None else app.return_code or 0
+    if leave_at is not None:
+        app.call_after_refresh(lambda: app.set_timer(max(0.01, leave_at - time.monotonic()), lambda: app.exit(0)))
+    try:
+        with leaving_when_told(app):
+            app.run()
+    except Exception as error:
+        if failure is None:
+            fail(error)
+        app.restore_terminal()
+    finally:
+        over.set()
+        logging.getLogger().removeHandler(listener)
+    return failure
+
+
+def end_if_stuck(app: Inspector, over: threading.Event, failure: Failure) -> None:
+    """End an app that failed and cannot even close."""
+    if not over.wait(STUCK_S):
+        app.restore_terminal()
+        with suppress(OSError):
+            os.write(2, f"hermes-memory-tui: {failure.last_sentence}\r\n".encode())
+        os._exit(1)
 
 
 def opened(path: str | Path | None, read_only: bool) -> Memory:
@@ -98,8 +167,10 @@ def opened(path: str | Path | None, read_only: bool) -> Memory:
 
 
 def on_a_screen() -> bool:
-    """Whether there is a terminal to draw on, which Textual does on standard error, or a browser."""
-    return in_a_browser() or (os.environ.get("TERM") != "dumb" and sys.stdout.isatty() and sys.stderr.isatty())
+    """Whether there is a terminal to type on and to draw on, which Textual does on standard error, or a browser."""
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    is_terminal = all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+    return in_a_browser() or (os.environ.get("TERM") != "dumb" and is_terminal)
 
 
 def in_a_browser() -> bool:
@@ -125,12 +196,12 @@ def leaving_when_told(app: Inspector) -> Iterator[None]:
     over = threading.Event()
 
     def leave(number: int, _: object) -> None:
+        threading.Thread(target=insist, args=(app, over, 128 + number), daemon=True).start()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise SystemExit(128 + number) from None
         loop.call_soon_threadsafe(app.exit, 128 + number)
-        threading.Thread(target=insist, args=(app, over, 128 + number), daemon=True).start()
 
     before = {name: signal.signal(name, leave) for name in ENDING}
     try:

@@ -8,6 +8,8 @@ from typing import Any
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.fuzzy import Matcher
 
 from hermes_memory_store.text import printable
 
@@ -56,7 +58,7 @@ class Commands(Provider):
     async def discover(self) -> Hits:
         for name, help_text, act in self._commands():
             if not name.startswith(("Look: ", "Scope: ", "Theme: ")):
-                yield DiscoveryHit(name, act, help=help_text)
+                yield DiscoveryHit(Content(name), act, name, as_it_reads(help_text))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -65,9 +67,23 @@ class Commands(Provider):
             if name.startswith("Look: "):
                 score *= 0.5  # "close" means a scope before it means catppuccin-latte
             if score > 0:
-                yield Hit(score, matcher.highlight(name), act, help=help_text)
+                yield Hit(score, highlight(matcher, name), act, name, as_it_reads(help_text))
 
 
 def moves(binding: Binding) -> bool:
     """Whether a binding only moves about, which nobody looks for here."""
     return (binding.id or "").partition(".")[0] in ("list", "pages", "detail")
+
+
+def highlight(matcher: Matcher, name: str) -> Content:
+    """A name with what was typed marked in it. Textual's own takes the name for markup, and names hold brackets."""
+    found, (_, places) = Content(name), matcher.fuzzy_search.match(matcher.query, name)
+    for place in places:
+        if not name[place].isspace():
+            found = found.stylize(matcher.match_style, place, place + 1)
+    return found
+
+
+def as_it_reads(text: str) -> Any:
+    """A help text that is not taken for markup, as a plain string would be."""
+    return Content(text)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import signal
 import subprocess
 import tempfile
+import termios
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+LOOK_S = 0.25
+"""How often to look whether the terminal is still there while the editor has it."""
+
+ENDS_S = 1.0
+"""How long an editor may take to end when it is asked."""
 
 LARGEST = 1024 * 1024
 """Bytes that are read back: a fact has 400 characters."""
@@ -54,16 +62,58 @@ def edited(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def run(command: list[str]) -> int:
-    """Run a program to its end; its exit status, negative for a signal."""
-    with unharmed():
-        return subprocess.run(command, check=False).returncode
+    """Run a program to its end; its exit status, negative for a signal.
+
+    What asks us to end ends the program first, and so does a terminal that goes away: nobody could use it any more.
+    """
+    program = subprocess.Popen(command)
+    with deferring_signals() as heard:
+        try:
+            while True:
+                try:
+                    return program.wait(LOOK_S)
+                except subprocess.TimeoutExpired:
+                    if heard or is_terminal_gone():
+                        return end(program)
+        finally:
+            end(program)
+
+
+def end(program: subprocess.Popen[bytes]) -> int:
+    """End a program: ask, ask again, then do not ask. Its exit status."""
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
+        if program.poll() is not None:
+            break
+        program.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            program.wait(ENDS_S)
+    return program.wait()
+
+
+def is_terminal_gone() -> bool:
+    """Whether there was a terminal to type on and it has gone."""
+    try:
+        termios.tcgetattr(0)
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)
+    return False
 
 
 @contextlib.contextmanager
-def unharmed() -> Iterator[None]:
-    """Whoever presses ctrl+c in the editor means the editor. A handler, unlike SIG_IGN, is not inherited by it."""
-    before = signal.signal(signal.SIGINT, lambda _, __: None)
+def deferring_signals() -> Iterator[list[int]]:
+    """The signals that ask us to end, which are heard again afterwards; whoever presses ctrl+c means the program.
+
+    Handlers, unlike SIG_IGN, are not inherited by it.
+    """
+    heard: list[int] = []
+    before = {
+        number: signal.signal(number, lambda it, _: heard.append(it)) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _, __: None)
     try:
-        yield
+        yield heard
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in heard[:1]:
+            os.kill(os.getpid(), number)

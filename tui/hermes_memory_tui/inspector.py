@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
+from sqlite3 import ProgrammingError
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
+from textual._context import active_message_pump
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.css.query import NoMatches
+from textual.dom import NoScreen
+from textual.errors import NoWidget
 from textual.screen import Screen
+from textual.widget import Widget
+from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_tui import looks
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.memory import Memory
 from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
@@ -22,6 +31,7 @@ from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from hermes_memory_tui.recovery import Recovery, Work
     from hermes_memory_tui.settings import Settings
     from hermes_memory_tui.views.view import View
 
@@ -86,6 +96,7 @@ class Inspector(App[int]):
         settings: Settings | None = None,
         read_only: bool = False,
         greets: bool = False,
+        recovery: Recovery | None = None,
     ) -> None:
         """Show a memory, and close it in the end.
 
@@ -93,6 +104,7 @@ class Inspector(App[int]):
         :param settings: keys, accents and motion as the person set them
         :param read_only: offer nothing for the old file but a copy
         :param greets: whether an empty memory opens with what is on this machine
+        :param recovery: what an app that failed leaves to this one
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
@@ -111,6 +123,15 @@ class Inspector(App[int]):
         self._read_only = read_only
         self._warned = False
         self.greets = greets
+        self._recovery = recovery
+        self.work: Work | None = None
+        """What the person had before them when this app failed."""
+        self.typed: dict[str, str] = {}
+        """What was typed into dialogs when the app before this one failed, by their names."""
+        self.was_touched = False
+        """Whether the person has pressed, clicked or pasted anything."""
+        self.on_failure: Callable[[Exception], object] = lambda _: None
+        """Called with the error when the app fails, before anything is closed."""
         self._views: dict[str, View[Any]] = {}
 
     def get_driver_class(self) -> type[Driver]:
@@ -120,6 +141,13 @@ class Inspector(App[int]):
         from hermes_memory_tui.terminal import Terminal
 
         return Terminal
+
+    def restore_terminal(self) -> None:
+        """Leave the terminal as it was found, waiting for nothing. May be called from any thread."""
+        from hermes_memory_tui.terminal import Terminal
+
+        if isinstance(self._driver, Terminal):
+            self._driver.restore()
 
     def give_up_terminal(self) -> None:
         """Draw nothing any more, and wait for nobody to take what was drawn. May be called from any thread."""
@@ -146,8 +174,17 @@ class Inspector(App[int]):
             if self.memory.kept is not None:
                 said = f"This memory was of an older version and is up to date now; as it was it is kept in {self.memory.kept}"
                 self.notify(said, timeout=15, markup=False)
+            if self._recovery is not None:
+                self.call_after_refresh(self._recover, self._recovery)
             if self.greets and not self.main.overview.themes:
                 self.open_view(START.name)
+
+    async def _recover(self, recovery: Recovery) -> None:
+        from hermes_memory_tui.recovery import resume_work
+
+        self.said.extendleft(reversed(recovery.said))
+        self.notify(recovery.sentence, severity="error", timeout=20, markup=False)
+        await resume_work(self, recovery.work)
 
     def _upgraded(self, memory: Memory | None) -> None:
         if memory is not None:
@@ -166,6 +203,53 @@ class Inspector(App[int]):
         """Keep a message without showing it. May be called from any thread."""
         self.said.append(Said(time.time(), message, severity))
 
+    # Failing
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.MouseDown | events.Paste):
+            self.was_touched = True
+        await super().on_event(event)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Stop, so that `run_inspector` can show the memory anew. In a test, which has no terminal, the error is raised."""
+        if is_about_what_is_gone(error):
+            return
+        if self._exception is None:
+            self._fail(error)
+        if self.is_headless:
+            super()._handle_exception(error)
+        else:
+            # Not as Textual does it: its report says what the variables held, facts among them.
+            self._return_code = 1
+            if self._exception is None:
+                self._exception = error
+                self._exception_event.set()
+            self._close_messages_no_wait()
+
+    def _fail(self, error: Exception) -> None:
+        from hermes_memory_tui.recovery import Work, find_work
+
+        try:
+            self.work = find_work(self)
+        except Exception as second:
+            # What fails is what should say what is typed. Drafts of editors are written down while one types.
+            self.work = Work()
+            second.__context__ = error
+            error = second
+        self.on_failure(error)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What the app failed of."""
+        return self._exception
+
+    def exit(self, *args: Any, **more: Any) -> None:
+        """As `App.exit`; what is typed and not saved is written down first, however the end came."""
+        for screen in self.screen_stack:
+            if isinstance(screen, Modal):
+                screen.keep_text()
+        super().exit(*args, **more)
+
     def action_messages(self) -> None:
         """What was said before."""
         from hermes_memory_tui.dialogs.messages import Messages
@@ -183,6 +267,11 @@ class Inspector(App[int]):
 
     def action_view(self, name: str) -> None:
         self.open_view(name)
+
+    @property
+    def views(self) -> Mapping[str, View[Any]]:
+        """The views of the catalogue that were opened, by name."""
+        return self._views
 
     def open_view(self, name: str) -> View[Any] | None:
         """Open one of the views of the catalogue over the facts; None for the facts themselves."""
@@ -233,3 +322,22 @@ class Inspector(App[int]):
     def on_unmount(self) -> None:
         if self.memory is not None:
             self.memory.close()
+
+
+def is_about_what_is_gone(error: Exception) -> bool:
+    """Whether a widget that has left the screen, or work begun for one, misses that screen, what was on it, or its memory.
+
+    Messages and workers outlive their widgets by a moment: a double click removes a toast, and its second half asks the
+    toast for its screen.
+    """
+    cause = error.error if isinstance(error, WorkerFailed) else error
+    if not isinstance(cause, NoScreen | NoMatches | NoWidget | ProgrammingError):
+        return False
+    try:
+        node = get_current_worker().node if isinstance(error, WorkerFailed) else active_message_pump.get()
+    except (NoActiveWorker, LookupError):
+        return False
+    if not isinstance(node, Widget):
+        return False
+    memories = [one.memory for one in node.ancestors_with_self if isinstance(one, MainScreen)]
+    return not node.is_attached or any(memory.is_closed for memory in memories)

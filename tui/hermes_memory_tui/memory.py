@@ -182,10 +182,15 @@ class Memory:
         self._version = screen.data_version()
         self.epoch += 1
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed for good; a screen may outlive it by a moment."""
+        return self._closed
+
     def close(self) -> None:
         """Close all connections, for good."""
-        self._closed = True
         self.interrupt()
+        self._closed = True
         self._close(self._stores())
         if self.on_close is not None:
             self.on_close()
@@ -253,7 +258,8 @@ class Memory:
 
     def interrupt(self) -> None:
         """Give up a listing that is being read, because another one is wanted."""
-        self._listings.db.conn.interrupt()
+        if not self._closed:
+            self._listings.db.conn.interrupt()
 
     def _listing(self, view: View) -> Listing:
         query = self.query(view)

@@ -1,7 +1,8 @@
 """`Terminal`: the driver of a real terminal, which does not outlive it.
 
 Textual's own hands its output to a thread through a short queue. When the terminal goes away that thread dies of the first
-write, and the main thread waits for ever for room in the queue: no signal is heard any more.
+write, and the main thread waits for ever for room in the queue: no signal is heard any more. Its input thread turns for ever
+round a terminal that has gone, and SIGCONT, which the system sends after a hangup, starts a second one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import signal
 import sys
 import termios
 import threading
+from codecs import getincrementaldecoder
+from contextlib import suppress
 from queue import Empty, Full, Queue
 
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 MOST_QUEUED = 30
@@ -22,6 +26,17 @@ MOST_QUEUED = 30
 LOOK_S = 0.5
 """How often to look whether the terminal is still there, and whether whoever waits for it still should."""
 
+INPUT_S = 0.1
+"""How long to wait for input at a time; a lone escape is told from the beginning of a sequence meanwhile."""
+
+MOST_READ = 4096
+"""Bytes of input that are read at once."""
+
+LEAVE = (
+    "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
+)
+"""What gives a terminal back: everything that `LinuxDriver.stop_application_mode` writes."""
+
 
 class Terminal(LinuxDriver):
     """As Textual's, with an output that can be given up. A terminal that has gone counts as SIGHUP."""
@@ -29,23 +44,66 @@ class Terminal(LinuxDriver):
     _output: Output | None = None
 
     def start_application_mode(self) -> None:
+        if self._key_thread is not None and self._key_thread.is_alive():
+            return
         assert sys.__stderr__ is not None  # which is drawn on
-        self._output = Output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
-        self._output.start()
+        self.exit_event = threading.Event()
+        if self._output is None:
+            self._output = Output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
+            self._output.start()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left its type out
 
     def write(self, data: str) -> None:
         if self._output is not None:
             self._output.write(data)
 
-    def run_input_thread(self) -> None:
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop as the system would: not where no shell is left that could let us go on, as SIGSTOP would."""
+        if self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._sigtstp_application)
+        self._sigcont_application()
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Come back after SIGTSTP. SIGCONT alone, after SIGSTOP or with a hangup, found nothing suspended."""
+        if self._auto_restart and self._must_signal_resume:
+            self.resume_application_mode()
+
+    def _run_input_thread(self) -> None:
         try:
-            super().run_input_thread()
+            self.run_input_thread()
         except OSError:
             self.give_up()
+            os.kill(os.getpid(), signal.SIGHUP)
+        except Exception as error:
+            failed = error  # the name above ends with its block
+
+            def fail() -> None:
+                raise failed
+
+            self._app.call_later(fail)
+
+    def run_input_thread(self) -> None:
+        """Read what is typed until `exit_event` of this thread. :raises OSError: when the terminal has gone"""
+        ended, parser = self.exit_event, XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
+        while not ended.is_set():
+            if select.select([self.fileno], [], [], INPUT_S)[0]:
+                typed = os.read(self.fileno, MOST_READ)
+                if not typed:
+                    raise OSError("the terminal has gone")
+                text = decode(typed)
+                for event in parser.feed(text) if text else ():  # a character may come in two reads
+                    self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
 
     def close(self) -> None:
         super().close()
+        self.exit_event.set()
         if self._output is not None:
             self._output.stop()
             self._output = None
@@ -55,6 +113,17 @@ class Terminal(LinuxDriver):
         output = self._output
         if output is not None:
             output.lost.set()
+
+    def restore(self) -> None:
+        """Leave the terminal as it was found, at once: for an end that waits for nothing. May be called from any thread."""
+        assert sys.__stderr__ is not None
+        self.give_up()
+        handle = sys.__stderr__.fileno()
+        with suppress(OSError, termios.error):  # it has gone, which is why
+            if self.attrs_before is not None:
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            if select.select([], [handle], [], LOOK_S)[1]:
+                os.write(handle, LEAVE.encode())
 
 
 class Output(threading.Thread):

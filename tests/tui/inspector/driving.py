@@ -108,6 +108,14 @@ def send(pilot: Pilot[int], key: str) -> None:
     driver.send_message(event)
 
 
+def mouse(pilot: Pilot[int], kind: type[events.MouseEvent], x: int, y: int) -> None:
+    """The mouse as the terminal reports it, and not as slowly as a pilot clicks."""
+    driver = pilot.app._driver
+    assert driver is not None
+    where = {"x": x, "y": y, "screen_x": x, "screen_y": y, "delta_x": 1, "delta_y": 1}
+    driver.process_message(kind(widget=None, button=1, shift=False, meta=False, ctrl=False, **where))
+
+
 def screen_text(pilot: Pilot[int]) -> str:
     """What stands on the screen now, line by line."""
     width, height = pilot.app.size

@@ -6,9 +6,6 @@ import json
 import os
 import re
 import sys
-import time
-import traceback
-from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -21,9 +18,6 @@ PROGRAM = "hermes-memory-tui"
 
 COMPLETING = "_HERMES_MEMORY_TUI_COMPLETE"
 """Set by the shell while it completes a line."""
-
-KEPT_REPORTS = 10
-"""Crash reports that are kept."""
 
 
 def run(args: list[str]) -> int:
@@ -71,8 +65,10 @@ def called(args: list[str], as_json: bool) -> int:
             raise
         return fail(system_error(error), as_json)
     except Exception as error:
+        from hermes_memory_tui.crash_report import write_crash_report  # here, not above: hardly any run ends so
+
         said = f"something went wrong inside hermes-memory-tui ({type(error).__name__}); nothing was half done"
-        report = crash_report(error)
+        report = write_crash_report(error)
         said += f"; a report without any of your facts is at {report}" if report else ""
         return fail({"code": "internal", "message": said, "value": None if report is None else str(report)}, as_json)
 
@@ -146,25 +142,3 @@ def offending(error: click.UsageError, args: list[str]) -> Any:
 def silence(stream: IO[str]) -> None:
     """Let what is still buffered go nowhere, so that the interpreter does not fail on it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def crash_report(error: Exception) -> Path | None:
-    """Keep where an unexpected error arose, never what the facts say: types, files and lines only.
-
-    None when the report cannot be written either.
-    """
-    from hermes_memory_tui import settings  # here, not above: hardly any run ends so
-
-    lines = [type(error).__name__, ""]
-    for frame in traceback.extract_tb(error.__traceback__):
-        lines.append(f"{shorten(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}")
-    try:
-        folder = settings.folder() / "logs"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        report = folder / f"hermes-memory-tui-crash-{time.time_ns()}.txt"
-        report.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        for old in sorted(folder.glob("hermes-memory-tui-crash-*.txt"))[:-KEPT_REPORTS]:
-            old.unlink(missing_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return report

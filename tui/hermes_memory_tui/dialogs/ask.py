@@ -71,7 +71,17 @@ class Ask(Modal[str | None]):
                 yield self._said
             yield KeyLine()
 
+    @property
+    def draft_name(self) -> str:
+        return self._heading
+
+    @property
+    def typed(self) -> str:
+        return self.line.value if self.line is not None and self._armed_by is None else ""
+
     def on_mount(self) -> None:
+        if self.line is not None and self._armed_by is None:
+            self.line.value = self.take_typed() or self.line.value
         self.query_one("#ask").border_title = titled(self._heading)
         self.query_one("#ask-text").display = bool(self._lines)
         self.refresh_bindings()

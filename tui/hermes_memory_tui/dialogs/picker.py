@@ -72,8 +72,19 @@ class Picker(Modal[str | None]):
             yield self.list
             yield KeyLine()
 
+    @property
+    def draft_name(self) -> str:
+        return self._title
+
+    @property
+    def typed(self) -> str:
+        return self.line.value
+
     def on_mount(self) -> None:
         self.query_one("#picker").border_title = titled(self._title)
+        self.line.value = self.take_typed()
+        self._typing = self._typing or bool(self.line.value)
+        self.line.display = self._typing
         (self.line if self._typing else self.list).focus()
         self._show()
 

@@ -23,6 +23,7 @@ from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.pages import titled
 
 UNSEEN_S = 0.7
 """For so long after another's change shows by itself, saving is taken for not having seen it."""
@@ -103,14 +104,15 @@ class Editor(Modal[str | None]):
         self.check()
         if self._keeping is not None:
             self._keeping.stop()
-        self._keeping = self.set_timer(KEPT_AFTER_S, self._keep)
+        self._keeping = self.set_timer(KEPT_AFTER_S, self.keep_text)
 
     @property
     def unsaved(self) -> str | None:
         """What is typed, when it is something else than what stood here at first."""
         return self.area.text if self.area.text.strip() != self.start.strip() else None
 
-    def _keep(self) -> None:
+    def keep_text(self) -> None:
+        """Write down what is typed and not saved."""
         self.keep(self.draft_key, self.unsaved)
 
     def check(self) -> bool:
@@ -186,12 +188,18 @@ class Editor(Modal[str | None]):
 
         from hermes_memory_tui.elsewhere import Elsewhere, edited
 
-        self._keep()
+        self.keep_text()
+        text, trouble = self.area.text, ""
         try:
             with self.app.suspend():
-                text = edited(self.area.text)
-        except (Elsewhere, SuspendNotSupported) as error:
-            self.notify(printable(str(error)), severity="warning", timeout=6, markup=False)
+                try:
+                    text = edited(text)
+                except Elsewhere as error:
+                    trouble = str(error)  # told below: the screen comes back only where this block ends well
+        except SuspendNotSupported as error:
+            trouble = str(error)
+        if trouble:
+            self.notify(printable(trouble), severity="warning", timeout=6, markup=False)
         else:
             self.area.text = text
             self.area.move_cursor(self.area.document.end)
@@ -336,7 +344,7 @@ class NewFactEditor(Editor):
             yield self._scope
 
     def on_mount(self) -> None:
-        self.query_one("#editor").border_title = f"new fact · {printable(self.theme_name)}"
+        self.query_one("#editor").border_title = titled(f"new fact · {printable(self.theme_name)}")
 
     def check(self) -> bool:
         if not self.area.text.strip():

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.content import Content
 from textual.timer import Timer
 from textual.worker import Worker
 
@@ -259,11 +260,15 @@ class Listings(Panes):
 
     def _bring_the_rest(self) -> None:
         """The first frame has a first page, and the scopes of one theme: all that is seen of them."""
+        if self.memory.is_closed:
+            return
         if self._listing.total > len(self.table.keys) or self._view.line:
             self.read_listing()
         self.catch_up()
 
     def _poll(self) -> None:
+        if self.memory.is_closed:
+            return
         try:
             file = self.memory.files
             changed = self.memory.changed()
@@ -451,7 +456,8 @@ class Listings(Panes):
         listing = self._listing
         view = listing.view
         order = "best first" if listing.ranked else columns.ORDERS[view.sort, view.descending]
-        self.table.border_title = f"facts · {self.tree_pane.place.title}"
+        title: Any = Content(f"facts · {self.tree_pane.place.title}")  # a string would be taken for markup
+        self.table.border_title = title
         marked = f"{shown.count(len(self.table.marked))} marked · " if self.table.marked else ""
         self.table.border_subtitle = f"{marked}{shown.plural(listing.total, 'fact')}, {order}"
 
@@ -481,6 +487,8 @@ class Listings(Panes):
         self.table.empty = empty
 
     def _redraw_ages(self) -> None:
+        if self.memory.is_closed:
+            return
         self.table.redraw_ages()
         self.show_overview()
 

@@ -19,6 +19,7 @@ from hermes_memory_tui.screens.listings import Listings
 from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.recovery import UnsavedText
     from hermes_memory_tui.screens.editor import Editor
     from hermes_memory_tui.widgets.filter_line import SearchInput
 
@@ -145,10 +146,7 @@ class MainScreen(Listings):
         line = None if name is None else self.kept.views.get(name)
         if line is None:
             return
-        await self.action_search()
-        if self.filter_line is not None:
-            self.filter_line.input.value = line
-        self.table.focus()
+        await self.show_line(line)
 
     def _say_kept(self, said: str) -> None:
         trouble = self.kept.trouble
@@ -360,7 +358,7 @@ class MainScreen(Listings):
             self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
             return
         gauge = self._gauge_of(fact.theme)
-        self._open(FactEditor(fact, self.memory.limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge))
+        self.open_editor(FactEditor(fact, self.memory.limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge))
 
     def action_new(self) -> None:
         from hermes_memory_tui.screens.editor import NewFactEditor
@@ -369,7 +367,18 @@ class MainScreen(Listings):
         theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
         scope = place.scope.label if place.scope else ""
         limit, gauge = self.memory.limit(theme), self._gauge_of(theme)
-        self._open(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+        self.open_editor(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+
+    def edit_unsaved(self, unsaved: UnsavedText) -> None:
+        """Go on with what stood in an editor when the app failed. :raises StoreError: the memory cannot be read"""
+        from hermes_memory_tui.screens.editor import FactEditor, NewFactEditor
+
+        base, theme = unsaved.base, unsaved.theme if unsaved.base is None else unsaved.base.theme
+        limit, gauge = self.memory.limit(theme), self._gauge_of(theme)
+        if base is not None:
+            self.open_editor(FactEditor(base, limit, unsaved.text, self._save_edit, gauge))
+        else:
+            self.open_editor(NewFactEditor(theme, unsaved.scope, limit, unsaved.text, self._save_new, gauge))
 
     def _gauge_of(self, theme: str) -> Gauge | None:
         return next((one.gauge for one in self.overview.themes if one.name == theme), None)
@@ -410,7 +419,7 @@ class MainScreen(Listings):
                 self.memory.fact(key)
             except UnknownFact:
                 self.drafts.pop(key, None)
-                self._keep_draft(key, None)
+                self.keep_draft(key, None)
             except StoreError:
                 return
 
@@ -421,15 +430,17 @@ class MainScreen(Listings):
     def _draft(self, key: str) -> str | None:
         return self.drafts.get(key) or self.kept.drafts(self._file).get(key)
 
-    def _keep_draft(self, key: str, text: str | None) -> None:
+    def keep_draft(self, key: str, text: str | None) -> None:
+        """Write down what was typed and not saved; None when it was, or was given up."""
         self.kept.set_draft(self._file, key, text)
 
-    def _open(self, editor: Editor) -> None:
-        editor.keep = self._keep_draft
+    def open_editor(self, editor: Editor) -> None:
+        """Open an editor of which nothing that is typed is lost."""
+        editor.keep = self.keep_draft
         self.app.push_screen(editor, partial(self._left, editor))
 
     def _left(self, editor: Editor, draft: str | None) -> None:
-        self._keep_draft(editor.draft_key, draft)
+        self.keep_draft(editor.draft_key, draft)
         if draft is None:
             self.drafts.pop(editor.draft_key, None)
             return

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 from hermes_memory_tui.memory import Memory, Overview
 from hermes_memory_tui.screens.acting import Acting
+from hermes_memory_tui.screens.selection import Selection
 from hermes_memory_tui.widgets.agents import AgentsPanel
 from hermes_memory_tui.widgets.fact_detail import FactDetail
 from hermes_memory_tui.widgets.fact_table import FactTable
@@ -38,7 +39,7 @@ class Column(Vertical):
     BLANK = True
 
 
-class Panes(Acting, Screen[None]):
+class Panes(Acting, Selection, Screen[None]):
     """The tree, the table, the fact, the gauge. Narrow terminals show one of the three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
@@ -108,6 +109,13 @@ class Panes(Acting, Screen[None]):
             await self.query_one("#middle").mount(self.filter_line, before=0)
         self.filter_line.display = True
         self.filter_line.input.focus()
+
+    async def show_line(self, line: str) -> None:
+        """Search for a line, and go back to the facts."""
+        await self.action_search()
+        if self.filter_line is not None:
+            self.filter_line.input.value = line
+        self.table.focus()
 
     def on_search_input_left(self, message: SearchInput.Left) -> None:
         if self.filter_line is not None and not self.line:

@@ -23,6 +23,10 @@ from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 
+class GivenUp(Exception):
+    """Nobody waits for the copy any more."""
+
+
 class PastLoading(Modal[None]):
     """Makes the copy, and opens it."""
 
@@ -54,16 +58,19 @@ class PastLoading(Modal[None]):
         try:
             with self._memory.apart() as store:
                 past = store_at(store, self._moment, progress=self._progress)
+        except GivenUp:
+            return
         except StoreError as error:
             self.app.call_from_thread(self._failed, error)
             return
         self.app.call_from_thread(self._opened, past)
 
     def _progress(self, done: int, total: int) -> None:
-        if not self._left:
-            self.app.call_from_thread(
-                self._said.update, Content(f"{shown.count(done)} of {shown.count(total)} changes looked at\n")
-            )
+        if self._left:
+            raise GivenUp
+        self.app.call_from_thread(
+            self._said.update, Content(f"{shown.count(done)} of {shown.count(total)} changes looked at\n")
+        )
 
     def _opened(self, past: Store) -> None:
         if self._left:
@@ -85,6 +92,9 @@ class PastLoading(Modal[None]):
     def action_leave(self) -> None:
         self._left = True
         self.dismiss()
+
+    def on_unmount(self) -> None:
+        self._left = True  # however it was left, by quitting too: making the copy may take minutes
 
 
 class PastScreen(MainScreen):

@@ -16,12 +16,13 @@ from textual.widgets import Static
 from hermes_memory_store.errors import StoreError
 from hermes_memory_tui import shown
 from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.screens.selection import Selection
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 Choice = Literal["upgrade", "read_only", "quit"]
 
 
-class UpgradeScreen(Screen[Memory]):
+class UpgradeScreen(Selection, Screen[Memory]):
     """Dismissed with the opened memory; the app ends when the person would rather leave everything as it is."""
 
     CSS_PATH = "upgrade.tcss"

@@ -67,6 +67,14 @@ class Searched(View[P], Generic[P]):
             self._pages = min(4 * self._pages, self._pages + MOST_PAGES) if at_the_end else self._pages + 1
             self.reload()
 
+    @property
+    def line(self) -> str:
+        return self.filter.input.value.strip()
+
+    def show_line(self, line: str) -> None:
+        self.filter.display = True
+        self.filter.input.value = line
+
     def action_search(self) -> None:
         self.filter.display = True
         self.filter.input.focus()

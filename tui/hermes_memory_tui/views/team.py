@@ -21,7 +21,7 @@ from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
 from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
+from hermes_memory_tui.widgets.pages import Line, heading, keys, pair, titled
 
 Keep = Literal["mine", "theirs", "both"]
 
@@ -112,8 +112,8 @@ class TeamView(View[State]):
         now = self.memory.now()
         hues = looks.hues(theme.name for theme in data.themes)
         self.grid.empty = ("No theme was written to yet.",)
-        self.grid.border_subtitle = (
-            "no bridge runs" if data.sync is None else str(data.sync.get("state", "not configured"))
+        self.grid.border_subtitle = titled(
+            "no bridge runs" if data.sync is None else printable(str(data.sync.get("state", "not configured")))
         )
         self.grid.show([line(theme, hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)

@@ -25,6 +25,7 @@ from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.memory import Memory, Overview
 from hermes_memory_tui.screens.acting import Acting
+from hermes_memory_tui.screens.selection import Selection
 from hermes_memory_tui.widgets.grid import Column, Grid
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
@@ -44,7 +45,7 @@ TEXT_S = 0.06
 T = TypeVar("T")
 
 
-class View(Acting, Screen[None], Generic[T]):
+class View(Acting, Selection, Screen[None], Generic[T]):
     """One view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
@@ -113,6 +114,14 @@ class View(Acting, Screen[None], Generic[T]):
 
     def on_screen_resume(self) -> None:
         self._look()
+
+    @property
+    def line(self) -> str:
+        """What stands in the line over the list; empty where there is none."""
+        return ""
+
+    def show_line(self, line: str) -> None:
+        """Put a line over the list, where there can be one."""
 
     # Keeping it true
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -56,7 +58,8 @@ class GaugePanel(Widget):
 
     def watch_gauge(self) -> None:
         gauge = self.gauge
-        self.border_title = "pressure" if gauge is None else f"pressure · {printable(gauge.theme)}"
+        title: Any = Content("pressure" if gauge is None else f"pressure · {printable(gauge.theme)}")
+        self.border_title = title
         level = None if gauge is None else gauge.level
         self.border_subtitle = "" if level in (None, PressureLevel.CALM) else shown.LEVEL_WORDS[level]
 

@@ -22,10 +22,11 @@ from textual import events
 from textual.errors import NoWidget
 from textual.keys import _character_to_key
 from textual.pilot import OutOfBounds, Pilot
+from textual.widgets._toast import Toast
 
 from hermes_memory_store.clock import system_clock
 from hermes_memory_tui.actions import bindings
-from tests.tui.inspector.driving import doctor_says, inspecting, send
+from tests.tui.inspector.driving import doctor_says, inspecting, mouse, send
 
 STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "120"))
 SEED = int(os.environ.get("HERMES_MEMORY_SEED", "1"))
@@ -109,11 +110,13 @@ class Monkey:
             "delete",
         ]
         self.did: deque[str] = deque(maxlen=40)
+        self.pressed = 0
 
     async def act(self, pilot: Pilot[int]) -> None:
         """One thing."""
         match self.pick.choices(
-            ("key", "digit", "enter", "escape", "text", "paste", "resize", "click"), (50, 10, 12, 6, 4, 3, 3, 12)
+            ("key", "digit", "enter", "escape", "text", "paste", "resize", "click", "gesture", "toast"),
+            (50, 10, 12, 6, 4, 3, 3, 12, 4, 2),
         )[0]:
             case "key":
                 await self.press(pilot, self.pick.choice(self.keys))
@@ -140,12 +143,39 @@ class Monkey:
                 with suppress(OutOfBounds, NoWidget):  # a screen that was opened just now has nothing to click on yet
                     await pilot.click(offset=where, times=self.pick.choice([1, 1, 2]))
 
+            case "gesture":
+                await self.drag(pilot)
+            case "toast":
+                self.did.append("double click on a toast")
+                pilot.app.notify("about to go", timeout=0.05)
+                await pilot.pause(0.02)
+                toasts = pilot.app.screen.query(Toast)
+                if toasts and toasts.last().region:
+                    place = toasts.last().region.offset
+                    for kind in (events.MouseDown, events.MouseUp) * self.pick.choice([1, 2, 3]):
+                        mouse(pilot, kind, place.x + 1, place.y)
+                        await asyncio.sleep(0)
+
+    async def drag(self, pilot: Pilot[int]) -> None:
+        """Press the mouse somewhere, move, and let go somewhere else, perhaps with a key between."""
+        width, height = pilot.app.size
+        places = [(self.pick.randrange(width), self.pick.randrange(height)) for _ in range(4)]
+        self.did.append(f"drag {places}")
+        mouse(pilot, events.MouseDown, *places[0])
+        for place in places:
+            mouse(pilot, events.MouseMove, *place)
+            await asyncio.sleep(self.pick.choice([0, 0.02]))
+        if self.pick.random() < 0.3:
+            await self.press(pilot, self.pick.choice(["escape", "ctrl+c", "enter", *DIGITS]))
+        mouse(pilot, events.MouseUp, *self.pick.choice(places))
+
     async def press(self, pilot: Pilot[int], *keys: str) -> None:
         """Keys, until one of them quits."""
         for key in keys:
             if pilot.app._exit:
                 return
             self.did.append(key)
+            self.pressed += 1
             if self.pick.random() < WAITED_FOR:
                 await pilot.press(key)
             else:
@@ -171,3 +201,4 @@ async def test_no_keys_break_the_app_or_the_store(path: Path, tmp_path: Path, mo
                 raise AssertionError(f"seed {SEED}, {STEPS - left} steps, the last: {list(monkey.did)}") from error
             assert pilot.app.return_code in (0, None)
     assert doctor_says(path) == []
+    print(f"seed {SEED}: {monkey.pressed} keys in {STEPS} steps")
