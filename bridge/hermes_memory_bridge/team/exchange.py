@@ -344,7 +344,7 @@ class Exchange:
         sync = self.store.sync
         rows = self._sendable(theme, BATCH)
         waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
-        rounds = MOST_ROUNDS + waiting // BATCH
+        rounds, asked_again = MOST_ROUNDS + waiting // BATCH, False
         while rows:
             if waiting >= MANY:
                 rows = self._sendable(theme, STAGE)
@@ -355,6 +355,9 @@ class Exchange:
                 self.on_progress()
                 if pushed.ahead:  # its clock went back since it said its time
                     self._observe(pushed.server_ms, self.store.clock())
+                    if asked_again:  # and goes on jumping
+                        return True
+                    asked_again = True
             if behind:
                 self._pull(server, theme)
             waiting -= len(rows)

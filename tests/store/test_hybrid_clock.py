@@ -1,0 +1,163 @@
+"""The clock of versions: bounded by this machine's clock and by the server's, whatever either says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.hybrid_clock import AHEAD_MS, LAST, PhysicalClocks, brought_down, descendant, first_tick
+from hermes_memory_store.model import Uid
+from hermes_memory_store.sync import Cursor
+from hermes_memory_themes import Policies
+
+from .conftest import HandClock
+from .team import THEME, Member, Server, converge
+
+NOW = 1_790_000_000_000
+
+FAR_MS = 400 * DAY_MS
+
+NODE = bytes(range(16))
+
+
+@pytest.fixture
+def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
+    """Makes a member of the team, with a clock of its own."""
+    file = tmp_path / "memory-themes.toml"
+    file.write_text("[themes.team]\nsync = true\n")
+    made: list[Member] = []
+
+    def member() -> Member:
+        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(NOW), Policies.load(file)))
+        return made[-1]
+
+    yield member
+    for one in made:
+        one.store.close()
+
+
+def clock_ms(member: Member) -> int:
+    """Where the clock of its versions stands, in milliseconds."""
+    return int(member.store.db.value("SELECT clock FROM sync_store") >> 16)
+
+
+@pytest.mark.parametrize("last", [0, NOW << 16, NOW + FAR_MS << 16, LAST])
+@pytest.mark.parametrize("server_ms", [0, NOW - FAR_MS, NOW - 1_000, NOW, NOW + 90_000, NOW + FAR_MS, 1 << 47])
+def test_a_tick_is_never_ahead_of_what_both_clocks_allow(server_ms: int, last: int) -> None:
+    tick = first_tick(PhysicalClocks(NOW, server_ms), last, NODE)
+    assert 0 < tick <= min(NOW, server_ms) + AHEAD_MS + 1 << 16
+    if server_ms == NOW + 90_000 and last < NOW << 16:
+        assert tick >> 16 == server_ms
+
+
+def test_ticks_rise_until_a_clock_is_set_back() -> None:
+    last, seen = 0, []
+    for ms in (0, 0, 5, -1_000, -200_000, 10):
+        last = first_tick(PhysicalClocks(NOW + ms, NOW + ms), last, NODE)
+        seen.append(last)
+    assert seen == sorted(set(seen))
+    assert first_tick(PhysicalClocks(NOW - DAY_MS, NOW - DAY_MS), last, NODE) < seen[0]
+
+
+def test_a_version_is_stamped_above_what_it_was_made_from_as_far_as_numbers_go() -> None:
+    assert descendant(50, NODE, ()) == 50
+    assert descendant(50, NODE, (90, 10)) > 90
+    assert descendant(50, NODE, (LAST,)) == LAST
+
+
+def test_clocks_that_ran_ahead_are_brought_down_alike_everywhere_and_keep_their_order() -> None:
+    plausible = PhysicalClocks(NOW, NOW).plausible
+    early, late = [NOW - 5 << 16, NOW << 16], [NOW + FAR_MS << 16, (NOW + FAR_MS << 16) + 7, LAST]
+    places = brought_down([*late, *early], plausible)
+    assert [places[clock] for clock in early] == early
+    assert [places[clock] for clock in late] == sorted({places[clock] for clock in late})
+    assert max(places.values()) <= plausible
+    for whole in itertools.permutations([*early, *late]):
+        assert brought_down(whole, plausible) == places
+    # A version knows those of its ancestors alone that came before it.
+    assert brought_down([*early, late[0]], plausible)[late[0]] == places[late[0]]
+    later = PhysicalClocks(NOW + DAY_MS, NOW + DAY_MS).plausible
+    assert brought_down([*early, *late], later) == places
+
+
+@pytest.mark.parametrize("server_ms", [NOW - FAR_MS, NOW, NOW + FAR_MS])
+@pytest.mark.parametrize("hlc", [NOW + FAR_MS + DAY_MS << 16, LAST])
+def test_a_row_from_the_future_moves_no_clock_and_hinders_no_write(
+    join: Callable[[], Member], hlc: int, server_ms: int
+) -> None:
+    ann, bob = join(), join()
+    ann.store.facts.write(THEME, "D[cache]: redis")
+    (row,) = ann.store.sync.pending(THEME)
+    bob.store.sync.observe(server_ms)
+    bob.store.sync.apply(THEME, [(1, replace(row, hlc=hlc))], cursor=Cursor(1))
+    fact = bob.store.facts.write(THEME, "D[db]: sqlite").fact
+    bob.store.facts.edit(fact.uid, "postgresql")
+    assert len(bob.store.sync.held_back()) == 1
+    assert clock_ms(bob) <= min(NOW, server_ms) + AHEAD_MS
+    assert bob.store.sync.look_again() == 0
+
+
+def test_a_clock_that_an_earlier_version_left_at_the_end_of_numbers_hinders_no_write(
+    join: Callable[[], Member],
+) -> None:
+    ann = join()
+    uid = ann.store.facts.write(THEME, "D[cache]: redis").fact.uid
+    (row,) = ann.store.sync.pending(THEME)
+    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
+    with ann.store.db.writing() as conn:
+        conn.execute("UPDATE sync_rows SET hlc = ?", (LAST,))
+        conn.execute("UPDATE sync_store SET clock = ?", (LAST,))
+    ann.store.facts.edit(uid, "valkey")
+    ann.store.facts.write(THEME, "D[db]: sqlite")
+    ann.store.sync.observe(NOW)
+    ann.store.sync.restamp_future()
+    found = ann.store.sync.pending(THEME)
+    assert {row.content for row in found} == {"valkey", "sqlite"}
+    assert all(row.at <= NOW + AHEAD_MS for row in found)
+    assert ann.store.sync.restamp_future() == 0
+
+
+def test_nothing_is_brought_down_that_one_of_the_clocks_allows(join: Callable[[], Member]) -> None:
+    ann, server = join(), Server()
+    ann.store.facts.write(THEME, "D[cache]: redis")
+    ann.exchange(server)
+    before = ann.store.sync.digests(THEME)
+    for own_ms, server_ms in ((NOW, NOW - FAR_MS), (NOW - FAR_MS, NOW), (NOW + FAR_MS, NOW)):
+        ann.clock.now = own_ms
+        ann.store.sync.observe(server_ms)
+        ann.reopen()
+        assert ann.store.sync.restamp_future() == 0
+    assert ann.store.sync.digests(THEME) == before
+
+
+def test_what_is_held_back_goes_with_the_thing_and_is_no_conflict(join: Callable[[], Member]) -> None:
+    ann, server = join(), Server()
+    uid = ann.store.facts.write(THEME, "D[cache]: redis").fact.uid
+    ann.exchange(server)
+    _, row = server.rows[uid]
+    ahead = replace(row, hlc=LAST, content="valkey", node=Uid("00000000-0000-4000-8000-000000000001"))
+    ann.store.sync.apply(THEME, [(9, ahead)], cursor=Cursor(9))
+    assert ann.store.sync.conflicts() == []
+    assert [one.uid for one in ann.store.sync.aside()] == [uid]
+    ann.store.purge.erase([uid])
+    assert ann.store.sync.aside() == []
+    assert b"valkey" not in ann.path.read_bytes()
+
+
+def test_a_version_that_the_server_lost_is_offered_again(join: Callable[[], Member]) -> None:
+    ann, bob, server = join(), join(), Server()
+    uid = ann.store.facts.write(THEME, "D[cache]: redis").fact.uid
+    converge([ann, bob], server)
+    _, first = server.rows[uid]
+    ann.clock.forward(1_000)
+    ann.store.facts.edit(uid, "valkey")
+    ann.exchange(server)
+    server.seq += 1
+    server.rows[uid] = server.seq, first
+    converge([ann, bob], server)
+    assert bob.store.facts.get(uid).content == ann.store.facts.get(uid).content == "valkey"
