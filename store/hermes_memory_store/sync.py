@@ -91,6 +91,14 @@ RESTAMP_LOST = """
 
 COLLECTED = "{what} FROM sync_rows WHERE theme_id = ? AND state = 1 AND sent = 1 AND seq <= ? {end}"
 
+NOTE_USED = """
+    INSERT OR IGNORE INTO sync_changed
+    SELECT s.theme_id, s.label FROM scopes s
+    WHERE s.theme_id = ? AND s.label IN (SELECT value FROM json_each(?)) AND s.status <> 'withdrawn'
+      AND EXISTS (SELECT 1 FROM facts WHERE scope_id = s.id AND tier <> 'withdrawn')
+"""
+"""Scopes that are in use though their last version says they are gone."""
+
 ASIDE = """
     SELECT name, uid, shadow ->> '$[0]', shadow ->> '$[4][2]' FROM sync_rows JOIN themes ON themes.id = theme_id
     WHERE shadow IS NOT NULL AND shadow ->> '$[4][2]' IS NOT NULL AND (?1 IS NULL OR name = ?1) ORDER BY name, hlc
@@ -385,6 +393,7 @@ class Sync:
                 conn.executemany(
                     f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
                 )
+            note_used(conn, theme_id, [one.label for one in gone if one.label])
             conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
             forget_listed(conn, theme_id)
             return len(gone)
@@ -397,7 +406,12 @@ class Sync:
             return 0
         with self._db.writing() as conn:
             self.stamp(conn)
-            return conn.execute(COLLECTED.format(what="DELETE", end=""), (theme_id, upto)).rowcount
+            labels = conn.execute(
+                COLLECTED.format(what="SELECT label", end="AND label > ''"), (theme_id, upto)
+            ).fetchall()
+            count = conn.execute(COLLECTED.format(what="DELETE", end=""), (theme_id, upto)).rowcount
+            note_used(conn, theme_id, [label for (label,) in labels])
+            return count
 
     def observe(self, server_ms: int) -> int:
         """Note the server's time; how many milliseconds it is ahead of this machine's clock."""
@@ -633,6 +647,12 @@ def list_rows(conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int,
         "INSERT OR REPLACE INTO sync_listings VALUES (?, ?, ?, ?, ?, ?)",
         (theme_id, listing.seq, listing.gc_seq, head.seq, head.mark_seq, head.mark_token),
     )
+
+
+def note_used(conn: sqlite3.Connection, theme_id: int, labels: Sequence[str]) -> None:
+    """Give scopes whose versions were removed a new version where facts stand in them: without one, nobody would be told when
+    they close, get another name or are gone."""
+    conn.execute(NOTE_USED, (theme_id, json.dumps(labels)))
 
 
 def forget_listed(conn: sqlite3.Connection, theme_id: int) -> None:

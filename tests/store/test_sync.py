@@ -667,3 +667,28 @@ def test_a_fact_whose_replacement_is_purged_in_the_same_page_is_linked_to_nothin
         assert member.store.facts.get(second).superseded_by is None
         assert [check for check in examine(member.store) if not check.ok] == []
     assert shown(ann.store) == shown(bob.store) == shown(cid.store)
+
+
+@pytest.mark.parametrize("how", ["merge", "rename", "close"])
+def test_a_scope_in_use_goes_on_being_told_of_though_its_deletion_was_collected(
+    ann: Member, bob: Member, server: Server, how: str
+) -> None:
+    write(ann, "V[a]: 1", "speed")
+    converge([ann, bob], server)
+    write(bob, "V[b]: 1", "speed")
+    ann.clock.forward(5000)
+    ann.store.undo.last()
+    converge([ann, bob], server)
+    server.rows = {uid: kept for uid, kept in server.rows.items() if kept[1].state != 1}
+    for member in (ann, bob):
+        assert member.store.sync.forget_deleted(THEME, server.seq) == 2
+    converge([ann, bob], server)
+
+    bob.clock.forward(1000)
+    write(bob, "V[c]: 1", "pace")
+    more = () if how == "close" else ("pace" if how == "merge" else "drive",)
+    getattr(bob.store.scopes, how)(THEME, "speed", *more)
+    converge([ann, bob], server)
+
+    assert shown(ann.store) == shown(bob.store)
+    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME)
