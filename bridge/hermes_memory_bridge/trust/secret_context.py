@@ -67,7 +67,7 @@ HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiat
 OPERATOR = re.compile(
     r"\s*(?:=>|:=|->|→|=|:)\s*"
     r"|\s+[-–—]\s+"
-    r"|\s+(?:is|are|was|were|reads|equals|est|sont|était|c['’]est|lautet|lauten|ist|sind|war|es|son|era|é|zijn)\b"
+    r"|\s+(?:is|are|was|were|reads|equals|est|vaut|sont|était|c['’]est|lautet|lauten|ist|sind|war|es|son|era|é|zijn)\b"
     r"(?:\s+(?:now|still|currently|just|simply|always|temporarily|probably|maintenant|toujours|actuellement|désormais|jetzt|nun|noch"
     r"|derzeit|aktuell|ahora|todavía|actualmente|siempre))?\s*:?\s+"
     r"|\s+(?:(?:has been|was|were|got|is now)\s+)?(?:changed|set|reset|rotated|updated)\s+to:?\s+"
@@ -89,6 +89,9 @@ REACH = 160
 """Characters after a word of prose in which its secret stands."""
 
 BEFORE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
+"""`user/password` or `user:password`."""
+
 COPULA = re.compile(r"\s(?:is|ist|est|es|=|was)\s")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
 
@@ -275,9 +278,12 @@ def find_near(text: str, cue: re.Match[str], kind: Kind, begin: int, end: int) -
             quoted = kind is Kind.PASSWORD and word["bare"] is None
             if quoted and LINK.fullmatch(text, cue.end(), word.start()) and is_password(text[span.start : span.end]):
                 yield span
-            for part in parts(text, span):
-                if (is_strong if kind is Kind.KEY else is_strong_password)(text[part.start : part.end]):
-                    yield part
+            if (is_strong if kind is Kind.KEY else is_strong_password)(text[span.start : span.end]):
+                yield span
+            elif (
+                kind is not Kind.KEY and (pair := PAIR.match(text, span.start, span.end)) and is_random(pair["secret"])
+            ):
+                yield Span(*pair.span("secret"))
     if kind is not Kind.LOGIN:
         since = max(0, cue.start() - REACH)
         before = BEFORE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
@@ -288,12 +294,6 @@ def find_near(text: str, cue: re.Match[str], kind: Kind, begin: int, end: int) -
     span = None if adjacent is None else trim(text, *adjacent.span("bare"))
     if kind is Kind.KEY and span is not None and is_adjacent_key(text[span.start : span.end]):
         yield span
-
-
-def parts(text: str, span: Span) -> list[Span]:
-    """A word, and after a slash or a colon what `user/password` has there."""
-    user = re.compile(r"[a-z][\w.-]{1,30}[/:](?=\S{8})").match(text, span.start, span.end)
-    return [span] if user is None else [Span(user.end(), span.end)]
 
 
 def is_adjacent_key(value: str) -> bool:
