@@ -1,7 +1,7 @@
 """Finding facts and turns without a full-text index: each text is read and compared by the same terms that are indexed.
 
-Slower than the index (about a second for 100,000 facts), and just as complete, so that nothing is missed while an index is set
-aside (see `text_indexes.py`). Memory stays bounded: of many matches the newest are ranked.
+Slower than the index (seconds for 100,000 facts where words are common), and just as complete, so that nothing is missed while
+an index is set aside (see `text_indexes.py`). Memory stays bounded: of many matches the newest are ranked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ FEW = 5
 
 FACTS = (
     "SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at FROM facts f"
-    " WHERE f.id BETWEEN ? AND ? AND {} ORDER BY f.id DESC LIMIT ?"
+    " WHERE f.id BETWEEN ? AND ? AND {} AND {} ORDER BY f.id DESC LIMIT ?"
 )
 
-TURNS = "SELECT id, content FROM turns WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?"
+TURNS = "SELECT id, content FROM turns WHERE id BETWEEN ? AND ? AND {} ORDER BY id DESC LIMIT ?"
+
+ENDING = 2
+"""Letters by which a term may differ from the words it stands for: `happi` is in `happy` up to there."""
+
+SHORT = 3
+"""Terms of so few letters may stand for words that share only the first with them: `die` for `dying`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +59,8 @@ def scan_facts(db: Db, look: Asked, within: Within, question: str) -> Scanned:
     exact: list[Candidate] = []
     some: list[tuple[int, int, Candidate]] = []
     having = [0] * len(look.words)
-    read = with_all = with_some = 0
-    for one in candidates(db, within):
-        read += 1
+    with_all = with_some = 0
+    for one in candidates(db, look, within):
         terms = [indexed_text(one.target).split(), indexed_text(one.content).split()]
         if any(is_row(terms, phrase_of(expression)) for expression in look.excluded):
             continue
@@ -71,7 +76,8 @@ def scan_facts(db: Db, look: Asked, within: Within, question: str) -> Scanned:
             with_some += 1
             entry = (sum(fit > 0 for fit in fits) + phrases, one.id, one)
             (heapq.heappush if len(some) < RANKED else heapq.heappushpop)(some, entry)
-    rarity = [rarity_of(count, read) for count in having]
+    total = sum(high - low + 1 for low, high in within.ranges)
+    rarity = [rarity_of(count, total) for count in having]
     others = [one for _, _, one in some]
     if look.question and look.words:
         return Scanned(rank_question([*exact, *others], look, rarity, question), with_all + with_some)
@@ -82,15 +88,11 @@ def scan_facts(db: Db, look: Asked, within: Within, question: str) -> Scanned:
     return Scanned(ranked + rank_some(others, look, scores), with_all + with_some)
 
 
-def scan_turns(db: Db, look: Asked, low: int, high: int) -> tuple[list[list[int]], int]:
-    """Ids of the turns that have each word, and last those that have every phrase when any is asked for, newest first.
-
-    With them, how many turns were read.
-    """
+def scan_turns(db: Db, look: Asked, low: int, high: int) -> list[list[int]]:
+    """Ids of the turns that have each word, and last those that have every phrase when any is asked for, newest first."""
     hits: list[list[int]] = [[] for _ in range(len(look.words) + bool(look.phrases))]
-    read = 0
-    for key, content in rows_down(db, TURNS, low, high, ()):
-        read += 1
+    likely, args = likely_rows(look, "content")
+    for key, content in rows_down(db, TURNS.format(likely), low, high, args):
         terms = [indexed_text(content).split()]
         if any(is_row(terms, phrase_of(expression)) for expression in look.excluded):
             continue
@@ -99,15 +101,30 @@ def scan_turns(db: Db, look: Asked, low: int, high: int) -> tuple[list[list[int]
                 hits[place].append(key)
         if look.phrases and all(is_row(terms, phrase) for phrase in look.phrases):
             hits[-1].append(key)
-    return hits, read
+    return hits
 
 
-def candidates(db: Db, within: Within) -> Iterator[Candidate]:
-    """Every fact a query is confined to, newest first in each theme."""
-    sql = FACTS.format(within.where)
+def candidates(db: Db, look: Asked, within: Within) -> Iterator[Candidate]:
+    """Every fact that may have one of the words, of those a query is confined to, newest first in each theme."""
+    likely, args = likely_rows(look, "(f.target || ' ' || f.content)")
+    sql = FACTS.format(within.where, likely)
     for low, high in within.ranges:
-        for row in rows_down(db, sql, low, high, within.args):
+        for row in rows_down(db, sql, low, high, [*within.args, *args]):
             yield Candidate(*row)
+
+
+def likely_rows(look: Asked, text: str) -> tuple[str, list[str]]:
+    """SQL that lets through every text that may have one of the words or phrases, and most others not.
+
+    Texts with more than ASCII pass: SQLite folds no other letters.
+    """
+    wanted = [term for word in look.words for term in (*word.terms, *(phrase[0] for phrase in word.phrases))]
+    wanted += [phrase[0] for phrase in look.phrases]
+    if not wanted:
+        return "TRUE", []
+    starts = sorted({term[:1] if len(term) <= SHORT else term[:-ENDING] for term in wanted if term.isascii()})
+    tests = [f"{text} LIKE ?"] * len(starts) + [f"{text} GLOB '*[^ -~]*'"]
+    return f"({' OR '.join(tests)})", [f"%{start}%" for start in starts]
 
 
 def rows_down(db: Db, sql: str, low: int, high: int, args: Sequence[object]) -> Iterator[tuple[Any, ...]]:
@@ -119,12 +136,9 @@ def rows_down(db: Db, sql: str, low: int, high: int, args: Sequence[object]) -> 
 
 def fit_of(word: Word, texts: Sequence[Sequence[str]], *, beginnings: bool = True) -> float:
     """How well the terms of some texts fit a word; 0 when none does. :param beginnings: longer words count, too"""
-    best, longer = 0.0, beginnings or word.is_character
-    for terms in texts:
-        for term in terms:
-            best = max(best, word.terms.get(term, 0.0))
-            if longer and best == 0.0 and word.terms and term.startswith(word.text):
-                best = BEGINNING
+    best = max((word.terms[term] for terms in texts for term in word.terms.keys() & set(terms)), default=0.0)
+    if (beginnings or word.is_character) and best == 0.0 and word.terms:
+        best = BEGINNING if any(term.startswith(word.text) for terms in texts for term in terms) else 0.0
     for phrase, fit in word.phrases.items():
         if fit > best and is_row(texts, phrase):
             best = fit

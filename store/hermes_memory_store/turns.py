@@ -299,8 +299,8 @@ class Turns:
                 if TURNS not in damaged_indexes(self._db.conn, error):
                     raise
                 note_trouble(self._db.conn, TURNS, error)
-        hits, read = scan_turns(self._db, look, low, high)
-        rarities = [rarity_of(len(keys), read) for keys in hits]
+        hits = scan_turns(self._db, look, low, high)
+        rarities = [rarity_of(len(keys), total) for keys in hits]
         scores: dict[int, float] = {}
         for keys, rarity in zip(hits, rarities, strict=True):
             for key in keys[:POSTINGS]:
