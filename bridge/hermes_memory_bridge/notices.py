@@ -40,12 +40,41 @@ MOST_ADDRESSES = 1_000
 
 
 class Subscriber:
-    """A connection of the handshake eras that subscribed to something."""
+    """A connection of the handshake eras that subscribed to something.
+
+    What it has to hear is gathered while it does not read, so that it keeps nobody but itself waiting.
+    """
 
     def __init__(self, connection: Connection, session: ServerSession) -> None:
         self.connection = connection
         self.session = session
         self.uris: set[str] = set()
+        self._changed: set[str] = set()
+        self._listed = False
+        self._sending = False
+
+    def add(self, uris: set[str], listed: bool) -> bool:
+        """Gather what it has to hear; whether `send` has to be run."""
+        self._changed |= uris
+        self._listed |= listed
+        begins = not self._sending and bool(self._changed or self._listed)
+        self._sending = self._sending or begins
+        return begins
+
+    async def send(self) -> None:
+        """Send what was gathered, until nothing is left or the connection has ended."""
+        try:
+            while self._changed or self._listed:
+                changed, self._changed = self._changed, set()
+                listed, self._listed = self._listed, False
+                for uri in changed:
+                    await self.session.send_resource_updated(uri)
+                if listed:
+                    await self.session.send_resource_list_changed()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            log.info("a subscriber left before it heard of a change")
+        finally:
+            self._sending = False
 
 
 class Notices:
@@ -127,10 +156,9 @@ class Notices:
             rights = connection.rights
             if not rights.read:
                 continue
-            for uri in subscriber.uris & visible(changed, theme, connection.theme, rights.other_themes):
-                await subscriber.session.send_resource_updated(uri)
-            if changed.listed and connection.theme == theme:
-                await subscriber.session.send_resource_list_changed()
+            uris = subscriber.uris & visible(changed, theme, connection.theme, rights.other_themes)
+            if subscriber.add(uris, changed.listed and connection.theme == theme):
+                self.hub.in_background(subscriber.send())
 
     def close(self) -> None:
         """End every stream in the orderly way, so that clients know the bridge stops."""
