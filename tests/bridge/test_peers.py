@@ -21,6 +21,7 @@ from hermes_memory_bridge.control import ForeignBridge, ask
 from hermes_memory_bridge.peers import ForeignSocket
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.provider.line import Line, Starter, Unreachable
+from hermes_memory_bridge.trust.vault import Vault, VaultError
 from tests.bridge.running import INITIALIZE, Shim, bridge
 
 NOBODY = 65534
@@ -202,6 +203,26 @@ def test_a_folder_that_somebody_laid_out_in_the_temporary_directory_is_refused(
     (around / "0123456789abcdef").mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as made, pytest.raises(ForeignSocket, match=f"{why}.*shorter path"):
         peers.connect(made, path)
+
+
+def test_no_secret_is_kept_in_a_folder_that_somebody_laid_out(tmp_path: Path) -> None:
+    around, path = short(tmp_path)
+    around.mkdir(mode=0o700)
+    why = writable(around)
+    with pytest.raises(VaultError, match=why):
+        Vault(Path(path).with_name("secrets.json"), "file").keep("default", "stripe", "the secret itself")
+    assert list(around.iterdir()) == []
+
+
+def test_whoever_comes_first_makes_the_folder_for_this_user_alone(tmp_path: Path) -> None:
+    _, path = short(tmp_path)
+    before = os.umask(0o002)
+    try:
+        Vault(Path(path).with_name("secrets.json"), "file").keep("default", "stripe", "the secret itself")
+    finally:
+        os.umask(before)
+    for folder in peers.private_folders(path):
+        peers.check_folder(folder)
 
 
 def test_a_store_whose_path_is_long_is_served_and_found(tmp_path: Path) -> None:

@@ -220,7 +220,10 @@ def dev(options: argparse.Namespace) -> int:
     """Run a server until interrupted; its DSN is the first line."""
     from hermes_memory_bridge.team.embedded import Embedded
 
-    folder = Path(options.dir or Path(Places.of(options.db).folder) / "postgres").absolute()
+    places = Places.of(options.db)
+    if not options.dir:
+        places.make_folder()
+    folder = Path(options.dir or Path(places.folder) / "postgres").absolute()
     running = Embedded(folder)
     try:
         guarded(lambda: driver().migrate(running.dsn, dimension=options.dimension))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hermes_memory_bridge.peers import make_folders
 from hermes_memory_store import filesystem
 from hermes_memory_store.errors import FileError
 
@@ -171,7 +172,7 @@ class Vault:
 
     def _change(self, file: Path, change: Callable[[dict[str, str]], object]) -> None:
         try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folders(str(file))
             with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=filesystem.private) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 held = read(file)

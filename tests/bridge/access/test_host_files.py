@@ -70,6 +70,19 @@ def test_a_token_reads_and_rewrites_no_file(tmp_path: Path, tcp: bool, dry_run: 
     assert [one.name for one in file.parent.iterdir()] == ["MEMORY.md"]
 
 
+def test_a_process_of_this_user_without_a_token_reaches_the_bridges_own_profile_over_http(tmp_path: Path) -> None:
+    file = profile(tmp_path)
+    before = file.read_bytes()
+    with door(tmp_path / "memory.db") as made:
+        assert (
+            "optimized: (dry run)"
+            in made.ask(body=call("memory_optimize", threshold_pct=0, dry_run=True), tcp=False)[2]
+        )
+        assert file.read_bytes() == before
+        assert "optimized:" in made.ask(body=call("memory_optimize", threshold_pct=0), tcp=False)[2]
+    assert file.read_bytes() != before
+
+
 def test_a_token_at_the_line_socket_reads_no_file_either(tmp_path: Path) -> None:
     file = profile(tmp_path)
     before = file.read_bytes()
