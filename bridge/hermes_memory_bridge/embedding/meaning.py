@@ -21,8 +21,9 @@ from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked, meant
 from hermes_memory_bridge.embedding.embedder import Embedder, Floats, embedder_for
 from hermes_memory_bridge.embedding.errors import EmbeddingError, Refused, Unavailable
 from hermes_memory_bridge.embedding.near import Near, packed, unit
+from hermes_memory_store.db import primary_code
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.vectors import KINDS, Vector, Vectors, place
+from hermes_memory_store.vectors import KINDS, Vector, Vectors, place, remove
 from hermes_memory_themes import Embedding, ThemeError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Meaning:
         self._none_meant = False
         """Whether the settings mean no source of vectors at all."""
         self._vectors: Vectors | None = None
+        self._is_damaged = False
         self._near: Near | None = None
         self._model = ""
         """Name and dimensions: vectors of another are made anew."""
@@ -209,6 +211,7 @@ class Meaning:
                 return near.nearest(kind, model, span, vector, limit, floor, besides)
             except sqlite3.Error as error:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
+                self._note_damage(error)
                 return []
 
         return Asked(embedder.name, nearest, vector, floor)
@@ -244,11 +247,17 @@ class Meaning:
                 wait_s = self._fail(error)
             except (StoreError, ThemeError, sqlite3.Error, OSError) as error:
                 log.warning("vectors could not be made, and are tried again: %s", error)
+                self._note_damage(error)
                 wait_s = self._fail(EmbeddingError(str(error)))
             except Exception:
                 log.exception("vectors could not be made, and are tried again")
                 wait_s = self._fail(EmbeddingError("something went wrong here; see the bridge's log"))
             await asyncio.sleep(wait_s)
+
+    def _note_damage(self, error: Exception) -> None:
+        """Have the file made anew when an error says that it is damaged: all that it holds is derived."""
+        if isinstance(error, sqlite3.Error) and primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            self._is_damaged = True
 
     async def close(self) -> None:
         """Let go of the model, and of the file."""
@@ -265,6 +274,9 @@ class Meaning:
         if embedder is None:
             return LOOK_S
         now = time.monotonic()
+        if self._is_damaged:
+            self._is_damaged = False
+            await asyncio.to_thread(remove, place(self.hub.path))
         if self._vectors is not None and not self._vectors.is_there():
             await self._shut()
             await self._open()

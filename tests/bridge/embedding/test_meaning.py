@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -371,3 +373,25 @@ async def test_a_policy_that_became_wrong_stops_no_recall(ask: Desk, meaning: Me
 def test_a_connection_of_its_own_recalls_by_words(tmp_path: Path) -> None:
     with Connection.open(tmp_path / "own.db", "default") as connection:
         assert connection.asked is None
+
+
+async def test_damaged_vectors_are_made_anew_while_the_bridge_runs(hub: Hub, ask: Desk, meaning: Meaning) -> None:
+    await remember(ask, CAR, TEA, RAIN)
+    await filled(meaning, 3)
+    file = place(hub.path)
+    with file.open("r+b") as out:
+        out.write(b"\xa5" * file.stat().st_size)
+
+    await remember(ask, "V[family.boat]: the boat lies in the harbour")
+    await ask("recall_memory", query="automobile")
+
+    def again() -> bool:
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as conn:
+                whole = conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                return whole and conn.execute("SELECT count(*) FROM vectors").fetchone()[0] == 4
+        except sqlite3.Error:
+            return False
+
+    await until(again, "the vectors in a sound file")
+    assert contents(await ask("recall_memory", query="automobile"))[:1] == [CAR]
