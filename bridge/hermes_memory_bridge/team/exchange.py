@@ -215,8 +215,9 @@ class Exchange:
     def _greet(self, server: Server, known: Sequence[Known]) -> Greeting:
         """What the database says of itself and of these themes; what it said before where nothing changed."""
         outcome, said = self.outcome, self._said
-        known_still = said is not None and server is self._greeted and not self._has_stepped()
-        if said is not None and known_still and server.unchanged(known):
+        # While the clocks are apart the time is asked for again: it tells when they are right.
+        is_known = server is self._greeted and not self._has_stepped() and skewed(self._offset_ms) is None
+        if said is not None and is_known and server.unchanged(known):
             greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
         else:
             sent = self.store.clock()
