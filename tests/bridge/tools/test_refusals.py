@@ -235,9 +235,11 @@ def test_a_refusal_is_an_error_to_everybody_but_hermes_agent(tmp_path: Path) -> 
 
 def test_hermes_agent_without_a_name_is_known_by_its_process(tmp_path: Path) -> None:
     program = tmp_path / "hermes"
-    program.write_text("import sys\nsys.stdin.read()\n")
-    for words, known in (([str(program)], True), (["-c", "import sys; sys.stdin.read()"], False)):
-        with subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE) as process:
+    program.write_text("import sys\nprint(1, flush=True)\nsys.stdin.read()\n")
+    for words, known in (([str(program)], True), (["-c", "import sys; print(1, flush=True); sys.stdin.read()"], False)):
+        with subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # it runs: before that the system knows no command line
             connection = Connection(None, "default", pid=process.pid)  # type: ignore[arg-type]
             connection.client = "mcp 0.1.0"
             assert is_hermes_agent(connection) is known
