@@ -50,7 +50,6 @@ NEEDING_A_STORE = {
     "purge": ["--yes"],
     "purge --dry-run": [],
     "export": ["out.spec"],
-    "import --dry-run": ["facts.spec"],
     "log": [],
     "at": ["1h", "status"],
     "backup": ["copy.db"],
@@ -227,10 +226,11 @@ def test_the_default_store_is_not_created_by_looking_at_it_either(
     assert files(home) == before
 
 
-def test_a_dry_run_of_relief_needs_no_store_and_creates_none(run: Callable[..., Ran], home: Path) -> None:
+@pytest.mark.parametrize("command", [["optimize"], ["import", "facts.spec"]])
+def test_a_dry_run_needs_no_store_and_creates_none(command: list[str], run: Callable[..., Ran], home: Path) -> None:
     before = files(home)
 
-    told = run("hermes_memory_tui", "optimize", "--dry-run", "--db", "typo.db")
+    told = run("hermes_memory_tui", *command, "--dry-run", "--db", "typo.db")
 
     assert told.code == 0
     assert files(home) == before

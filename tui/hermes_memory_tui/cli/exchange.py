@@ -15,10 +15,11 @@ import click
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.exchange import ImportReport
+from hermes_memory_store.store import is_missing
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
 from hermes_memory_tui.cli.foreign import KINDS, bring_screened, tell_foreign
-from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, scope_option, throwaway_store
 from hermes_memory_tui.cli.output import counted
 from hermes_memory_tui.cli.progress import progress_bar
 
@@ -133,9 +134,10 @@ def import_command(settings: Settings, file: Path, kind: str | None, scope: str 
     from hermes_memory_store.exchange import import_file
     from hermes_memory_store.importers import recognise
 
+    opened = throwaway_store() if dry_run and is_missing(settings.path()) else settings.store(creating=not dry_run)
     with (
         on_disk(file) as readable,
-        settings.store(creating=not dry_run) as store,
+        opened as store,
         progress_bar("importing") as progress,
     ):
         theme = settings.resolved_theme()

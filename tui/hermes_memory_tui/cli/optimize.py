@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hermes_memory_store.relief import FileReport, optimize, undo_relief
-from hermes_memory_store.store import Store, is_missing
+from hermes_memory_store.store import is_missing
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
-from hermes_memory_tui.cli.options import Settings, common, pass_settings
+from hermes_memory_tui.cli.options import Settings, common, pass_settings, throwaway_store
 from hermes_memory_tui.cli.output import counted
 
 
@@ -56,16 +53,6 @@ def optimize_command(settings: Settings, dry_run: bool, undo: bool, threshold: f
             click.echo(f"  {file.why}")
         for line in file.diff.splitlines():
             click.echo(f"  {printable(line)}")
-
-
-@contextmanager
-def throwaway_store() -> Iterator[Store]:
-    """An empty memory that leaves nothing behind: what relief would do on a machine that has none yet."""
-    with (
-        tempfile.TemporaryDirectory(prefix="hermes-memory-") as folder,
-        Store.open(Path(folder) / "memory.db") as store,
-    ):
-        yield store
 
 
 def put_back(settings: Settings, home: Path) -> None:

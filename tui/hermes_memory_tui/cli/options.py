@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import click
 
 from hermes_memory_store import filesystem
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
-from hermes_memory_store.store import Store, is_missing, refuse_missing
+from hermes_memory_store.store import Store, is_missing
 from hermes_memory_themes import resolve_theme
 
 if TYPE_CHECKING:
@@ -74,20 +75,18 @@ class Settings:
             yield self.past
             return
         path = self.path()
-        if not creating:
-            refuse_missing(path)
         is_new = is_missing(path)
-        with self._opened(path, writing or creating, noting) as store:
+        with self._opened(path, writing, noting, creating) as store:
             if is_new and not self.as_json:
                 click.echo(f"there was no memory at {path}; this is a new one", err=True)
             yield store
 
-    def _opened(self, path: Path, writing: bool, noting: bool) -> Store:
+    def _opened(self, path: Path, writing: bool, noting: bool, creating: bool) -> Store:
         try:
-            if writing:
-                return Store.open(path)
+            if writing or creating:
+                return Store.open(path, create=creating)
             if noting and not filesystem.is_frozen(path):
-                return Store.open(path, lock_timeout_s=READING_PATIENCE_S)
+                return Store.open(path, create=False, lock_timeout_s=READING_PATIENCE_S)
             return opened_for_reading(path)
         except StoreNeedsUpgrade:
             from hermes_memory_store.upgrade import upgrade
@@ -98,6 +97,16 @@ class Settings:
             if report.backup is not None and not self.as_json:
                 click.echo(f"upgraded a hermes-memory 0.3.0 file; the old one is kept at {report.backup}", err=True)
             return Store.open(path)
+
+
+@contextmanager
+def throwaway_store() -> Iterator[Store]:
+    """An empty memory that leaves nothing behind: what a dry run would do on a machine that has none yet."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hermes-memory-") as folder,
+        Store.open(Path(folder) / "memory.db") as store,
+    ):
+        yield store
 
 
 def opened_for_reading(path: Path) -> Store:
