@@ -37,23 +37,25 @@ class Commands(Provider):
     def _places(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """Every theme and scope: choosing one shows its facts."""
         app: Any = self.app
-        if app.memory is None:
+        screen = app.facts_screen
+        if screen is None:
             return
-        for scope in app.main.overview.scopes:
+        for scope in screen.overview.scopes:
             title = f"Scope: {printable(scope.label)}"
             yield (
                 title,
                 f"Facts of this scope of {printable(scope.theme)}",
                 partial(self._go_to, scope.theme, scope.label),
             )
-        for theme in app.main.overview.themes:
+        for theme in screen.overview.themes:
             title = f"Theme: {printable(theme.name)}"
             yield title, "Facts of this theme", partial(self._go_to, theme.name, None)
 
     def _go_to(self, theme: str, scope: str | None) -> None:
         app: Any = self.app
-        app.open_view("facts")
-        app.main.go_to_scope(theme, scope)
+        if not app.facts_screen.is_past:
+            app.open_view("facts")
+        app.facts_screen.go_to_scope(theme, scope)
 
     async def discover(self) -> Hits:
         for name, help_text, act in self._commands():

@@ -106,14 +106,13 @@ def deferring_signals() -> Iterator[list[int]]:
     Handlers, unlike SIG_IGN, are not inherited by it.
     """
     heard: list[int] = []
-    before = {
-        number: signal.signal(number, lambda it, _: heard.append(it)) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
+    ending: tuple[signal.Signals, ...] = (signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.signal(one, lambda number, _: heard.append(number)) for one in ending}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _, __: None)
     try:
         yield heard
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for one, handler in before.items():
+            signal.signal(one, handler)
         for number in heard[:1]:
             os.kill(os.getpid(), number)

@@ -266,7 +266,17 @@ class Inspector(App[int]):
     # Views
 
     def action_view(self, name: str) -> None:
+        if self.facts_screen is not None and self.facts_screen.is_past:
+            title = BY_NAME[name].title
+            what = "These are the facts as they were" if name == FACTS else f"{title} shows only the present"
+            self.notify(f"{what}; esc leaves the past.", severity="warning", timeout=5)
+            return
         self.open_view(name)
+
+    @property
+    def facts_screen(self) -> MainScreen | None:
+        """The screen of facts that lies uppermost: that of the present or of the past."""
+        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen)), None)
 
     @property
     def views(self) -> Mapping[str, View[Any]]:

@@ -12,8 +12,9 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hermes_memory_store import errors, filesystem
 from hermes_memory_store.db import Db
@@ -42,6 +43,9 @@ from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.uids import short
 from hermes_memory_tui import acts, shown
 from hermes_memory_tui.acts import Act, Preview
+
+if TYPE_CHECKING:
+    from hermes_memory_store.relief import OptimizeReport
 
 T = TypeVar("T")
 
@@ -117,6 +121,9 @@ class Detail:
     """Who was told it last."""
 
 
+BY_UNDO = "u undoes."
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a write did: a sentence for the person, and the facts to look at."""
@@ -124,7 +131,7 @@ class Done:
     said: str
     show: str | None = None
     """Uid of the fact to put the cursor on."""
-    back: str = "u undoes."
+    back: str = BY_UNDO
     """How to take it back."""
 
     @property
@@ -134,6 +141,22 @@ class Done:
 
 
 FINAL = "Nothing brings that back."
+
+NOT_BY_UNDO = "u does not take that back."
+
+
+@dataclass(frozen=True, slots=True)
+class Unjournaled:
+    """Something a person did that is not a change of a fact or a scope, so that the journal cannot take it back."""
+
+    said: str
+    """What it did."""
+    back: str
+    """How to take it back, or that nothing does."""
+    seq: int
+    """The newest journal row when it was done: undo takes back what is newer first."""
+    undo: Callable[[], Done] | None = None
+    """Takes it back, where that can be done."""
 
 
 class Interrupted(Exception):
@@ -149,6 +172,8 @@ class Memory:
         """Rows of the undos that can be done again, each with those that were made in one go."""
         self._together: dict[int, tuple[int, ...]] = {}
         """Changes a person made in one go, by each of them: undo takes all of them back."""
+        self._unjournaled: list[Unjournaled] = []
+        """What a person did here that the journal does not hold, and `undo` has not come to yet."""
         self._closed = False
         self._looking = threading.Lock()
         self._views: Store | None = None
@@ -174,6 +199,7 @@ class Memory:
         self._store, self._screen, self._listings = store, screen, listings
         self.files += 1
         self._redo.clear()  # rows of the file that stood here before
+        self._unjournaled.clear()
         self._together.clear()
         self.path = store.path
         self.read_only = store.db.read_only
@@ -429,7 +455,7 @@ class Memory:
         what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
         said = f"{what} {act.done}"
         if act.final:
-            return Done(said + unreached(answer), back=FINAL)
+            return self.note(Done(said + unreached(answer), back=FINAL))
         if isinstance(answer, Changed) and not answer.uids:
             return Done(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
         return Done(said)
@@ -439,7 +465,7 @@ class Memory:
         with self._acting() as store:
             plan = store.purge.run(theme, scope=label)
         said = f"{shown.plural(plan.total, 'fact')} of scope {label} erased for good"
-        return Done(said + unreached((plan.total, plan.unreached)), back=FINAL)
+        return self.note(Done(said + unreached((plan.total, plan.unreached)), back=FINAL))
 
     def close_scope(self, theme: str, label: str) -> Done:
         """Close a scope; its hot facts cool."""
@@ -460,13 +486,35 @@ class Memory:
     def undo(self) -> Done:
         """Take back the newest change a person made that still holds. An agent's changes are left alone.
 
+        What the person did since and the journal does not hold comes first: it is taken back in its own way, or, where there
+        is none, that is said once and nothing else is taken back in its place.
+
         :raises NothingToUndo: UndoConflict
         """
+        newest = self._newest_of_person()
+        if self._unjournaled and (newest is None or newest.seq <= self._unjournaled[-1].seq):
+            last = self._unjournaled.pop()
+            if last.undo is not None:
+                return last.undo()
+            more = "" if newest is None else " u again takes back your change before it."
+            raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
+        if newest is None:
+            raise errors.NothingToUndo("nothing of yours to undo")
+        return self.undo_change(newest)
+
+    def _newest_of_person(self) -> Change | None:
+        """The newest change of a person that still holds."""
         for change in self._store.journal.changes(newest_first=True, limit=MOST_CHANGES):
             mine = change.actor.kind == "person" and change.undoes is None and change.entity in ("fact", "scope")
             if mine and not self._store.undo.is_undone(change.change):
-                return self.undo_change(change)
-        raise errors.NothingToUndo("nothing of yours to undo")
+                return change
+        return None
+
+    def note(self, done: Done, undo: Callable[[], Done] | None = None) -> Done:
+        """Remember something that was done and that the journal does not hold. :param undo: takes it back"""
+        back = done.back or NOT_BY_UNDO
+        self._unjournaled.append(Unjournaled(done.said, back, self._screen.journal.last_seq(), undo))
+        return replace(done, back=back)
 
     @again_without_index
     def undo_change(self, change: Change) -> Done:
@@ -508,11 +556,56 @@ class Memory:
                 return change
         raise errors.NothingToUndo(f"nothing left to undo on {shown.name(fact)}")
 
-    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = "u undoes.") -> Done:
-        """Run any write as the person's, and say what it did."""
+    def do(self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = BY_UNDO) -> Done:
+        """Run any write as the person's, and say what it did; where it changed no fact and no scope, that undo has no part in it.
+
+        :param back: how to take it back
+        """
         with self._acting() as store:
+            before = store.journal.last_seq()
             result = act(store)
-        return Done(said if isinstance(said, str) else said(result), back=back)
+            mine = [row for row in store.journal.changes(since=before) if row.actor.kind == "person"]
+        done = Done(said if isinstance(said, str) else said(result), back=back)
+        if any(row.entity in ("fact", "scope") for row in mine):
+            return done
+        return self.note(replace(done, back="" if back == BY_UNDO else back))
+
+    def relieve_files(self, theme: str, home: Path, said: Callable[[OptimizeReport], str]) -> Done:
+        """Relieve the host's files; `undo` puts them back, and takes back the facts that were moved here."""
+        from hermes_memory_store.relief import optimize
+
+        with self._acting() as store:
+            report = optimize(store, theme, home=home)
+        return self.note(Done(said(report)), partial(self._put_files_back, home, report))
+
+    def _put_files_back(self, home: Path, report: OptimizeReport) -> Done:
+        from hermes_memory_store import relief_undo
+
+        ours = [one for one in (report.memory, report.user) if one.copy is not None]
+        if not ours:
+            raise errors.NothingToUndo("that relief changed no file")
+        for one in ours:
+            newest = relief_undo.copies(one.path)[:1]
+            if not newest or newest[0].path != one.copy:
+                raise errors.UndoConflict(
+                    f"{one.path} was relieved again, or put back, since; hermes-memory-tui optimize --undo takes the newest "
+                    "relief back",
+                    one.path,
+                )
+        done = relief_undo.undo_relief(home)
+        said = f"undone: {' and '.join(path.name for path in done.restored)} as before the relief"
+        if done.changed_since:
+            names = " and ".join(path.name for path in done.changed_since)
+            return Done(f"{said}; {names} was written to since and left alone, so the moved facts stay", back="")
+        rows = [seq for one in ours for seq in one.changes]
+        try:
+            with self._store.db.writing():
+                for seq in reversed(rows):
+                    if not self._store.undo.is_undone(self._store.journal.one(seq).change):
+                        self._store.undo.change(seq)
+        except errors.StoreError as error:
+            return Done(f"{said}; the facts it moved stay here: {error}", back="")
+        return Done(f"{said}, {shown.plural(report.migrated, 'fact')} taken back from the memory", back="")
 
     @again_without_index
     def do_together(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> Done:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import random
 import select
 import shlex
 import signal
 import struct
+import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -133,3 +135,127 @@ def test_a_terminal_that_goes_without_a_signal_ends_it(tmp_path: Path) -> None:
         window.close()
         assert window.ends()
     assert beside(tmp_path) == []
+
+
+MOMENTS = int(os.environ.get("HERMES_MEMORY_MOMENTS", "20"))
+SEED = int(os.environ.get("HERMES_MEMORY_SEED", "1"))
+
+EDITOR = "sh -c 'exec sleep 600'"
+
+KEYS = (b"", b"j", b"6", b"3", b"?", b"/port", b"n", b"e\x05", b"6b", b"\x10", b"q", b"qq")
+"""What was pressed just before: lists, views, dialogs, an editor of the person's own, the past, the palette, quitting."""
+
+WAYS = ("close", "hangup", "continue and close", "stop and close", "stop hard and close", "terminate", "quit and close")
+
+FAULT = """
+import hermes_memory_tui.screens.main as main
+def fail(self): raise ValueError
+main.MainScreen.action_copy_uid = fail
+import sys
+from hermes_memory_tui.__main__ import main as run
+run()
+"""
+"""The inspector, failing at `y`."""
+
+
+@pytest.mark.slow
+def test_no_process_stays_whenever_its_terminal_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HERMES_MEMORY_MOMENTS=200 HERMES_MEMORY_SEED=7 pytest ... tries more moments, and others."""
+    monkeypatch.setenv("EDITOR", EDITOR)
+    monkeypatch.setenv("VISUAL", EDITOR)
+    pick = random.Random(SEED)
+    print(f"seed {SEED}, {MOMENTS} moments")
+    for number in range(MOMENTS):
+        keys, way = pick.choice((*KEYS, b"y", b"yq")), pick.choice(WAYS)
+        after_s = pick.choice((pick.uniform(0, 0.6), pick.uniform(0, 0.05), pick.uniform(0, 1.5)))
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        left = leave_terminal(folder, keys, way, after_s, starting=pick.random() < 0.15)
+        assert left == [], f"seed {SEED}, moment {number}: {keys!r}, {way}, after {after_s:.3f} s"
+
+
+def leave_terminal(folder: Path, keys: bytes, way: str, after_s: float, *, starting: bool) -> list[list[str]]:
+    """Let the terminal go at a moment; what is left running, which is killed. :param starting: before anything is shown"""
+    fill(folder / "memory.db", "V[port]: mndtry")
+    env = os.environ | {
+        "TERM": "xterm-256color",
+        "HOME": str(folder),
+        "HERMES_HOME": str(folder),
+        "TMPDIR": str(folder),
+    }
+    leader, handle = pty.fork()
+    if not leader:
+        os.execve(sys.executable, [sys.executable, "-c", FAULT, "--db", str(folder / "memory.db")], env)
+    fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    process = psutil.Process(leader)
+    if not starting:
+        read_until(handle, b"mndtry")
+        os.write(handle, keys)
+    time.sleep(after_s)  # the moment itself
+    family = [process, *process.children(recursive=True)] if psutil.pid_exists(leader) else []
+    for number in {
+        "hangup": (signal.SIGHUP, signal.SIGCONT),
+        "continue and close": (signal.SIGCONT,),
+        "stop and close": (signal.SIGTSTP,),
+        "stop hard and close": (signal.SIGSTOP,),
+        "terminate": (signal.SIGTERM,),
+    }.get(way, ()):
+        os.kill(leader, number)
+    if way == "quit and close":
+        os.write(handle, b"\x1bqq")
+    os.close(handle)
+    deadline = time.monotonic() + ENDS_S
+    while os.waitpid(leader, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+        family = list({*family, *children_of(process)})
+        time.sleep(0.02)
+    _, alive = psutil.wait_procs(family[1:], timeout=2)
+    if time.monotonic() >= deadline:
+        alive.append(process)
+    left = [one.cmdline() for one in alive]
+    for one in alive:
+        one.kill()
+    return left
+
+
+def children_of(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def read_until(handle: int, text: bytes) -> None:
+    """Read what is drawn until a text was."""
+    seen, deadline = b"", time.monotonic() + PATIENCE_S
+    while text not in seen:
+        assert time.monotonic() < deadline, seen[-2000:]
+        if select.select([handle], [], [], 0.1)[0]:
+            seen += os.read(handle, 65_536)
+
+
+@pytest.mark.slow
+def test_an_editor_that_ends_with_an_error_gives_the_screen_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.setenv("VISUAL", "false")
+    with opened(tmp_path) as window:
+        os.write(window.handle, b"e")
+        window.until_shown("edit fact")
+        os.write(window.handle, b"\x05")
+        window.until_shown("ended with status")
+        os.write(window.handle, b" qwx")
+        window.until_shown("qwx")
+
+
+@pytest.mark.slow
+def test_without_a_terminal_to_type_on_it_says_so(tmp_path: Path) -> None:
+    """It would find the end of its input for ever, and keep a core busy."""
+    fill(tmp_path / "memory.db", "C[db.id]: UUID")
+    leader, handle = pty.fork()
+    if not leader:
+        line = shlex.join([*COMMAND, "--db", str(tmp_path / "memory.db")])
+        os.execvpe("sh", ["sh", "-c", f"{line} </dev/null"], os.environ | {"TERM": "xterm", "HOME": str(tmp_path)})
+    read_until(handle, b"needs a terminal")
+    assert os.waitstatus_to_exitcode(os.waitpid(leader, 0)[1]) == 1
+    os.close(handle)

@@ -39,6 +39,8 @@ class MainScreen(Listings):
     """The first screen."""
 
     BINDING_GROUP_TITLE = "Memory"
+    is_past: ClassVar[bool] = False
+    """Whether it shows the memory as it was, where nothing changes."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
         Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
@@ -308,8 +310,8 @@ class MainScreen(Listings):
         except StoreError as error:
             self.app.call_from_thread(self.say_error, error)
         else:
-            said = f"{done:,} facts written to {file}."
-            self.app.call_from_thread(self.notify, said, timeout=6, markup=False)
+            noted = self.memory.note(Done(f"{done:,} facts written to {file}", back=""))
+            self.app.call_from_thread(self.notify, f"{noted.said}.", timeout=6, markup=False)
         self.app.call_from_thread(self.show_counts)
 
     def _show_exported(self, done: int, total: int) -> None:

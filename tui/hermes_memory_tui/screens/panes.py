@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -45,6 +45,7 @@ class Panes(Acting, Selection, Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
+    AGENTS_TITLE: ClassVar[str] = "agents"
     BLANK = True
 
     def __init__(self, memory: Memory, overview: Overview) -> None:
@@ -76,7 +77,7 @@ class Panes(Acting, Selection, Screen[None]):
 
     def on_mount(self) -> None:
         self.tree_pane.border_title = "themes and scopes"
-        self.agents_pane.border_title = "agents"
+        self.agents_pane.border_title = self.AGENTS_TITLE
         self.detail_pane.border_title = "fact"
 
     def load_facts(self, keys: Sequence[int]) -> list[Fact] | None:

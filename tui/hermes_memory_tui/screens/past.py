@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -13,18 +14,28 @@ from textual.content import Content
 from textual.widgets import Static
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Fact
+from hermes_memory_store.model import Fact, SessionStatus
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.memory import Done, Memory
+from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.main import MainScreen
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 
 class GivenUp(Exception):
     """Nobody waits for the copy any more."""
+
+
+class PastMemory(Memory):
+    """A memory as it was at a moment, which stays as it is."""
+
+    def overview(self) -> Overview:
+        """As ever; of the sessions that were open it is not known when they were last heard of: the journal holds no
+        heartbeats, so none is called live or stale."""
+        found = super().overview()
+        return replace(found, sessions=[replace(one, status=SessionStatus.OPEN) for one in found.sessions])
 
 
 class PastLoading(Modal[None]):
@@ -79,7 +90,7 @@ class PastLoading(Modal[None]):
         path, clock, policies = past.path, past.clock, past.policies
         folder = path.parent
         past.db.close()
-        memory = Memory(lambda: Store.open(path, read_only=True, force=True, clock=clock, policies=policies))
+        memory = PastMemory(lambda: Store.open(path, read_only=True, force=True, clock=clock, policies=policies))
         memory.shown_path = self._memory.shown_path
         memory.on_close = partial(shutil.rmtree, folder, ignore_errors=True)
         self.app.switch_screen(PastScreen(memory, self._memory))
@@ -101,6 +112,8 @@ class PastScreen(MainScreen):
     """The facts of a past moment. Nothing can be changed here; a fact can be brought to the present as it was."""
 
     NAME = "past"
+    is_past = True
+    AGENTS_TITLE = "agents open then"
     BINDING_GROUP_TITLE = "The past"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -117,6 +130,7 @@ class PastScreen(MainScreen):
     def on_mount(self) -> None:
         self.strip.display = False
         self.table.border_title = "the past"
+        self.agents_pane.has_ages = False
         when = self.memory.now()
         self.title_bar.past = f"as it was on {shown.moment(when, self._present.now())}"
 

@@ -207,7 +207,7 @@ class PressureView(View[Loads]):
             *map(diff_line, report.diff.splitlines()),
             *(Content.styled(f"kept: {printable(str(kept))}", "$dim") for kept in report.kept),
         ]
-        return [*lines, Content(""), keys(("r", "does it; a copy of the file is kept"))]
+        return [*lines, Content(""), keys(("r", "does it; a copy of the file is kept"), ("u", "puts it back"))]
 
     def _report(self, name: str) -> FileReport:
         if self._reports is None:
@@ -307,12 +307,12 @@ class PressureView(View[Loads]):
             if report.before != report.after:
                 lines += [heading(report.path.name, f"{report.before_pct:.0f}% → {report.after_pct:.0f}%")]
                 lines += [diff_line(line) for line in report.diff.splitlines()[2:]]
-        lines += [Content(""), Content.styled("A copy is kept; optimize --undo puts it back.", "$dim")]
+        lines += [Content(""), Content.styled("A copy is kept; u puts it back, and so does optimize --undo.", "$dim")]
         self.ask_then(Ask("relieve MEMORY.md and USER.md", lines), lambda _: self._relieve_files())
 
     def _relieve_files(self) -> None:
         theme, home = self._files_theme(), memory_files.hermes_home()
-        self.write(lambda: self.memory.do(lambda store: optimize(store, theme, home=home), files_said, back=""))
+        self.write(lambda: self.memory.relieve_files(theme, home, files_said))
 
 
 def bar_cell(pct: float, ink: str) -> Cell:

@@ -232,7 +232,9 @@ class ReviewView(View[Queue]):
         self.ask_then(
             Ask(f"{rule} {printable(source)}", lines),
             lambda _: self.write(
-                lambda: self.memory.do(lambda store: store.sources.set(theme, source, rule), said, back="")
+                lambda: self.memory.do(
+                    lambda store: store.sources.set(theme, source, rule), said, back="R takes the rule back."
+                )
             ),
         )
 

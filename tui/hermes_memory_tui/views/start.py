@@ -15,6 +15,7 @@ from hermes_memory_store.text import printable
 from hermes_memory_tui import machine
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.machine import Finding
+from hermes_memory_tui.memory import Done
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
 from hermes_memory_tui.widgets.pages import Line, heading, keys, pair
@@ -138,7 +139,9 @@ class StartView(View[Found]):
         self.app.call_from_thread(self._done if well else self._failed, one, said)
 
     def _done(self, one: Finding, said: str) -> None:
-        self.notify(f"{one.title} is connected; restart it.", timeout=6, markup=False)
+        back = f"hermes-memory-bridge connect {one.name} --remove takes that back."
+        done = self.memory.note(Done(f"{one.title} is connected; restart it", back=back))
+        self.notify(done.sentence, timeout=6, markup=False)
         self.reload()
 
     def _failed(self, one: Finding, said: str) -> None:

@@ -16,7 +16,7 @@ from hermes_memory_store.text import printable
 from hermes_memory_store.travelling import Conflict, SyncRow
 from hermes_memory_tui import bridge, looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.memory import Done, Memory
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.grid import Cell, Column, Grid, Row
@@ -162,6 +162,8 @@ class TeamView(View[State]):
         self.app.call_from_thread(self._say, said, answer is not None and "error" not in answer)
 
     def _say(self, said: str, well: bool) -> None:
+        if well:
+            said = self.memory.note(Done(said.removesuffix("."))).sentence
         self.notify(said, severity="information" if well else "warning", timeout=6, markup=False)
         self.reload()
 

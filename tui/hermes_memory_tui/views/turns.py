@@ -15,6 +15,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_tui import looks, shown
 from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.memory import FINAL
 from hermes_memory_tui.views.searched import Searched
 from hermes_memory_tui.views.view import View
 from hermes_memory_tui.widgets.grid import Cell, Column, Row
@@ -168,7 +169,9 @@ class TurnsView(Searched[Talk]):
             dialog,
             lambda _: self.write(
                 lambda: self.memory.do(
-                    lambda store: store.turns.purge(theme), lambda gone: f"{shown.plural(gone, 'turn')} erased", back=""
+                    lambda store: store.turns.purge(theme),
+                    lambda gone: f"{shown.plural(gone, 'turn')} erased",
+                    back=FINAL,
                 )
             ),
         )

@@ -23,7 +23,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.memory import Memory, Overview
+from hermes_memory_tui.memory import Done, Memory, Overview
 from hermes_memory_tui.screens.acting import Acting
 from hermes_memory_tui.screens.selection import Selection
 from hermes_memory_tui.widgets.grid import Column, Grid
@@ -263,7 +263,8 @@ class View(Acting, Selection, Screen[None], Generic[T]):
             said = f"{path} could not be written: {error.strerror or error}"
             self.notify(said, severity="error", timeout=8, markup=False)
         else:
-            self.notify(f"{len(self.grid.rows):,} lines written to {path.absolute()}.", timeout=5, markup=False)
+            done = self.memory.note(Done(f"{len(self.grid.rows):,} lines written to {path.absolute()}", back=""))
+            self.notify(f"{done.said}.", timeout=5, markup=False)
 
     def on_view_strip_chosen(self, message: ViewStrip.Chosen) -> None:
         self.inspector.open_view(message.name)

@@ -22,13 +22,16 @@ class AgentsPanel(Widget):
     now: reactive[int] = reactive(0)
     """The present in milliseconds, for ages."""
 
+    has_ages: reactive[bool] = reactive(True)
+    """Whether it is known when each was last heard of."""
+
     def render(self) -> Content:
         if not self.sessions:
-            return Content.styled("none connected", "$dim")
+            return Content.styled("none connected" if self.has_ages else "none", "$dim")
         width = self.size.width
         lines = []
         for session in sorted(self.sessions, key=lambda one: -one.heartbeat_at)[: max(1, self.size.height or 1)]:
-            age = shown.age(session.heartbeat_at, self.now)
+            age = shown.age(session.heartbeat_at, self.now) if self.has_ages else ""
             name = printable(session.name)
             where = printable(session.scope or session.theme)
             lines.append(

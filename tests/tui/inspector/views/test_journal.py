@@ -6,20 +6,19 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Millis, Tier
+from hermes_memory_store.model import Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.screens.past import PastScreen
 from hermes_memory_tui.views.journal import JournalView
 from tests.tui.inspector.driving import (
     NOW,
-    beside,
     facts_of,
     fill,
     inspecting,
-    main_screen,
     opened,
     rows_of,
     said,
@@ -201,8 +200,8 @@ async def test_any_moment_can_be_looked_at(path: Path, when: str) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, JournalView))
 
 
-@pytest.mark.parametrize("digit", ["1", "2", "6"])
-async def test_a_digit_leaves_the_past(path: Path, digit: str) -> None:
+@pytest.mark.parametrize("digit", list("1234567890"))
+async def test_a_digit_never_shows_the_present_in_the_past(path: Path, digit: str) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "journal")
         await to_row(pilot, "edit")
@@ -211,90 +210,37 @@ async def test_a_digit_leaves_the_past(path: Path, digit: str) -> None:
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
         await pilot.press(digit)
-        name = {"1": "", "2": "scopes", "6": "journal"}[digit]
-        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == name)
-        assert not any(isinstance(screen, PastScreen) for screen in pilot.app.screen_stack)
+        await until(pilot, lambda: "esc leaves the past" in said(pilot))
+        assert pilot.app.screen is past
+        await pilot.press("q")
         await until(pilot, lambda: not past.memory.path.exists(), "removing the copy of the past")
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
 
 
-async def test_the_seal_of_every_row_is_checked(path: Path) -> None:
+async def test_the_palette_stays_in_the_past(path: Path) -> None:
     async with inspecting(path) as pilot:
-        await opened(pilot, "journal")
-        await pilot.press("V")
-        await until(pilot, lambda: "✓" in said(pilot))
+        past = await step_back(pilot, "edit")
+        await pilot.press("ctrl+p", *"release")
+        await until(pilot, lambda: "Scope: release" in screen_text(pilot))
+        await until(pilot, lambda: pilot.app.screen.query_one(CommandList).option_count == 1)
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: pilot.app.screen is past)
+        await until(pilot, lambda: "ops › release" in past.tree_pane.place.title)
 
 
-async def test_a_broken_seal_is_said(path: Path) -> None:
-    import sqlite3
-
-    conn = sqlite3.connect(path, isolation_level=None)
-    triggers = conn.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'journal'").fetchall()
-    for (name,) in triggers:
-        conn.execute(f"DROP TRIGGER {name}")
-    conn.execute("UPDATE journal SET at = at + 1 WHERE seq = 2")
-    conn.close()
+async def test_agents_that_were_open_then_are_not_called_stale(path: Path) -> None:
     async with inspecting(path) as pilot:
-        await opened(pilot, "journal")
-        await pilot.press("V")
-        await until(pilot, lambda: "The journal does not hold" in said(pilot))
+        past = await step_back(pilot, "edit")
+        open_then = {(one.name, one.status) for one in past.agents_pane.sessions}
+        assert open_then == {("one", SessionStatus.OPEN), ("two", SessionStatus.OPEN)}
+        await until(pilot, lambda: "agents open then" in screen_text(pilot))
 
 
-async def test_more_rows_come_when_the_cursor_nears_the_end(path: Path) -> None:
-    fill(path, *(f"V[many.{number}]: {number}" for number in range(450)), theme="ops")
-    async with inspecting(path) as pilot:
-        view = await opened(pilot, "journal")
-        assert len(rows_of(view)) == 400
-        await pilot.press("G")
-        await until(pilot, lambda: len(rows_of(view)) > 450)
-        assert "redis" in rows_of(view)[-1] or "redis" in rows_of(view)[-2]
-
-
-async def test_a_change_is_described_beside_the_list(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "journal")
-        await to_row(pilot, "edit")
-        await until(pilot, lambda: "redis" in beside(pilot) and "none" in beside(pilot))
-        assert "seal" in beside(pilot)
-
-
-async def test_sessions_and_turns_are_shown_when_asked_for(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        view = await opened(pilot, "journal")
-        assert not any("session one" in row for row in rows_of(view))
-        await pilot.press("e")
-        await until(pilot, lambda: any("session one" in row for row in rows_of(view)))
-        await pilot.press("e")
-        await until(pilot, lambda: not any("session one" in row for row in rows_of(view)))
-
-
-async def test_what_the_line_does_not_understand_stays_said_while_others_write(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        view = await opened(pilot, "journal")
-        before = rows_of(view)
-        assert await filtered(pilot, "op:foo") == before
-        fill(path, "V[new]: 1", theme="ops", session="one")
-        await until(pilot, lambda: any("V[new]" in row for row in rows_of(view)))
-        assert "there is no operation 'foo'" in screen_text(pilot)
-
-
-async def test_the_line_finds_changes_by_words_and_by_number(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "journal")
-        rows = await filtered(pilot, "cache")
-        assert rows
-        assert all("D[cache]" in row for row in rows)
-        with Store.open(path, read_only=True) as store:
-            newest = store.journal.last_seq()
-        rows = await filtered(pilot, f"#{newest - 1}")
-        assert rows[0].split()[0] == str(newest - 1)
-
-
-async def test_the_cursor_stays_on_the_change_that_is_read(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        view = await opened(pilot, "journal")
-        read = view.grid.key
-        fill(path, "V[new]: 1", theme="ops", session="one")
-        await until(pilot, lambda: any("V[new]" in row for row in rows_of(view)))
-        assert view.grid.key == read
+async def step_back(pilot: Pilot[int], row: str) -> PastScreen:
+    """To the moment before a row of the journal."""
+    await opened(pilot, "journal")
+    await to_row(pilot, row)
+    await pilot.press("b")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
+    past = pilot.app.screen
+    assert isinstance(past, PastScreen)
+    return past

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_tui import acts
 from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.views.pressure import listed
 from tests.tui.inspector.driving import (
@@ -152,6 +154,63 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         await until(pilot, lambda: "relief would change nothing" in beside(pilot))
         await pilot.press("r")
         await until(pilot, lambda: "Relief would change nothing in these files." in said(pilot))
+
+
+MEMORIES = "\n§\n".join(
+    f"D[service.{number}]: the configuration of the authentication database" for number in range(28)
+)
+
+
+async def test_undo_after_relief_of_the_hosts_files_takes_that_back_and_nothing_else(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    before = facts_of(path)
+    async with inspecting(path) as pilot:
+        await relieve_files(pilot, file)
+        await pilot.press("u")
+        await until(pilot, lambda: "MEMORY.md as before the relief" in said(pilot))
+        assert file.read_text() == MEMORIES
+        assert facts_of(path) == before
+
+
+async def test_undo_takes_back_a_newer_change_before_the_relief(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    async with inspecting(path) as pilot:
+        await relieve_files(pilot, file)
+        with Store.open(path, read_only=True) as store:
+            tone = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
+        pilot.app.memory.act(acts.ARCHIVE, [tone])  # type: ignore[attr-defined]
+        await pilot.press("u")
+        await until(pilot, lambda: "undone: archive" in said(pilot))
+        assert file.read_text() != MEMORIES
+        await pilot.press("u")
+        await until(pilot, lambda: file.read_text() == MEMORIES)
+
+
+async def test_undo_leaves_a_file_that_was_written_to_since_the_relief(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    async with inspecting(path) as pilot:
+        await relieve_files(pilot, file)
+        file.write_text("mine")
+        facts = facts_of(path)
+        await pilot.press("u")
+        await until(pilot, lambda: "changed since the relief" in said(pilot))
+        assert file.read_text() == "mine"
+        assert facts_of(path) == facts
+
+
+async def relieve_files(pilot: Pilot[int], file: Path) -> None:
+    """Relieve the host's files with the keys that do it."""
+    before = file.read_text()
+    await opened(pilot, "pressure")
+    await to_row(pilot, "MEMORY.md")
+    await pilot.press("r")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+    await pilot.press("enter")
+    await until(pilot, lambda: file.read_text() != before)
+    await until(pilot, lambda: "moved to the memory" in said(pilot))
 
 
 async def test_a_file_that_cannot_be_read_is_said_and_the_rest_is_shown(path: Path, home: Path) -> None:

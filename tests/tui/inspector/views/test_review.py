@@ -13,6 +13,7 @@ from hermes_memory_tui.screens.editor import FactEditor
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
+    fill,
     frozen,
     inspecting,
     opened,
@@ -113,6 +114,23 @@ async def test_a_rule_for_a_source_is_asked_about_and_kept(path: Path, key: str,
         await until(pilot, lambda: rules(path) == [("ops", "hermes-agent", rule)])
         await until(pilot, lambda: f"{rule} for hermes-agent in ops" in said(pilot))
         await until(pilot, lambda: "what you ruled" in beside(pilot))
+
+
+async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path: Path) -> None:
+    fill(path, "V[mine]: stays")
+    async with inspecting(path) as pilot:
+        await opened(pilot, "review")
+        await to_row(pilot, "C[first]")
+        await pilot.press("A")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "R takes the rule back." in said(pilot))
+        await pilot.press("u")
+        await until(pilot, lambda: "u again takes back your change before it" in said(pilot))
+        assert "mine" in facts_of(path)
+        assert rules(path)
+        await pilot.press("u")
+        await until(pilot, lambda: "mine" not in facts_of(path))
 
 
 async def test_a_rule_is_taken_back(path: Path) -> None:
