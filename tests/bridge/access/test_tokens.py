@@ -61,6 +61,7 @@ def test_a_token_is_made_listed_shown_rotated_and_revoked(db: Path) -> None:
     ],
 )
 def test_a_mistake_is_told_with_its_value(db: Path, words: tuple[str, ...], said: str) -> None:
+    Store.open(db).close()
     answer = token(db, *words)
     assert answer.returncode == 1
     assert said in answer.stderr

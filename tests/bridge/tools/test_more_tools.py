@@ -235,11 +235,13 @@ async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: P
 
 async def test_a_token_holds_so_many_sessions_and_no_more(hub: Hub) -> None:
     agents = Agents(hub, Lease())
+    one, _ = hub.store.credentials.add("one", "default", Rights())
+    two, _ = hub.store.credentials.add("two", "default", Rights())
     for _ in range(MOST_OF_A_TOKEN):
-        agents.admit("default", credential="one")
+        agents.admit("default", shown=one)
     with pytest.raises(ArgumentError, match="64 sessions"):
-        agents.admit("default", credential="one")
-    agents.admit("default", credential="two")
+        agents.admit("default", shown=one)
+    agents.admit("default", shown=two)
     agents.admit("default")
 
 

@@ -202,6 +202,7 @@ def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_line_lists_shows_and_forgets(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
+    Store.open(db).close()
     vault = Vault(tmp_path / "memory.db.bridge" / "secrets.json", "file")
     vault.keep("default", "stripe", STRIPE)
     vault.keep("default", "db.password", "x")
