@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge import __version__
 from hermes_memory_bridge.answers import Answer
 from hermes_memory_bridge.calls import call
 from hermes_memory_bridge.connection import Connection
@@ -59,7 +60,7 @@ def adapter() -> Any:
 
     class HermesMemory(MemorySystemAdapter):  # type: ignore[misc]
         name = "hermes-memory-tui"
-        version = "0.1.0"
+        version = __version__
 
         def __init__(self) -> None:
             self.agent = Agent()

@@ -4,4 +4,4 @@ May import the bridge, the store and the themes; nobody imports it. It holds no 
 of the store that a script could call. Read `cli/__init__.py` for the commands and `app.py` for the screen.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.1.1"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "hermes-memory"
-VERSION = "0.1.0"
+VERSION = "0.1.1"
 
 INSTALLED = "installed.json"
 """In this folder: which bridge this copy belongs to."""
