@@ -268,9 +268,10 @@ def show_logs(options: argparse.Namespace) -> int:
     """Print the end of the log."""
     from hermes_memory_bridge.logs import tail
 
-    path = Path(Places.of(options.db).log)
+    places = Places.of(options.db)
+    path = Path(places.log)
     if not path.exists() and not options.follow:
-        return complain(f"there is no log at {path}")
+        return complain(f"no bridge of {places.store} has written a log to {path} yet")
     try:
         for line in tail(path, max(0, options.lines), follow=options.follow):
             print(line, flush=options.follow)

@@ -131,7 +131,8 @@ class PeerProtocol(H11Protocol):
     def _refuse(self, refused: Refused) -> None:
         """Answer without the application, which has no whole request, and close."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
-            response = h11.Response(status_code=refused.status, headers=[*refused.head(), CLOSE])
+            headers = list(dict.fromkeys([*refused.head(), CLOSE]))
+            response = h11.Response(status_code=refused.status, headers=headers)
             for event in (response, h11.Data(data=refused.body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()

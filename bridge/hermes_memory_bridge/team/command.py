@@ -302,9 +302,7 @@ def sync_steer(options: argparse.Namespace) -> int:
         status = answered(asked)
         told(options, status, in_words(status))
         return 0
-    refuse_missing(Path(places.store))
-    if not dsns.is_named(places):
-        raise TeamError(NOT_NAMED)
+    refuse_unnamed(places)
     dsns.note(places, paused=options.action == "pause")
     told(options, {"paused": options.action == "pause"}, f"the exchange is {options.action}d from the next bridge on")
     return 0
@@ -318,6 +316,7 @@ def sync_verify(options: argparse.Namespace) -> int:
         found = answered(asked)
     else:
         syncer = own_syncer(places)
+        refuse_missing(Path(places.store))
         compared = syncer.verify()
         syncer.start()
         try:
@@ -438,16 +437,27 @@ def secret(given: str, prompt: str) -> str:
 
 
 def own_syncer(places: Places) -> Syncer:
-    """For a single exchange without a bridge. :raises TeamError: no team database is named"""
-    refuse_missing(Path(places.store))
-    if not dsns.is_named(places):
-        raise TeamError(NOT_NAMED)
+    """For a single exchange without a bridge, which creates the store of a machine that joins a team.
+
+    :raises StoreMissing: there is neither a store nor the name of a team database
+    :raises TeamError: no team database is named
+    """
+    refuse_unnamed(places)
     try:
         from hermes_memory_bridge.team.screens import screens
         from hermes_memory_bridge.team.syncer import Syncer
     except ImportError:
         raise TeamError(NO_DRIVER) from None
     return Syncer(places.store, lambda: dsns.find(places), holder=f"command {os.getpid()}", screens=screens(places))
+
+
+def refuse_unnamed(places: Places) -> None:
+    """:raises StoreMissing: there is neither a store nor the name of a team database
+    :raises TeamError: no team database is named
+    """
+    if not dsns.is_named(places):
+        refuse_missing(Path(places.store))
+        raise TeamError(NOT_NAMED)
 
 
 def driver() -> Any:

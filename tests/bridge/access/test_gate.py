@@ -42,8 +42,9 @@ class Door:
 
     def dial(self, tcp: bool = True) -> socket.socket:
         made = socket.socket(socket.AF_INET if tcp else socket.AF_UNIX)
-        made.settimeout(PATIENCE_S)
+        # Without a time limit yet: with one, connecting to a unix socket whose queue is full fails at once.
         made.connect(("127.0.0.1", self.port) if tcp else self.places.http)
+        made.settimeout(PATIENCE_S)
         return made
 
     def ask(

@@ -120,7 +120,10 @@ def test_a_head_that_never_ends_is_answered_408_even_when_it_trickles(
             with contextlib.suppress(TimeoutError, ConnectionError):
                 connection.sendall(b"x")
                 heard = connection.recv(65_536)
+        while b"}" not in heard and (more := connection.recv(65_536)):
+            heard += more
         assert heard.startswith(b"HTTP/1.1 408 ")
+        assert heard.lower().count(b"connection: close") == 1
         assert b'"head.slow"' in heard
 
 

@@ -13,6 +13,7 @@ import pytest
 from hermes_memory_bridge.client import MemoryClient
 from hermes_memory_bridge.control import ask
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
 from tests.bridge.running import PATIENCE_S, until
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.machines import THEME, Machine, team
@@ -169,6 +170,8 @@ def test_a_copy_that_is_put_back_goes_on_under_its_own_name(database: Database, 
 def test_the_commands_from_an_empty_server_to_two_that_agree(empty: Database, tmp_path: Path) -> None:
     role = f"{empty.name}_runtime"
     with team(tmp_path, None, None) as (here, there):
+        assert "there is no memory" in here.command("sync", "now").stderr
+        Store.open(here.db).close()
         assert "no team database is named" in here.command("sync", "now").stderr
         refused = here.command("team", "connect", given=empty.runtime + "\n")
         assert refused.returncode == 1

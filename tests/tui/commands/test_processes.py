@@ -66,6 +66,7 @@ def test_follow_shows_what_others_write_and_ends_on_ctrl_c(tell: Tell, process: 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     )
     assert following.stdout is not None
     try:
@@ -235,15 +236,25 @@ def test_people_are_told_of_a_new_memory_and_scripts_are_not(process: Ask, home:
     assert "there was no memory" not in process("write", "V[a]: 2", db=home / "a.db").err
 
 
+def hear_interrupts() -> None:
+    """Let a program hear ctrl+c though the tests run in the background, where a shell has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, **environment: str) -> tuple[int, str]:
     """Run a command on a terminal of its own and type `answer` when it asks; its exit code and all it wrote."""
     ours, its = pty.openpty()
+
+    def begin() -> None:
+        hear_interrupts()
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)  # so that Ctrl-C is a signal
+
     started = subprocess.Popen(
         [*COMMAND, "--db", str(db), *args],
         stdin=its, stdout=its, stderr=its,
         env=os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"} | environment,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(its, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+        preexec_fn=begin,
     )  # fmt: skip
     os.close(its)
     said = b""
