@@ -31,6 +31,7 @@ from hermes_memory_bridge.team.server import (
 )
 from hermes_memory_bridge.team.states import COUNTER, DENIED, IDLE, READ_ONLY, SKEW_MS, State, TeamError, skewed
 from hermes_memory_store.model import Uid
+from hermes_memory_store.pages import chunks
 from hermes_memory_store.shared_turns import Sharing, TurnRow
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, Listing, SyncRow
@@ -353,6 +354,7 @@ class Exchange:
             behind = False
             for pushed in self._offer(server, theme, rows, load=many):
                 behind = self._acknowledge(theme, pushed) or behind
+                self._take_winners(server, theme, [row for row, seq in pushed.taken if seq is None])
                 self.on_progress()
                 if pushed.ahead:  # its clock went back since it said its time
                     self._observe(pushed.server_ms, self.store.clock())
@@ -493,6 +495,17 @@ class Exchange:
         sync.acknowledge(theme, sent, [seq for _, seq in pushed.taken])
         count.pushed += len(sent)
         return self._pass_over(theme, pushed.base, pushed.end, pushed.token)
+
+    def _take_winners(self, server: Server, theme: str, lost: Sequence[SyncRow]) -> None:
+        """Take in what won over versions that were pushed. It may stand where this store has pulled already: what it has was
+        stamped by a clock that ran ahead, and seemed newer then."""
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        for some in chunks(list(lost), BATCH):
+            if rows := server.winners(theme, some):
+                applied = sync.apply(theme, rows, cursor=sync.cursor(theme))
+                count.pulled += len(rows)
+                count.conflicts += applied.conflicts
+                count.unreached.update(applied.unreached)
 
     def _pass_over(self, theme: str, base: int, end: int, token: str) -> bool:
         """What this store pushed itself needs no pull; whether others pushed before, so that it does."""

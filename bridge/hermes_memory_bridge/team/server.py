@@ -131,6 +131,15 @@ FROM hm.stage u
 WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
 {WINNER.format(ms="%(ms)s", skew=SKEW_MS)}"""
 
+WINNERS = """
+SELECT NULL, NULL, NULL, NULL, f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc,
+       f.node::text, f.anc
+FROM unnest(%(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) AS u(id, hlc, node)
+JOIN hm.fact f ON f.theme = %(theme)s AND f.id = u.id
+WHERE (f.hlc, f.node) <> (u.hlc, u.node)
+ORDER BY f.seq
+"""
+
 PULL = """
 WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
 p AS MATERIALIZED (
@@ -373,6 +382,19 @@ class Server:
         end, gc_seq, mark_seq, mark_token = found[0][:4]
         rows = [(row[4], row_of(theme, row)) for row in found if row[4] is not None]
         return Page(rows, Cursor(end, mark_seq, mark_token), more=len(rows) == limit, gc_seq=gc_seq)
+
+    def winners(self, theme: str, lost: Sequence[SyncRow]) -> list[tuple[int, SyncRow]]:
+        """What the database has in the place of versions that it did not take, with sequence numbers, in order.
+
+        :raises TeamError:
+        """
+        named = {
+            "theme": theme,
+            "ids": [one.uid for one in lost],
+            "hlcs": [one.hlc for one in lost],
+            "nodes": [one.node for one in lost],
+        }
+        return [(row[4], row_of(theme, row)) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement. :raises TeamError:"""

@@ -345,3 +345,28 @@ def test_a_clock_that_is_set_while_the_bridge_runs_is_noticed_before_anything_is
     settle(*team)
     assert_agree(*team)
     assert ann.store.sync.conflicts() == []
+
+
+def test_what_won_while_a_machine_held_its_own_version_for_newer_reaches_it(
+    database: Database, team: list[Laptop]
+) -> None:
+    """A machine of an earlier version goes past a row that its own version, stamped in the future, seems to win over."""
+    ann, bob, eve = team
+    kept = ann.write("D[db]: SQLite")
+    settle(ann, bob)
+    damage(database, ann, bob)
+    ann.restart()
+    settle(ann)
+    ann.store.facts.edit(kept, "PostgreSQL")
+    settle(ann)
+    with bob.store.db.writing() as conn:
+        conn.execute(
+            "UPDATE sync_themes SET seq = ?, mark_seq = NULL, mark_token = NULL",
+            (database.one("SELECT max(seq) FROM hm.clock"),),
+        )
+    bob.restart()
+    settle(bob, ann, eve)
+
+    assert_agree(*team)
+    assert bob.contents() == ["PostgreSQL"]
+    assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
