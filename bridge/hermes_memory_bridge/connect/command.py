@@ -141,12 +141,21 @@ def changed(host: Host, file: Path, text: str, entry: Entry | None) -> str:
         present = host.present(text) if text.strip() else None
         if present == entry:
             return text
-        after = host.taken_out(text) if entry is None else host.added(text, entry)
+        after = host.taken_out(text) if entry is None else host.added(base_of(host, text, present), entry)
         if host.present(after) != entry:
             raise ValueError("the change would not read back as it was meant")
-    except (ValueError, AttributeError) as error:
+    except ValueError as error:
         raise HostFileError(f"{file} was left alone: {error}", file) from error
     return after
+
+
+def base_of(host: Host, text: str, present: Entry | None) -> str:
+    """What an entry is put into: the text without the one it has, where that stands as it was put in.
+
+    So what takes the new entry out finds the same text as before the first one.
+    """
+    bare = text if present is None else host.taken_out(text)
+    return bare if present is None or host.added(bare, present) == text else text
 
 
 def read(file: Path) -> str:
@@ -228,7 +237,7 @@ def connected(host: Host, file: Path) -> Entry | None:
     """What a host's file says of the bridge; None too when it cannot be read."""
     try:
         return host.present(read(file)) if file.exists() else None
-    except (ValueError, AttributeError, HostFileError):
+    except (ValueError, HostFileError):
         return None
 
 

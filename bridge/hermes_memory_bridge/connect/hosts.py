@@ -68,12 +68,20 @@ class Host:
             document = jsonc.parse(text).value or {}
         else:
             document = blocks.toml_read(text) if self.kind == "toml" else blocks.yaml_read(text)
+        if not isinstance(document, dict):
+            raise ValueError(f"it holds {document!r:.60}, not named settings")
         held: Any = document.get(self.key) or {}
         if isinstance(held, list):
             found = next((one for one in held if isinstance(one, dict) and one.get("name") == NAME), None)
             return None if found is None else {key: value for key, value in found.items() if key != "name"}
+        if not isinstance(held, dict):
+            raise ValueError(
+                f"its {self.key} is {held!r:.60}, not a list of servers; remove it, or give it a form the host reads"
+            )
         found = held.get(NAME)
-        return None if found is None else dict(found)
+        if found is not None and not isinstance(found, dict):
+            raise ValueError(f"its {self.key} has {found!r:.60} for {NAME}, which is no server; remove that first")
+        return found
 
     def added(self, text: str, entry: Entry) -> str:
         """The file's text with the bridge in it. :raises ValueError:"""

@@ -175,7 +175,8 @@ def removed(text: str, holder: Node, member: Member) -> str:
         while text[start - 1] in " \t":
             start -= 1
     if len(holder.members) == 1:
-        while end < holder.end - 1 and text[end].isspace():
+        # A comment above may end with its line alone.
+        while not text[holder.start + 1 : start].strip() and end < holder.end - 1 and text[end].isspace():
             end += 1
         return text[:start] + text[end:]
     text = text[:start] + text[end:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_bridge.connect.command import HostFileError, changed
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 
 ENTRY = ("/opt/my tools/hermes-memory-bridge", ["--db", "/home/ü/memory.db", "--theme", "me"])
@@ -146,3 +148,37 @@ def test_what_is_taken_out_of_a_file_that_was_changed_since_leaves_the_rest() ->
     cursor = HOSTS["cursor"]
     rewritten = json.dumps(json.loads(cursor.added('{"mcpServers": {}, "a": 1}', cursor.entry(*ENTRY))), indent=3)
     assert json.loads(cursor.taken_out(rewritten)) == {"mcpServers": {}, "a": 1}
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+@pytest.mark.parametrize(
+    "before", ["", "{}", '{"a":1,}', "{ /* none yet */ }", '{\n  "KEY": {\n    // my servers go here\n  }\n}\n']
+)
+def test_an_entry_that_was_put_in_twice_leaves_nothing_behind(name: str, before: str, tmp_path: Path) -> None:
+    host = HOSTS[name]
+    if before and host.kind != "json":
+        before = "# mine\n"
+    before, file = before.replace("KEY", host.key), tmp_path / "config"
+    text = before
+    for theme in ("one", "other"):
+        text = changed(host, file, text, host.entry("/opt/bridge", ["--theme", theme]))
+
+    assert changed(host, file, text, None) == before
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(HOSTS) if HOSTS[name].kind == "json"])
+def test_an_entry_that_a_person_wrote_below_a_comment_is_taken_out(name: str, tmp_path: Path) -> None:
+    host = HOSTS[name]
+    entry = json.dumps(host.entry("/opt/bridge", []))
+    text = f'{{\n  "{host.key}": {{\n    // my servers\n    "{NAME}": {entry}\n  }}\n}}\n'
+
+    assert changed(host, tmp_path / "config", text, None) == f'{{\n  "{host.key}": {{\n    // my servers\n  }}\n}}\n'
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"KEY": 5}', '{"KEY": {"NAME": 5}}'])
+def test_a_file_whose_entry_is_none_is_left_alone_with_the_reason(text: str, tmp_path: Path) -> None:
+    host = HOSTS["cursor"]
+    with pytest.raises(HostFileError, match="left alone: it"):
+        changed(
+            host, tmp_path / "c", text.replace("KEY", host.key).replace("NAME", NAME), host.entry("/opt/bridge", [])
+        )
