@@ -42,7 +42,7 @@ NOT_SECRET_KEYS = frozenset(
 TAILS = frozenset(
     (
         "prod production live staging stage dev development test testing local old new current previous next backup "
-        "primary secondary main default eu us ro rw read write admin value b64 base64 ci"
+        "primary secondary main default eu us ro rw read write admin value b64 base64 base data ci"
     ).split()
 )
 """What may follow the word that says what a name stands for."""
@@ -70,7 +70,7 @@ def kind_of_name(name: str) -> Kind | None:
 CUES = {
     Kind.PASSWORD: (
         r"pass(?:word|phrase|code)s?|passwd|pwd|pw|mots? de passe|mdp|phrases? secrètes?|passw(?:ort|örter)|kennw(?:ort|örter)"
-        r"|zugangswort|contraseñas?|contrasenas?|claves? (?:secretas?|de acceso|de paso)|senhas?|wachtwoord(?:en)?"
+        r"|zugangswort|contraseñas?|contrasenas?|claves? (?:secretas?|de acceso|de paso|del? (?:wifi|servidor|usuario|admin|correo|cuenta))|senhas?|wachtwoord(?:en)?"
     ),
     Kind.KEY: (
         r"(?:api|app|access|auth|secret|private|signing|encryption|license|licence|master|shared|account|webhook|deploy|service"
