@@ -244,6 +244,16 @@ def test_a_command_that_keeps_something_creates_the_store(name: str, run: Callab
     assert (home / "folder" / "new.db").stat().st_size > 0
 
 
+@pytest.mark.parametrize("line", ["nonsense", "V[a]:", "V[a]: nul\x1b"])
+def test_a_write_that_is_refused_creates_none(line: str, run: Callable[..., Ran], home: Path) -> None:
+    before = files(home)
+
+    told = run("hermes_memory_tui", "write", line, "--db", "folder/new.db")
+
+    assert told.code == 1, told
+    assert files(home) == before
+
+
 @pytest.mark.parametrize("name", BRIDGE_NEEDING_A_STORE)
 def test_a_command_of_the_bridge_that_needs_a_store_creates_none(
     name: str, run: Callable[..., Ran], home: Path

@@ -16,6 +16,7 @@ from typing import Any
 
 from hermes_memory_bridge.connect.checking import check
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, Host, Place
+from hermes_memory_bridge.prompt import confirm
 from hermes_memory_store.errors import ArgumentError, StoreError
 
 
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.dry_run:
         return 0
-    if not options.yes and not agreed(f"Write {file}? [y/N] "):
+    if not options.yes and not confirm(f"Write {file}?"):
         print("nothing was changed")
         return 1
     kept = write(file, after)
@@ -211,15 +212,6 @@ def is_ours_alone(host: Host, file: Path) -> bool:
     return all(
         connected(host, copy) for copy in file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
     )
-
-
-def agreed(question: str) -> bool:
-    """Ask the person at the terminal; nobody there means no."""
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        print()
-        return False
 
 
 def overview(place: Place) -> int:

@@ -19,6 +19,7 @@ from pathlib import Path
 from hermes_memory_bridge.connect import blocks, command
 from hermes_memory_bridge.connect.checking import check
 from hermes_memory_bridge.connect.hosts import Host, Place
+from hermes_memory_bridge.prompt import confirm
 from hermes_memory_bridge.provider import settings
 from hermes_memory_bridge.provider.cli import with_provider, without_provider
 from hermes_memory_store.errors import ArgumentError
@@ -81,7 +82,7 @@ def put_in(home: Path, options: argparse.Namespace) -> int:
     show(config, before, after)
     if options.dry_run:
         return 0
-    if not options.yes and not command.agreed(f"Write to {home}? [y/N] "):
+    if not options.yes and not confirm(f"Write to {home}?"):
         print("nothing was changed")
         return 1
     kept = None
@@ -109,7 +110,7 @@ def take_out(home: Path, options: argparse.Namespace) -> int:
     show(config, before, after)
     if options.dry_run:
         return 0
-    if not options.yes and not command.agreed(f"Remove it from {home}? [y/N] "):
+    if not options.yes and not confirm(f"Remove it from {home}?"):
         print("nothing was changed")
         return 1
     if after != before:

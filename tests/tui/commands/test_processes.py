@@ -87,7 +87,7 @@ def test_arguments_that_are_no_text_are_refused(process: Ask) -> None:
 
     assert answer.code == 1
     assert answer.error["code"] == "text.unsafe"
-    assert process("facts", "--json").document["total"] == 0
+    assert process("facts", "--json").error["code"] == "store.unreadable"  # nothing was kept, not even a memory
 
 
 def test_a_path_that_is_no_text_is_a_path(process: Ask, home: Path) -> None:

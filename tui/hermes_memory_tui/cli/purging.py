@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hermes_memory_bridge.prompt import confirm
 from hermes_memory_store.clock import duration
 from hermes_memory_store.errors import ArgumentError, shorten
 from hermes_memory_store.model import PurgePlan, Tier
@@ -45,7 +46,7 @@ def purge_command(
             plan = store.purge.preview(theme, **wanted)
         if plan.total and not dry_run:
             if not yes:
-                confirm(plan)
+                ask_to_erase(plan)
             plan = store.purge.run(theme, **wanted)
     if settings.as_json:
         counts = {tier: plan.by_tier.get(Tier(tier), 0) for tier in TIERS}
@@ -58,7 +59,7 @@ def purge_command(
         click.echo(f"still holds them, could not be cleaned: {copy}")
 
 
-def confirm(plan: PurgePlan) -> None:
+def ask_to_erase(plan: PurgePlan) -> None:
     """Show what goes and ask. Without a terminal nobody can answer, so nothing is erased."""
     if not sys.stdin.isatty():
         raise ArgumentError(
@@ -70,7 +71,7 @@ def confirm(plan: PurgePlan) -> None:
         click.echo(f"  {printable(fact.notation)}", err=True)
     if plan.total > len(plan.samples):
         click.echo(f"  and {plan.total - len(plan.samples):,} more", err=True)
-    if not click.confirm("Erase them?", err=True):
+    if not confirm("Erase them?", sys.stderr):
         raise ArgumentError("it was not confirmed; nothing was erased")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hermes_memory_bridge.prompt import confirm
 from hermes_memory_store.clock import duration, iso
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Turn
@@ -95,7 +96,7 @@ def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
                     f"{counted(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked",
                     count,
                 )
-            if not click.confirm(f"Erase {counted(count, 'turn')} of theme {theme!r}{whose} for good?", err=True):
+            if not confirm(f"Erase {counted(count, 'turn')} of theme {theme!r}{whose} for good?", sys.stderr):
                 raise ArgumentError("it was not confirmed; nothing was erased")
         erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
     if settings.as_json:

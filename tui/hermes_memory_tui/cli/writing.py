@@ -11,6 +11,7 @@ import click
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Changed, Fact, WriteResult
+from hermes_memory_store.notation import parse
 from hermes_memory_store.text import printable
 from hermes_memory_store.uids import short
 from hermes_memory_tui.cli.documents import document, gauge_json
@@ -28,10 +29,13 @@ def write_command(settings: Settings, notation: tuple[str, ...], scope: str | No
 
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
     """
+    line = " ".join(notation)
+    if line != "-":
+        parse(line, limit=len(line))  # what is no fact creates no store
     with settings.store(creating=True) as store:
         theme = settings.resolved_theme()
-        if notation != ("-",):
-            result = store.facts.write(theme, " ".join(notation), scope=scope, split=split)
+        if line != "-":
+            result = store.facts.write(theme, line, scope=scope, split=split)
             if settings.as_json:
                 document(written_json(result))
             else:

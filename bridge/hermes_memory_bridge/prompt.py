@@ -1,0 +1,47 @@
+"""Ask the person at a terminal for a yes or a no."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from typing import TextIO
+
+
+def confirm(question: str, stream: TextIO | None = None) -> bool:
+    """Ask until the answer is a yes or a no. Nothing but enter means no, and so does the end of the input.
+
+    :param stream: where the question is written; standard output
+    :raises KeyboardInterrupt: ctrl-c was pressed, however soon after the question
+    """
+    while True:
+        print(f"{question} [y/N]: ", end="", file=stream, flush=True)
+        wait_for_line()
+        line = sys.stdin.readline()
+        if not line:
+            print(file=stream)
+        answer = line.strip().lower()
+        if answer in ("y", "yes", "n", "no", ""):
+            return answer in ("y", "yes")
+        print("answer y or n", file=stream)
+
+
+def wait_for_line() -> None:
+    """Wait until a line is typed on the terminal.
+
+    A signal that comes between Python's last look at signals and a blocking read is only noted, and the read goes on; one that
+    comes before or while this waits ends the waiting.
+    """
+    if not sys.stdin.isatty():
+        return
+    heard, hearing = os.pipe()
+    os.set_blocking(hearing, False)
+    before = signal.set_wakeup_fd(hearing, warn_on_full_buffer=False)
+    try:
+        while sys.stdin not in select.select([sys.stdin, heard], [], [])[0]:
+            os.read(heard, 64)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(heard)
+        os.close(hearing)
