@@ -30,7 +30,7 @@ from hermes_memory_store.text_indexes import (
     FACTS,
     INDEXES,
     TURNS,
-    forgetting_index,
+    forgetting_indexes,
     is_usable,
     troubles,
     vacuum,
@@ -115,9 +115,10 @@ def database(store: Store, repair: bool) -> Check:
         return Check("database", True, f"SQLite finds all {pages} pages sound")
     indexes = damaged_parts(store)
     if indexes is not None and repair:
-        for name in indexes:
-            rebuild_index(store, name)
-        vacuum(store.db)
+        if indexes:
+            rebuild_indexes(store, indexes)
+        else:
+            vacuum(store.db)
         if not integrity_problems(store):
             return Check("database", True, f"{problems[0]}; {remade(indexes)}", repaired=True)
     if indexes:
@@ -167,13 +168,14 @@ def remade(indexes: Sequence[str]) -> str:
     return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
 
 
-def rebuild_index(store: Store, name: str) -> int:
-    """Make a full-text index anew, whatever state it is in, in one transaction; how many facts or turns are in it.
+def rebuild_indexes(store: Store, names: Sequence[str]) -> None:
+    """Make full-text indexes anew, whatever state they are in, in one transaction.
 
     :raises FileError: nothing was changed then
     """
-    with forgetting_index(store.db, name) as conn:
-        return {FACTS: fulltext.fill, TURNS: turns.fill}[name](conn)
+    with forgetting_indexes(store.db, names) as conn:
+        for name in names:
+            {FACTS: fulltext.fill, TURNS: turns.fill}[name](conn)
 
 
 def schema(store: Store, repair: bool) -> Check:
@@ -214,7 +216,7 @@ def full_text(store: Store, repair: bool) -> Check:
         return Check("full-text", True, f"the index holds exactly the words of {facts} facts")
     if not repair:
         return Check("full-text", False, f"{problem}; doctor --repair builds the index anew")
-    rebuild_index(store, FACTS)
+    rebuild_indexes(store, [FACTS])
     still = index_problem(store)
     detail = f"{problem}; built anew from {facts} facts" if still is None else still
     return Check("full-text", still is None, detail, repaired=still is None)
@@ -241,7 +243,7 @@ def turns_text(store: Store, repair: bool) -> Check:
         wrong = f"{problem}; doctor --repair builds the index anew"
         detail = f"the index holds exactly the words of {said} turns" if problem is None else wrong
         return Check("turns", problem is None, detail)
-    rebuild_index(store, TURNS)
+    rebuild_indexes(store, [TURNS])
     still = turns_problem(store)
     return Check("turns", still is None, f"{problem}; built anew from {said} turns", repaired=still is None)
 

@@ -192,6 +192,22 @@ def test_the_doctor_names_the_damage_and_makes_the_index_anew(name: str, index: 
     assert "set_aside_indexes" not in names
 
 
+@pytest.mark.parametrize("name", HARM)
+def test_the_doctor_makes_both_indexes_anew_when_both_are_damaged(name: str, path: Path) -> None:
+    for index in (FACTS, TURNS):
+        HARM[name](path, index)
+
+    with Store.open(path) as store:
+        checks = {check.name: check for check in examine(store, repair=True)}
+    assert all(check.ok for check in checks.values()), checks
+    assert failing(path) == set()
+    with Store.open(path) as store:
+        answer = store.search.find(THEME, "unique77x")
+        assert ([fact.target for fact in answer.facts], answer.note) == (["t77.part"], None)
+        assert "rockets7" in store.turns.search(THEME, "rockets7")[0].turn.content
+        assert store.turns.note() is None
+
+
 @pytest.mark.parametrize("trigger", ["facts_refaceted", "facts_unfaceted"])
 def test_an_index_without_a_trigger_is_not_believed(trigger: str, path: Path) -> None:
     run_sql(f"DROP TRIGGER {trigger}")(path, FACTS)
@@ -283,8 +299,12 @@ REPAIR = "import sys; from hermes_memory_store.store import Store; from hermes_m
 
 
 @pytest.mark.parametrize("after_s", [0.05, 0.2, 0.35, 0.5, 0.7])
-def test_a_repair_that_is_killed_leaves_all_or_nothing(after_s: float, path: Path) -> None:
-    HARM["blobs random"](path, FACTS)
+@pytest.mark.parametrize(("name", "harmed"), [("blobs random", [FACTS]), ("data, every page", [FACTS, TURNS])])
+def test_a_repair_that_is_killed_leaves_all_or_nothing(
+    name: str, harmed: list[str], after_s: float, path: Path
+) -> None:
+    for index in harmed:
+        HARM[name](path, index)
     code = REPAIR + "store = Store.open(sys.argv[1]); print('begun', flush=True); examine(store, repair=True)"
 
     repairing = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
@@ -302,6 +322,24 @@ def test_a_repair_that_is_killed_leaves_all_or_nothing(after_s: float, path: Pat
         assert found(store, "quagga") == ["after"]
         assert all(check.ok for check in examine(store, repair=True))
         assert found(store, "unique77x") == ["t77.part"]
+    assert failing(path) == set()
+
+
+def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_again(path: Path) -> None:
+    for index in (FACTS, TURNS):
+        HARM["data, every page"](path, index)
+    code = (
+        "import os, signal; from hermes_memory_store import text_indexes;"
+        "text_indexes.vacuum = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
+    )
+    code = REPAIR + code + "examine(Store.open(sys.argv[1]), repair=True)"
+
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    with Store.open(path) as store:
+        assert found(store, "unique77x") == ["t77.part"]
+        assert all(check.ok for check in examine(store, repair=True))
     assert failing(path) == set()
 
 
