@@ -6,6 +6,7 @@ stands in the way is named, with the way out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ UNDOABLE = frozenset({"fact", "scope"})
 
 DELIBERATE = ("archive", "edit", "move", "pin", "restore", "touch", "unpin")
 """Operations that are meant for the very fact: who does one of them has made it their own."""
+
+OF_THE_TEAM = frozenset({"content", "scope", "updated_at"})
+"""What changes of a fact when somebody elsewhere does one of them. Relief, and making room for another, leave its time."""
 
 LATER = """
     SELECT j.change, j.op, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
@@ -60,7 +64,7 @@ class Reversal:
     ) -> None:
         """:param first: number of the change
         :param newest: the journal's last row before any of this: a conflict never names a row of the very undo
-        :param sparing: refuse what a person has touched since, even in other columns than those that are taken back
+        :param sparing: refuse what a person or a teammate has touched since, even in other columns than those that are taken back
         """
         self._mutation = mutation
         self._conn = mutation.conn
@@ -134,10 +138,13 @@ class Reversal:
             return
         kinds = ("person",) if row.before is not None else ("person", "session")
         author = self._mutation.names.actor(self._conn, row.actor)
-        for change, op, _, undoes, actor_id, kind in self._later(row):
-            deliberate = op in DELIBERATE and undoes is None and kind in kinds and actor_id != author
+        for change, op, after, undoes, actor_id, kind in self._later(row):
+            if undoes is not None or actor_id == author:
+                continue
+            from_team = kind == "sync" and not OF_THE_TEAM.isdisjoint(json.loads(after or "{}"))
+            deliberate = from_team or (op in DELIBERATE and kind in kinds)
             if deliberate and change != self._first and not self._is_undone(change):
-                raise self._conflict(row, [op], name_of(stored), change)
+                raise self._conflict(row, ["from the team" if from_team else op], name_of(stored), change)
 
     def _former_columns(self, stored: FactRow, row: Change) -> dict[str, Any]:
         """What a fact gets back. A scope that was renamed since is still the same, and what was purged is no link."""

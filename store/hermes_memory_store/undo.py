@@ -147,7 +147,7 @@ class Undo:
         """Take one change back.
 
         :param newest: the journal's last row before any of this
-        :param sparing: refuse whatever a person has touched since, even where another column of it was changed
+        :param sparing: refuse whatever a person or a teammate has touched since, even where another column of it was changed
         """
         if self.is_undone(first):
             raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)

@@ -10,8 +10,9 @@ import pytest
 
 from hermes_memory_store import backup, past, uids
 from hermes_memory_store.doctor import examine
-from hermes_memory_store.errors import NothingToUndo, UnknownFact
-from hermes_memory_store.model import PERSON, FactFilter, Notation, Tier
+from hermes_memory_store.errors import NothingToUndo, UndoConflict, UnknownFact
+from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Notation, Tier
+from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, Listing, SyncRow
 from hermes_memory_themes import Policies
 
@@ -215,6 +216,63 @@ def test_a_received_change_is_undone_by_its_number(ann: Member, bob: Member, ser
     bob.store.undo.redo()
     converge([ann, bob], server)
     assert contents(ann) == ["D[cache]: redis"]
+
+
+TOUCHES: dict[str, Callable[[Store, Fact], object]] = {
+    "pinned": lambda store, fact: store.facts.pin([fact.uid]),
+    "moved": lambda store, fact: store.facts.move([fact.uid], "web"),
+    "edited": lambda store, fact: store.facts.edit(fact.uid, "a teammate says otherwise"),
+    "archived": lambda store, fact: store.facts.archive([fact.uid]),
+    "said again": lambda store, fact: store.facts.write(THEME, fact.notation, scope=fact.scope),
+}
+
+
+@pytest.mark.parametrize("wrote", ["created", "edited"])
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_what_a_teammate_touched_since_is_left_and_named_when_a_session_is_undone(
+    ann: Member, bob: Member, server: Server, wrote: str, touch: str
+) -> None:
+    agent = ann.store.sessions.open(THEME, "agent")
+    ours = write(ann, "D[b]: agent")
+    ann.store.facts.edit(ours, "agent edited", actor=Actor("session", "agent"))
+    if wrote == "created":
+        uid = ann.store.facts.write(THEME, "D[a]: agent", session=agent).fact.uid
+    else:
+        uid = write(ann, "D[a]: first")
+        ann.store.facts.edit(uid, "agent edited", actor=Actor("session", "agent"))
+    converge([ann, bob], server)
+    bob.clock.forward(60_000)
+    TOUCHES[touch](bob.store, bob.store.facts.get(uid))
+    converge([ann, bob], server)
+    stands = ann.store.facts.get(uid)
+
+    with pytest.raises(UndoConflict, match=rf"followed by change \d+ of the same fact, D\[a\] \({uid}\)"):
+        ann.store.undo.session("agent")
+    undone = ann.store.undo.session("agent", leaving=True)
+
+    assert ann.store.facts.get(uid) == stands
+    (left,) = undone.left
+    assert uid in left
+    assert ann.store.facts.get(ours).content == "agent"
+    converge([ann, bob], server)
+    assert shown(ann.store) == shown(bob.store)
+
+
+def test_what_merely_moved_under_pressure_elsewhere_is_taken_back_with_its_session(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    write(ann, "D[a]: first", scope="s")
+    uid = ann.store.facts.page(FactFilter(theme=THEME)).facts[0].uid
+    ann.store.sessions.open(THEME, "agent")
+    ann.store.facts.edit(uid, "agent edited", actor=Actor("session", "agent"))
+    converge([ann, bob], server)
+    with bob.store.db.writing() as conn:
+        conn.execute("UPDATE facts SET tier = 'cold', cooled_by = 'relief:pressure'")
+    converge([ann, bob], server)
+    assert ann.store.facts.get(uid).tier is Tier.COLD
+
+    assert ann.store.undo.session("agent").uids == (uid,)
+    assert ann.store.facts.get(uid).content == "first"
 
 
 def test_edits_made_at_once_leave_the_loser_to_decide(ann: Member, bob: Member, server: Server) -> None:

@@ -26,13 +26,14 @@ SCOPES = "SELECT hex(uid), label, status, opened_at, closed_at, closed_by FROM s
 TOUCHED = f"""
     {FACTS} WHERE f.tier NOT IN ('withdrawn', 'superseded') AND EXISTS (
       SELECT 1 FROM journal j JOIN actors a ON a.id = j.actor_id
-      WHERE j.uid = f.uid AND a.kind = 'person' AND j.before IS NOT NULL AND (
+      WHERE j.uid = f.uid AND j.before IS NOT NULL AND (a.kind = 'person' AND (
         (j.op = 'pin' AND f.pinned) OR (j.op = 'move' AND s.label = coalesce(j.after ->> 'scope', ''))
           OR (j.op = 'edit' AND f.content = j.after ->> 'content'))
+        OR a.kind = 'sync' AND f.updated_at = j.after ->> 'updated_at')
         AND j.seq > (SELECT max(k.seq) FROM journal k JOIN actors b ON b.id = k.actor_id
           WHERE k.uid = f.uid AND b.kind = 'session'))
 """
-"""Facts that a session wrote or changed, and that a person pinned, moved or edited after it, and which are so still."""
+"""Facts that a session wrote or changed, that a person or a teammate pinned, moved or edited after it, and that are so still."""
 
 HIDDEN = """
     SELECT hex(f.uid), s.label, f.tier FROM facts f JOIN scopes s ON s.id = f.scope_id
