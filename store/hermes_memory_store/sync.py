@@ -18,6 +18,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.deciding import Deciding, found_conflicts
 from hermes_memory_store.held_back import held_back as find_held
+from hermes_memory_store.held_back import let_go
 from hermes_memory_store.hybrid_clock import PhysicalClocks, brought_down, descendant
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import has_name
@@ -25,7 +26,17 @@ from hermes_memory_store.model import PERSON, Actor, Changed, Uid
 from hermes_memory_store.names import Names
 from hermes_memory_store.plain import Plain
 from hermes_memory_store.purge import Purge
-from hermes_memory_store.receiving import NONE, SYNC, Held, Receiving, Settling, outrank_held, shade, waiting_for
+from hermes_memory_store.receiving import (
+    NONE,
+    OFFERED_AGAIN,
+    SYNC,
+    Held,
+    Receiving,
+    Settling,
+    outrank_held,
+    shade,
+    waiting_for,
+)
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
@@ -261,6 +272,26 @@ class Sync:
             rows = sorted(((one.seq, one.row) for one in found), key=lambda pair: pair[0])
             self.apply(theme, rows, cursor=self.cursor(theme))
         return len(due)
+
+    def let_go_of_held(self, theme: str, there: Mapping[str, tuple[int, SyncRow]]) -> int:
+        """Let go of what is held back and what the team's database no longer has under that stamp: its owner deleted or repaired
+        it there. What stands in its place is taken in; where nothing does, what is here is offered again. How many went.
+
+        :param there: what the database has of the things held back, with its sequence numbers
+        """
+        with self._db.snapshot() as conn:
+            held = {one.row.uid: (one.row.hlc, one.row.node) for one in find_held(conn, theme)}
+        other = {uid: pair for uid, pair in there.items() if uid in held and (pair[1].hlc, pair[1].node) != held[uid]}
+        if other:
+            self.apply(theme, sorted(other.values(), key=lambda pair: pair[0]), cursor=self.cursor(theme))
+        gone = held.keys() - there.keys()
+        if gone:
+            theme_id = self._tracked(theme)
+            with self._db.writing() as conn:
+                for uid in map(uids.to_bytes, gone):
+                    let_go(conn, theme_id, uid)
+                    conn.execute(OFFERED_AGAIN, (theme_id, uid))
+        return len(gone) + len(other)
 
     @again_without_index
     def look_again(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.held_back import span
 
 SKEW_MS = 300_000
 """Clocks further apart than this are told to the person; the database refuses rows from further ahead."""
@@ -98,9 +99,9 @@ def skewed(offset_ms: int) -> State | None:
     """What to say of clocks that differ by so much. :param offset_ms: the server's time less this machine's"""
     if abs(offset_ms) <= SKEW_MS:
         return None
-    minutes = round(abs(offset_ms) / 60_000)
+    distance = span(round(abs(offset_ms) / 60_000) * 60_000)
     way = "behind" if offset_ms > 0 else "ahead of"
-    return State("clock", f"this machine's clock is {minutes} min {way} the team's; rows are exchanged, set the clock")
+    return State("clock", f"this machine's clock is {distance} {way} the team's; rows are exchanged, set the clock")
 
 
 def wrong_version(found: int, known: int) -> State:

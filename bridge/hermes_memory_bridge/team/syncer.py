@@ -12,7 +12,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.screening import Screen
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Aside, Refused
+from hermes_memory_store.sync import Aside, Refused, SyncRow
 
 log = logging.getLogger(__name__)
 
@@ -381,16 +381,17 @@ class Syncer:
         shared = self._shared()
         found = []
         for theme in sync.themes():
-            there: dict[str, str] = {}
-            after, more = 0, True
-            while more:
-                page = self._server.pull(theme, after)
-                there.update({row.uid: row.digest for _, row in page.rows})
-                after, more = page.cursor.seq, page.more
-                self._look_up()
+            held = {one.uid for one in sync.held_back(theme)}
+            there, of_held = self._pulled(theme, held)
+            if held and sync.let_go_of_held(theme, of_held):
+                # What is offered again was written by this very connection, which the exchange would not notice.
+                self._exchange = Exchange(self._opened(), on_progress=self._look_up)
+                self._told_of = (STARTING, -1)
+                self._turn()
+                held = {one.uid for one in sync.held_back(theme)}
+                there, _ = self._pulled(theme, held)
             refused = {one.row.uid for one in sync.refused(theme)}
             waiting = refused | {row.uid for row in sync.pending(theme, limit=1_000_000)}
-            held = {one.uid for one in sync.held_back(theme)}
             count = len(waiting)
             here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
             if theme in shared:
@@ -415,6 +416,20 @@ class Syncer:
                 )
             )
         return found
+
+    def _pulled(self, theme: str, wanted: Collection[str]) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
+        """The digest of each row the database has of a theme; and those that are wanted, with their sequence numbers."""
+        assert self._server is not None
+        digests: dict[str, str] = {}
+        rows: dict[str, tuple[int, SyncRow]] = {}
+        after, more = 0, True
+        while more:
+            page = self._server.pull(theme, after)
+            digests.update({row.uid: row.digest for _, row in page.rows})
+            rows.update({row.uid: (seq, row) for seq, row in page.rows if row.uid in wanted})
+            after, more = page.cursor.seq, page.more
+            self._look_up()
+        return digests, rows
 
     def _shared(self) -> list[str]:
         """Themes whose captured turns are exchanged."""

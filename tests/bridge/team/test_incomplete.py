@@ -208,3 +208,30 @@ def test_a_status_says_that_the_clock_is_wrong_beside_what_is_left(database: Dat
     assert laptop.sync().state.name == "clock"
     assert laptop.waiting() == 0
     laptop.close()
+
+
+REMEDIES = {
+    "deleted": "DELETE FROM hm.fact WHERE content = 'from tomorrow'",
+    "repaired": "UPDATE hm.fact SET hlc = (extract(epoch FROM now()) * 1000)::bigint << 16 WHERE content = 'from tomorrow'",
+}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_held_back_row_is_let_go_of_once_the_owner_of_the_database_deleted_or_repaired_it(
+    database: Database, machine: Machine, replaced: bool, remedy: str
+) -> None:
+    uid = machine.write("D[tomorrow]: weak" if replaced else "D[tea]: weak")
+    asked(machine, "sync", "now")
+    forge(database, (1 << 63) - 1, uid if replaced else None)
+    assert asked(machine, "sync", "now")[0] == 1
+    database.run(REMEDIES[remedy])
+
+    code, compared = asked(machine, "sync", "verify")
+
+    assert (code, compared["same"]) == (0, True), compared
+    assert asked(machine, "sync", "now")[1]["state"] == "idle"
+    assert doctor(machine)[0] == 0
+    wanted = {"weak"} if remedy == "deleted" else {"from tomorrow"} if replaced else {"weak", "from tomorrow"}
+    assert machine.contents() == wanted
+    assert database.one("SELECT count(*) FROM hm.fact") == len(wanted)

@@ -19,7 +19,7 @@ from hermes_memory_bridge.team.dsn import shown
 from hermes_memory_bridge.team.exchange import LEAST_PAGE, Exchange
 from hermes_memory_bridge.team.states import DOWN, TeamError
 from hermes_memory_bridge.team.syncer import Syncer
-from hermes_memory_store.clock import system_clock
+from hermes_memory_store.clock import DAY_MS, system_clock
 from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.proxy import Proxy
@@ -222,8 +222,11 @@ def test_a_server_that_takes_and_never_answers_is_left(database: Database, tmp_p
         assert time.monotonic() - began < 2.5
 
 
-@pytest.mark.parametrize(("offset_ms", "words"), [(3_600_000, "60 min ahead of"), (-3_600_000, "60 min behind")])
-def test_a_clock_an_hour_off_is_told_and_rows_go_on(
+@pytest.mark.parametrize(
+    ("offset_ms", "words"),
+    [(3_600_000, "60 min ahead of"), (-3_600_000, "60 min behind"), (-400 * DAY_MS, "400 days behind")],
+)
+def test_a_clock_that_is_off_is_told_and_rows_go_on(
     database: Database, tmp_path: Path, offset_ms: int, words: str
 ) -> None:
     side = Side("ours")
