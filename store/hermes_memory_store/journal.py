@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -136,6 +137,22 @@ class Journal:
         order = "DESC" if newest_first else "ASC"
         sql = f"SELECT {COLUMNS} FROM journal WHERE {' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
         return [self.change(row) for row in self._db.rows(sql, args)]
+
+    def newest_by(self, kind: str, *, entities: Collection[str], before: int | None = None) -> Change | None:
+        """The newest row by an actor of a kind about such entities that is no undo, however much others wrote since.
+
+        :param before: only rows before this one, for going backwards
+        """
+        marks = ", ".join("?" * len(entities))
+        # Actor by actor, of whom one or two are persons: the index of actors then yields the rows in order.
+        sql = (
+            f"SELECT {COLUMNS} FROM journal WHERE actor_id = ? AND seq < ? AND undoes IS NULL "
+            f"AND entity IN ({marks}) ORDER BY seq DESC LIMIT 1"
+        )
+        until = self.last_seq() + 1 if before is None else before
+        keys = [key for (key,) in self._db.rows("SELECT id FROM actors WHERE kind = ?", (kind,))]
+        found = [row for key in keys if (row := self._db.row(sql, (key, until, *entities))) is not None]
+        return self.change(max(found, key=itemgetter(0))) if found else None
 
     def one(self, seq: int) -> Change:
         """One row. :raises UnknownChange: when there is none of that number"""

@@ -504,10 +504,11 @@ class Memory:
 
     def _newest_of_person(self) -> Change | None:
         """The newest change of a person that still holds."""
-        for change in self._store.journal.changes(newest_first=True, limit=MOST_CHANGES):
-            mine = change.actor.kind == "person" and change.undoes is None and change.entity in ("fact", "scope")
-            if mine and not self._store.undo.is_undone(change.change):
+        journal, before = self._store.journal, None
+        while (change := journal.newest_by("person", entities=("fact", "scope"), before=before)) is not None:
+            if not self._store.undo.is_undone(change.change):
                 return change
+            before = change.change  # the rows of one change stand one after the other
         return None
 
     def note(self, done: Done, undo: Callable[[], Done] | None = None) -> Done:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens.editor import FactEditor, NewFactEditor
 from tests.tui.inspector.driving import (
@@ -26,8 +26,6 @@ from tests.tui.inspector.driving import (
 def facts_of(path: Path) -> dict[str, tuple[str, Tier]]:
     """Content and tier of every fact that is not withdrawn, by target."""
     with Store.open(path, read_only=True) as store:
-        from hermes_memory_store.model import FactFilter
-
         found = store.facts.by_ids(list(store.facts.ids(FactFilter(tiers=frozenset()))))
         return {fact.target: (fact.content, fact.tier) for fact in found}
 
@@ -160,6 +158,23 @@ async def test_undo_takes_back_what_the_person_did_not_what_an_agent_did(tmp_pat
             await pilot.press("j" if main_screen(pilot).table.cursor == 0 else "g")
         await pilot.press("U")
         await until(pilot, lambda: "agents" not in facts_of(path))
+
+
+async def test_undo_finds_the_persons_change_however_much_others_wrote_since(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1", "V[b]: 1")
+    with Store.open(path) as store:
+        known = {fact.target: fact.uid for fact in store.facts.page(FactFilter()).facts}
+        store.facts.archive([known["a"]])
+        for _ in range(5):
+            store.facts.archive([known["b"]])
+            store.undo.last()
+    fill(path, *(f"V[agents.{number}]: {number}" for number in range(400)), session="worker")
+    async with inspecting(path) as pilot:
+        await pilot.press("u")
+        await until(pilot, lambda: "undone: archive of V[a]" in said(pilot))
+    assert facts_of(path)["a"][1] is Tier.HOT
+    assert len(facts_of(path)) == 402
 
 
 async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
