@@ -174,6 +174,8 @@ class Memory:
         """Changes a person made in one go, by each of them: undo takes all of them back."""
         self._unjournaled: list[Unjournaled] = []
         """What a person did here that the journal does not hold, and `undo` has not come to yet."""
+        self._refused: Unjournaled | None = None
+        """The one of these that `undo` could not take back just now, which it said."""
         self._closed = False
         self._looking = threading.Lock()
         self._views: Store | None = None
@@ -487,17 +489,34 @@ class Memory:
         """Take back the newest change a person made that still holds. An agent's changes are left alone.
 
         What the person did since and the journal does not hold comes first: it is taken back in its own way, or, where there
-        is none, that is said once and nothing else is taken back in its place.
+        is none or it is refused, that is said once and nothing else is taken back in its place.
 
         :raises NothingToUndo: UndoConflict
         """
         newest = self._newest_of_person()
-        if self._unjournaled and (newest is None or newest.seq <= self._unjournaled[-1].seq):
-            last = self._unjournaled.pop()
-            if last.undo is not None:
-                return last.undo()
-            more = "" if newest is None else " u again takes back your change before it."
-            raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
+        refused, self._refused = self._refused, None
+        while self._unjournaled and (newest is None or newest.seq <= self._unjournaled[-1].seq):
+            last = self._unjournaled[-1]
+            before = newest is not None or len(self._unjournaled) > 1
+            if last.undo is None:
+                self._unjournaled.pop()
+                more = " u again takes back your change before it." if before else ""
+                raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
+            try:
+                done = last.undo()
+            except errors.StoreError as error:
+                if last is not refused:
+                    self._refused = last
+                    more = ", or your change before it" if before else ""
+                    said = f"{error.message}. u again takes it back if that can be done then{more}"
+                    raise errors.UndoConflict(said, error.value) from error
+                if not before:
+                    self._refused = last
+                    raise
+                self._unjournaled.pop()  # the person was told, and nothing became of it
+                continue
+            self._unjournaled.pop()
+            return done
         if newest is None:
             raise errors.NothingToUndo("nothing of yours to undo")
         return self.undo_change(newest)
@@ -626,6 +645,7 @@ class Memory:
     def _acting(self) -> Iterator[Store]:
         yield self._store
         self._redo.clear()
+        self._refused = None
 
     def _told(self, change: Change, uids: Iterable[str]) -> str:
         facts = [uid for uid in uids if uid != change.uid]

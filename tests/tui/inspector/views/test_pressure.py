@@ -201,6 +201,48 @@ async def test_undo_leaves_a_file_that_was_written_to_since_the_relief(path: Pat
         assert facts_of(path) == facts
 
 
+async def test_a_refused_undo_of_a_relief_can_be_tried_again(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    async with inspecting(path) as pilot:
+        archived = await archive_one(pilot, path)
+        await relieve_files(pilot, file)
+        relieved = file.read_text()
+        file.write_text("mine")
+        await pilot.press("u")
+        await until(pilot, lambda: "changed since the relief" in said(pilot))
+        assert "u again takes it back if that can be done then, or your change before it" in said(pilot)
+        file.write_text(relieved)
+        await pilot.press("u")
+        await until(pilot, lambda: "MEMORY.md as before the relief" in said(pilot))
+        assert file.read_text() == MEMORIES
+        assert facts_of(path)[archived].tier is Tier.ARCHIVED
+
+
+async def test_a_refused_undo_of_a_relief_gives_way_once_that_was_said(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    async with inspecting(path) as pilot:
+        archived = await archive_one(pilot, path)
+        await relieve_files(pilot, file)
+        file.write_text("mine")
+        await pilot.press("u")
+        await until(pilot, lambda: "or your change before it" in said(pilot))
+        assert facts_of(path)[archived].tier is Tier.ARCHIVED
+        await pilot.press("u")
+        await until(pilot, lambda: "undone: archive" in said(pilot))
+        assert facts_of(path)[archived].tier is Tier.HOT
+        assert file.read_text() == "mine"
+
+
+async def archive_one(pilot: Pilot[int], path: Path) -> str:
+    """Put one fact away as the person; its target."""
+    with Store.open(path, read_only=True) as store:
+        fact = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
+    pilot.app.memory.act(acts.ARCHIVE, [fact])  # type: ignore[attr-defined]
+    return fact.target
+
+
 async def relieve_files(pilot: Pilot[int], file: Path) -> None:
     """Relieve the host's files with the keys that do it."""
     before = file.read_text()
