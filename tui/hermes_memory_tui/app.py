@@ -107,6 +107,8 @@ def make_app(
         memory = opened(db_path, read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
+    if memory is not None and recovery is not None and recovery.deeds is not None:
+        memory.take_over(recovery.deeds)
     greets = not read_only and recovery is None
     return Inspector(
         memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=greets, recovery=recovery

@@ -155,8 +155,19 @@ class Unjournaled:
     """How to take it back, or that nothing does."""
     seq: int
     """The newest journal row when it was done: undo takes back what is newer first."""
-    undo: Callable[[], Done] | None = None
+    undo: Callable[[Memory], Done] | None = None
     """Takes it back, where that can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deeds:
+    """What a person did here and the journal alone does not tell, for the memory that takes the place of this one."""
+
+    identity: tuple[int, int] | None
+    """The file it was done to."""
+    unjournaled: tuple[Unjournaled, ...]
+    together: dict[int, tuple[int, ...]]
+    redo: tuple[tuple[int, ...], ...]
 
 
 class Interrupted(Exception):
@@ -209,6 +220,18 @@ class Memory:
         self._identity = filesystem.identity(self.path)
         self._version = screen.data_version()
         self.epoch += 1
+
+    @property
+    def deeds(self) -> Deeds:
+        """What was done here, for `take_over`; a closed memory still knows it."""
+        return Deeds(self._identity, tuple(self._unjournaled), dict(self._together), tuple(self._redo))
+
+    def take_over(self, deeds: Deeds) -> None:
+        """Go on where another memory of the same file left off; of another file it means nothing."""
+        if deeds.identity == self._identity:
+            self._unjournaled[:] = deeds.unjournaled
+            self._together = dict(deeds.together)
+            self._redo[:] = deeds.redo
 
     @property
     def is_closed(self) -> bool:
@@ -503,7 +526,7 @@ class Memory:
                 more = " u again takes back your change before it." if before else ""
                 raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
             try:
-                done = last.undo()
+                done = last.undo(self)
             except errors.StoreError as error:
                 if last is not refused:
                     self._refused = last
@@ -530,7 +553,7 @@ class Memory:
             before = change.change  # the rows of one change stand one after the other
         return None
 
-    def note(self, done: Done, undo: Callable[[], Done] | None = None) -> Done:
+    def note(self, done: Done, undo: Callable[[Memory], Done] | None = None) -> Done:
         """Remember something that was done and that the journal does not hold. :param undo: takes it back"""
         back = done.back or NOT_BY_UNDO
         self._unjournaled.append(Unjournaled(done.said, back, self._screen.journal.last_seq(), undo))
@@ -596,7 +619,7 @@ class Memory:
 
         with self._acting() as store:
             report = optimize(store, theme, home=home)
-        return self.note(Done(said(report)), partial(self._put_files_back, home, report))
+        return self.note(Done(said(report)), partial(Memory._put_files_back, home=home, report=report))
 
     def _put_files_back(self, home: Path, report: OptimizeReport) -> Done:
         from hermes_memory_store import relief_undo

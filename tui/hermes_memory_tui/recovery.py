@@ -22,6 +22,7 @@ from hermes_memory_tui.views.view import View
 
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector, Said
+    from hermes_memory_tui.memory import Deeds
     from hermes_memory_tui.screens.editor import Editor
 
 
@@ -66,6 +67,8 @@ class Recovery:
     """Empty when putting it back may be what fails."""
     failures: int
     """How often it failed since the person last pressed a key."""
+    deeds: Deeds | None = None
+    """What was done there that undo is to come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,8 @@ class Failure:
         failures = 1 if before is None or app.was_touched else before.failures + 1
         work = app.work if app.work is not None and failures == 1 else Work()
         said = f"Something went wrong inside ({self.name}); this screen was made anew, and what you typed is kept. {self.where}"
-        return Recovery(said, list(app.said), work, failures)
+        deeds = app.memory.deeds if app.memory is not None else None
+        return Recovery(said, list(app.said), work, failures, deeds)
 
 
 def find_work(app: Inspector) -> Work:

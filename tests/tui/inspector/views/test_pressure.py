@@ -11,7 +11,12 @@ from textual.pilot import Pilot
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui import acts
+from hermes_memory_tui.app import make_app
 from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.inspector import Inspector
+from hermes_memory_tui.looks import DEFAULT_LOOK
+from hermes_memory_tui.recovery import Failure
+from hermes_memory_tui.settings import Settings
 from hermes_memory_tui.views.pressure import listed
 from tests.tui.inspector.driving import (
     beside,
@@ -233,6 +238,26 @@ async def test_a_refused_undo_of_a_relief_gives_way_once_that_was_said(path: Pat
         await until(pilot, lambda: "undone: archive" in said(pilot))
         assert facts_of(path)[archived].tier is Tier.HOT
         assert file.read_text() == "mine"
+
+
+async def test_undo_after_a_recovery_takes_the_relief_back_and_nothing_else(path: Path, home: Path) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    async with inspecting(path) as pilot:
+        archived = await archive_one(pilot, path)
+        await relieve_files(pilot, file)
+        failed = pilot.app
+        assert isinstance(failed, Inspector)
+    recovery = Failure("ValueError", None).recovery(failed, None)
+    memory = make_app(path, None, False, DEFAULT_LOOK, Settings(), recovery).memory
+    assert memory is not None
+    try:
+        assert "MEMORY.md as before the relief" in memory.undo().said
+        assert file.read_text() == MEMORIES
+        assert facts_of(path)[archived].tier is Tier.ARCHIVED
+        assert "undone: archive" in memory.undo().said
+    finally:
+        memory.close()
 
 
 async def archive_one(pilot: Pilot[int], path: Path) -> str:
