@@ -280,7 +280,7 @@ class Sync:
         :param there: what the database has of the things held back, with its sequence numbers
         """
         with self._db.snapshot() as conn:
-            held = {one.row.uid: (one.row.hlc, one.row.node) for one in find_held(conn, theme)}
+            held = {str(one.row.uid): (one.row.hlc, one.row.node) for one in find_held(conn, theme)}
         other = {uid: pair for uid, pair in there.items() if uid in held and (pair[1].hlc, pair[1].node) != held[uid]}
         if other:
             self.apply(theme, sorted(other.values(), key=lambda pair: pair[0]), cursor=self.cursor(theme))
