@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual._context import active_message_pump
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.css.query import NoMatches
@@ -341,13 +341,17 @@ def is_about_what_is_gone(error: Exception) -> bool:
     toast for its screen.
     """
     cause = error.error if isinstance(error, WorkerFailed) else error
-    if not isinstance(cause, NoScreen | NoMatches | NoWidget | ProgrammingError):
+    if not isinstance(cause, NoScreen | NoMatches | NoWidget | ScreenStackError | ProgrammingError):
         return False
     try:
         node = get_current_worker().node if isinstance(error, WorkerFailed) else active_message_pump.get()
     except (NoActiveWorker, LookupError):
         return False
+    if not node.app.is_running:  # it closes: screens lose what is on them one by one, and late keys find none
+        return True
     if not isinstance(node, Widget):
         return False
+    if node._closing or node._pruning:  # still attached, with nothing on it
+        return True
     memories = [one.memory for one in node.ancestors_with_self if isinstance(one, MainScreen)]
     return not node.is_attached or any(memory.is_closed for memory in memories)
