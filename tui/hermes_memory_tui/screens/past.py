@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -20,7 +21,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui import shown
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.memory import Done, Memory, Overview
-from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.screens.main import WRITES, MainScreen
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 
@@ -134,6 +135,23 @@ class PastScreen(MainScreen):
         when = self.memory.now()
         self.title_bar.past = f"as it was on {shown.moment(when, self._present.now())}"
 
+    def on_key(self, event: events.Key) -> None:
+        """Say that nothing changes here, where a key would change something in the present."""
+        chain = (bindings for node, bindings in self._binding_chain if node is self)
+        found = [one for bindings in chain for one in bindings.key_to_bindings.get(event.key, ())]
+        if any(one.action in WRITES for one in found):
+            event.stop()
+            said = "The past stays as it was, R brings a fact back; esc leaves the past."
+            self.notify(said, severity="warning", timeout=5)
+
+    def _explain_emptiness(self) -> None:
+        if self.line:
+            super()._explain_emptiness()
+        elif self.overview.themes:
+            self.table.empty = ("No live facts here then.", "", "/ tier:all shows archived and superseded ones")
+        else:
+            self.table.empty = ("There was nothing in this memory then.", "", "esc leaves the past")
+
     def action_bring_back(self) -> None:
         if self._present.read_only:
             self.notify("The memory is open for reading only.", severity="warning", timeout=4)
@@ -172,7 +190,8 @@ def brought_back(present: Memory, facts: list[Fact]) -> Done:
         return len(facts)
 
     what = shown.name(facts[0]) if len(facts) == 1 else shown.plural(len(facts), "fact")
-    return present.do_together(act, f"{what} brought back as it was")
+    done = present.do_together(act, f"{what} brought back as it was")
+    return replace(done, back="In the present u undoes.")
 
 
 def bring_back(store: Store, fact: Fact) -> None:

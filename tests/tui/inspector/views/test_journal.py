@@ -138,7 +138,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
         await pilot.press("R")
         await until(pilot, lambda: facts_of(path)["cache"].content == "redis")
         assert facts_of(path)["cache"].tier is Tier.HOT
-        await until(pilot, lambda: "D[cache] brought back as it was" in said(pilot))
+        await until(pilot, lambda: "D[cache] brought back as it was. In the present u undoes." in said(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         await until(pilot, lambda: not copy.exists(), "removing the copy of the past")
@@ -214,6 +214,25 @@ async def test_a_digit_never_shows_the_present_in_the_past(path: Path, digit: st
         assert pilot.app.screen is past
         await pilot.press("q")
         await until(pilot, lambda: not past.memory.path.exists(), "removing the copy of the past")
+
+
+@pytest.mark.parametrize("key", ["n", "e", "a", "p", "w", "W", "m", "P", "u", "U", "r", "c", "o", "ctrl+r"])
+async def test_a_key_that_changes_facts_says_that_the_past_stays_as_it_was(path: Path, key: str) -> None:
+    async with inspecting(path) as pilot:
+        past = await step_back(pilot, "edit")
+        await pilot.press(key)
+        await until(pilot, lambda: "The past stays as it was" in said(pilot))
+        assert pilot.app.screen is past
+
+
+async def test_before_anything_was_written_there_was_nothing(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, "journal")
+        await pilot.press("G")
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
+        await until(pilot, lambda: "There was nothing in this memory then." in screen_text(pilot))
+        assert "n writes" not in screen_text(pilot)
 
 
 async def test_the_palette_stays_in_the_past(path: Path) -> None:
