@@ -30,10 +30,14 @@ TOUCHED = f"""
         (j.op = 'pin' AND f.pinned) OR (j.op = 'move' AND s.label = coalesce(j.after ->> 'scope', ''))
           OR (j.op = 'edit' AND f.content = j.after ->> 'content'))
         OR a.kind = 'sync' AND f.updated_at = j.after ->> 'updated_at')
+        AND NOT EXISTS (SELECT 1 FROM journal u WHERE u.undoes = j.change)
         AND j.seq > (SELECT max(k.seq) FROM journal k JOIN actors b ON b.id = k.actor_id
           WHERE k.uid = f.uid AND b.kind = 'session'))
 """
-"""Facts that a session wrote or changed, that a person or a teammate pinned, moved or edited after it, and that are so still."""
+"""Facts that a session wrote or changed, that a person or a teammate pinned, moved or edited after it, and that are so still.
+
+What was taken back since is left aside: a fact may say the same words again that an edit gave it which was undone.
+"""
 
 HIDDEN = """
     SELECT hex(f.uid), s.label, f.tier FROM facts f JOIN scopes s ON s.id = f.scope_id
