@@ -97,7 +97,10 @@ def test_what_is_imported_is_screened_as_what_agents_write(tell: Tell, home: Pat
     assert len(tell("review")["waiting"]) == 1
 
 
-def test_a_secret_in_an_import_is_kept_as_it_was_written(tell: Tell, home: Path, tmp_path: Path) -> None:
+def test_a_secret_in_an_import_is_kept_as_it_was_written(
+    tell: Tell, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_MEMORY_SECRETS", "file")
     body = "\n".join([*(f"{'MIIEv' + 'Ab3dEf6hIj9l' * 5}" for _ in range(12)), "Q0s="])
     key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"
     file = tmp_path / "mem0.json"

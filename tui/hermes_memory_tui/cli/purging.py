@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from hermes_memory_bridge.prompt import confirm
 from hermes_memory_store.clock import duration
 from hermes_memory_store.errors import ArgumentError, shorten
 from hermes_memory_store.model import PurgePlan, Tier
@@ -61,6 +60,8 @@ def purge_command(
 
 def ask_to_erase(plan: PurgePlan) -> None:
     """Show what goes and ask. Without a terminal nobody can answer, so nothing is erased."""
+    from hermes_memory_bridge.prompt import confirm
+
     if not sys.stdin.isatty():
         raise ArgumentError(
             f"{counted(plan.total, 'fact')} would be erased for good; say --yes to do it without being asked",

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from hermes_memory_bridge.prompt import confirm
 from hermes_memory_store.clock import duration, iso
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Turn
@@ -86,6 +85,8 @@ def turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
 
 def erase(settings: Settings, older_than_ms: int, yes: bool) -> None:
     """Erase turns, after asking."""
+    from hermes_memory_bridge.prompt import confirm
+
     with settings.store(writing=True) as store:
         theme = settings.reading_theme(store)
         count = store.turns.count(theme, older_than_ms=older_than_ms)
