@@ -7,7 +7,6 @@ write of the process fail for good.
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import threading
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hermes_memory_store import errors, filesystem
+from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.text_indexes import (
     StoreConnection,
     confirm_troubles,
@@ -36,6 +36,9 @@ BUSY_MS = 30
 
 RETRY_S = 0.008
 """Upper bound of one jittered pause between two tries for the lock."""
+
+BUSY_DELAYS = Backoff(RETRY_S, RETRY_S, jitter=15 / 16)
+"""From 0.5 ms to `RETRY_S`, not growing: the lock is taken by whoever asks first, and a long pause would starve a writer."""
 
 CACHE_KIB = 8_000
 """Page cache of one connection."""
@@ -202,7 +205,7 @@ class Db:
                 deadline = deadline or now + (self.lock_timeout_s if wait_s is None else wait_s)
                 if now >= deadline:
                     raise
-            time.sleep(random.uniform(0.0005, RETRY_S))
+            time.sleep(BUSY_DELAYS.delay_s(1))
 
 
 def primary_code(error: sqlite3.Error) -> int:

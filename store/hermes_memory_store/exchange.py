@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store import copies, errors, notation, portable, restoring, restoring_turns
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED
@@ -108,8 +109,8 @@ def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]
     with store.reader() as reader, reader.db.snapshot():
         yield TITLE, 0
         done, label = 0, None
-        for start in range(0, len(keys), BATCH):
-            for fact in reader.facts.by_ids(keys[start : start + BATCH]):
+        for some in in_chunks(keys, BATCH):
+            for fact in reader.facts.by_ids(some):
                 if fact.scope != label:
                     label = fact.scope
                     yield f"{SCOPE_MARK} {label or ''}".rstrip(), done

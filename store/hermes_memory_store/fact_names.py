@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_memory_store import errors, text, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db
 from hermes_memory_store.model import Tier
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.records import FACT_COLUMNS, FactRow
 
 MIN_DIGITS = 6
@@ -83,7 +83,7 @@ def facts_by_end(db: Db, wanted: Sequence[str], theme_id: int | None) -> dict[st
     found: dict[str, list[FactRow]] = {digits: [] for digits in wanted}
     for length in sorted({len(digits) for digits in found}):
         ends = [end for digits in found if len(digits) == length for end in uids.byte_ends(digits)]
-        for some in chunks(ends, ENDS_AT_ONCE):
+        for some in in_chunks(ends, ENDS_AT_ONCE):
             sql = BY_END.format(width=len(some[0]), marks=", ".join("?" * len(some)))
             for row in (FactRow(*one) for one in db.rows(sql, (*some, theme_id, theme_id))):
                 found[row.uid.hex()[-length:]].append(row)

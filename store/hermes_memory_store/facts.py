@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, notation, pages, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db
 from hermes_memory_store.fact_names import find_facts
 from hermes_memory_store.journal import Journal
@@ -46,8 +47,7 @@ from hermes_memory_themes import Policies
 if TYPE_CHECKING:
     from hermes_memory_store.bulk import BulkResult, Line
 
-UIDS_AT_ONCE = 500
-"""Facts that are asked for by uid in one statement."""
+
 Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
 """The columns a change sets on a fact; None: it stays as it is."""
 
@@ -214,8 +214,7 @@ class Facts:
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
         """Facts by their keys, in the order asked for; keys that are gone are left out."""
         found: dict[int, Fact] = {}
-        for start in range(0, len(ids), 500):
-            some = ids[start : start + 500]
+        for some in in_chunks(ids):
             sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
             found.update((row[0], fact_of(row, self._names)) for row in self._db.rows(sql, tuple(some)))
         return [found[key] for key in ids if key in found]
@@ -223,7 +222,7 @@ class Facts:
     def named(self, wanted: Iterable[str]) -> dict[str, Fact]:
         """Facts by their whole uids, withdrawn ones too; those that are gone are left out."""
         found: dict[str, Fact] = {}
-        for some in pages.chunks([uids.to_bytes(uid) for uid in wanted], UIDS_AT_ONCE):
+        for some in in_chunks([uids.to_bytes(uid) for uid in wanted]):
             sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
             for fact in (fact_of(row, self._names) for row in self._db.rows(sql, list(some))):
                 found[fact.uid] = fact
@@ -232,7 +231,7 @@ class Facts:
     def purged(self, wanted: Iterable[str]) -> set[str]:
         """Which of these uids are of facts that were erased here."""
         found: set[str] = set()
-        for some in pages.chunks([uids.to_bytes(uid) for uid in wanted], UIDS_AT_ONCE):
+        for some in in_chunks([uids.to_bytes(uid) for uid in wanted]):
             sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
             found.update(uids.to_text(uid) for (uid,) in self._db.rows(sql, list(some)))
         return found

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Cursor, Fact, FactFilter, FactType, Page, Sort, Tier
@@ -268,7 +269,7 @@ def sorted_keys(
     if owner == "theme_id" and selection.scope_ids is not None:
         extra = f" AND scope_id IN ({', '.join(map(str, selection.scope_ids))})" + extra
     found: list[tuple[Any, int]] = []
-    for some in chunks(ranges, RANGES_AT_ONCE):
+    for some in in_chunks(ranges, RANGES_AT_ONCE):
         parts = [
             f"SELECT {key}, id FROM facts INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
             for _ in some
@@ -320,13 +321,7 @@ def type_rank() -> str:
 def fetched(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
     """Facts by key, in the order of the keys."""
     found: dict[int, Fact] = {}
-    for some in chunks(keys, 500):
+    for some in in_chunks(keys):
         rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
         found.update((row[0], fact_of(row, names)) for row in rows)
     return [found[key] for key in keys if key in found]
-
-
-def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Slices of at most `size` items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -17,10 +17,10 @@ from typing import Any
 from unicodedata import normalize
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.malformed import checked
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.names import UNSCOPED
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.records import STANDS
 from hermes_memory_store.travelling import PURGED, SyncRow
 
@@ -28,9 +28,6 @@ ATTRS = frozenset(
     "type target scope tier pinned created_at updated_at superseded_by cooled_by by".split()  # noqa: SIM905 - it fits
 )
 """All that a fact says besides its content. One that says more is shown as saying less."""
-
-AT_ONCE = 500
-"""Facts that are looked up together."""
 
 TAKEN = f"""
     SELECT key FROM (
@@ -135,7 +132,7 @@ def actor(said: str) -> Actor:
 def here(conn: sqlite3.Connection, wanted: Collection[bytes]) -> set[bytes]:
     """Those of these uids that a fact here has."""
     found: set[bytes] = set()
-    for some in chunks(list(wanted), AT_ONCE):
+    for some in in_chunks(list(wanted)):
         sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
         found.update(uid for (uid,) in conn.execute(sql, some))
     return found

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_memory_store import errors, notation, text, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import iso
 from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.scopes import checked_label
@@ -57,9 +58,6 @@ TURNS = """
     WHERE t.theme_id = ? AND t.id > ?
     ORDER BY t.id LIMIT 500
 """
-
-AT_ONCE = 500
-"""Single facts that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +135,7 @@ def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]
             0,
         )
         done = 0
-        for start in range(0, len(keys), AT_ONCE):
-            some = keys[start : start + AT_ONCE]
+        for some in in_chunks(keys):
             rows = {row[0]: row for row in reader.db.rows(CHOSEN.format(", ".join("?" * len(some))), tuple(some))}
             for row in (rows[key] for key in some if key in rows):
                 done += 1

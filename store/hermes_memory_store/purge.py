@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, fulltext, journal, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, RELIEF, Actor, PurgePlan, Tier
@@ -23,9 +24,6 @@ SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 
 HELD = "hold"
 """Operation by which an agent's purge takes a fact away for the time of its retention."""
-
-AT_ONCE = 500
-"""Facts that are looked up together."""
 
 SAMPLES = 3
 """Facts a preview shows."""
@@ -162,8 +160,7 @@ class Purge:
         asked = list(wanted)
         rows: list[tuple[Any, ...]] = []
         with self._db.writing() as conn:
-            for start in range(0, len(asked), AT_ONCE):
-                some = asked[start : start + AT_ONCE]
+            for some in in_chunks(asked):
                 marks = ", ".join("?" * len(some))
                 sql = f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})"
                 rows += conn.execute(sql, some).fetchall()

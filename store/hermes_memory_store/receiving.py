@@ -19,20 +19,19 @@ from types import MappingProxyType
 from typing import Any
 
 from hermes_memory_store import errors, text, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.held_back import hold_back, let_go
 from hermes_memory_store.hybrid_clock import PhysicalClocks, brought_down
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import checked, has_name, moment, one_line
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.plain import Plain, here, plain_facts
 from hermes_memory_store.records import FactRow, standing_fact
 from hermes_memory_store.screening import NOTHING, SOURCE
 from hermes_memory_store.travelling import COUNTER_BITS, DELETED, LIVE, PURGED, Payload, Screened, SyncRow
 from hermes_memory_store.unindexed import Gathering, place
 from hermes_memory_store.versions import (
-    AT_ONCE,
     AWAY,
     KNOWN,
     PUT,
@@ -256,10 +255,10 @@ def shadows_of(
         rows = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
         found = {version.uid: version for version in map(from_row, rows.fetchall())}
     linked: set[bytes] = set()
-    for some in chunks(list(touched), AT_ONCE):
+    for some in in_chunks(list(touched)):
         behind = f"SELECT uid FROM facts WHERE superseded_by IN ({', '.join('?' * len(some))})"
         linked.update(uid for (uid,) in conn.execute(behind, some))
-    for some in chunks(list(linked.union(touched)), AT_ONCE):
+    for some in in_chunks(list(linked.union(touched))):
         sql = f"{KNOWN} WHERE theme_id = ? AND shadow IS NOT NULL AND uid IN ({', '.join('?' * len(some))})"
         found |= {version.uid: version for version in map(from_row, conn.execute(sql, (theme_id, *some)))}
     return list(found.values())

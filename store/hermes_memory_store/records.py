@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hermes_memory_store import fulltext, tokens, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import Actor, Fact, FactType, Millis, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
@@ -317,8 +318,7 @@ class Mutation:
 
 def write_rows(conn: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:
     """Write new facts, many by each statement: what a statement costs by itself is more than what a row does."""
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        some = rows[start : start + ROWS_AT_ONCE]
+    for some in in_chunks(rows, ROWS_AT_ONCE):
         values = ", ".join([FACT_VALUES] * len(some))
         conn.execute(INSERT_FACTS + values, [column for row in some for column in row])
 

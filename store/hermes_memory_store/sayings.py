@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_memory_store import uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db
 from hermes_memory_store.model import Uid
 from hermes_memory_store.names import Names
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.schema import THEME_SHIFT
 
 MOST_CHARS = 4_000
@@ -24,9 +24,6 @@ MOST_CHARS = 4_000
 
 FACTS = "SELECT f.id, f.uid, f.target, f.content FROM facts f WHERE {} ORDER BY f.id LIMIT ?"
 TURNS = "SELECT t.id, t.uid, t.content FROM turns t WHERE {} ORDER BY t.id LIMIT ?"
-
-AT_ONCE = 500
-"""Facts that are looked up together."""
 
 TOLD = "f.tier IN ('hot', 'cold')"
 
@@ -80,7 +77,7 @@ class Sayings:
     def of_uids(self, theme: str, wanted: Collection[Uid]) -> list[FactSaid]:
         """What these facts of a theme say now, as far as an agent may be told."""
         found = []
-        for some in chunks(list(wanted), AT_ONCE):
+        for some in in_chunks(list(wanted)):
             sql = NAMED.format(", ".join("?" * len(some)))
             for key, uid, target, content in self._db.rows(
                 sql, (self._names.theme_or_none(theme), *map(uids.to_bytes, some))

@@ -15,19 +15,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import DAY_MS, Clock
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import moment
 from hermes_memory_store.model import Actor, Uid
 from hermes_memory_store.names import Names
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import bring_within, checked_turn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.travelling import Aside
-from hermes_memory_store.turns import AT_ONCE, Turns, known_turns
+from hermes_memory_store.turns import Turns, known_turns
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def note(theme_id: int, row: TurnRow, mine: Uid, looked: Looked) -> tuple[object
 def held(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:
     """Keys, uids and contents of those of these turns that are here."""
     there: list[tuple[int, bytes, str]] = []
-    for some in chunks(list(wanted), AT_ONCE):
+    for some in in_chunks(list(wanted)):
         marks = ", ".join("?" * len(some))
         there += conn.execute(
             f"SELECT id, uid, content FROM turns WHERE theme_id = ? AND uid IN ({marks})", (theme_id, *some)

@@ -16,12 +16,12 @@ from typing import Any
 
 from hermes_memory_store import errors, text, uids, vectors
 from hermes_memory_store.asked import EXACT, Asked, Word, accept_other_particles, asked
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.names import Names
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR, Candidate, rank_question, rarity_of, spread, terms_of
 from hermes_memory_store.scanning import scan_turns
@@ -57,9 +57,6 @@ ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 """A question at the very end; one in the middle was often answered by who asked it."""
 
 MAX_LIMIT = 1_000
-
-AT_ONCE = 500
-"""Turns that are looked up together."""
 
 INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
 UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
@@ -336,8 +333,8 @@ class Turns:
         """Rows of the best turns that pass, each with the key of its session."""
         order = sorted(scores, key=lambda key: (-scores[key], -key))
         found: dict[int, tuple[tuple[Any, ...], int | None]] = {}
-        for start in range(0, len(order), most):
-            for *row, session_id in self._rows(order[start : start + most]):
+        for some in in_chunks(order, most):
+            for *row, session_id in self._rows(some):
                 if (session is None or row[3] == session) and (not roles or row[4] in roles):
                     found[row[0]] = (tuple(row), session_id)
             if len(found) >= most:
@@ -391,7 +388,7 @@ def known_turns(
     :param again: without those of the team that were left out
     """
     known: set[bytes] = set()
-    for some in chunks(wanted, AT_ONCE):
+    for some in in_chunks(wanted):
         sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
         known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
     return known

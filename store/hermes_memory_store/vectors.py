@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hermes_memory_store import filesystem, uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,6 @@ VERSION = 1
 
 WAIT_S = 2.0
 """How long another process may hold the file. It is only ever held for one small batch."""
-
-AT_ONCE = 500
 
 KINDS = ("fact", "turn")
 
@@ -121,8 +120,7 @@ class Vectors:
     def known(self, kind: str, ids: Sequence[int]) -> dict[int, Known]:
         """What these facts or turns have, by id."""
         found: dict[int, Known] = {}
-        for start in range(0, len(ids), AT_ONCE):
-            some = ids[start : start + AT_ONCE]
+        for some in in_chunks(ids):
             marks = ", ".join("?" * len(some))
             sql = f"SELECT id, uid, digest, model FROM vectors WHERE kind = ? AND id IN ({marks})"
             found.update((row[0], Known(*row)) for row in self._rows(sql, (kind, *some)))
@@ -132,8 +130,7 @@ class Vectors:
         """The vectors of these facts, as whole numbers, where they are of this model and of the text with this digest."""
         found: dict[Uid, bytes] = {}
         names = {uids.to_bytes(uid): uid for uid in wanted}
-        for start in range(0, len(names), AT_ONCE):
-            some = list(names)[start : start + AT_ONCE]
+        for some in in_chunks(list(names)):
             marks = ", ".join("?" * len(some))
             sql = f"SELECT uid, digest, vector FROM vectors WHERE kind = 'fact' AND model = ? AND uid IN ({marks})"
             rows = self._rows(sql, (model, *some))

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
 from hermes_memory_store.hybrid_clock import PhysicalClocks, descendant, first_tick
 from hermes_memory_store.malformed import one_line
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
 from hermes_memory_store.names import UNSCOPED
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.travelling import (
     DELETED,
     LIVE,
@@ -31,9 +31,6 @@ from hermes_memory_store.travelling import (
     uid_of_scope,
     version_digest,
 )
-
-AT_ONCE = 500
-"""Things that are looked up together."""
 
 AWAY = frozenset({Tier.WITHDRAWN.value, Tier.QUARANTINED.value})
 """Tiers that others see as deleted: a creation that was undone, and what no person here has let in yet."""
@@ -185,7 +182,7 @@ def stamp(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[
     """Give everything that was noted as changed in a theme its next version; the facts among it."""
     noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
     node = node_of(conn)
-    for things in chunks(noted, AT_ONCE):
+    for things in in_chunks(noted):
         names = {thing: name_of(theme, thing) for thing in things}
         before = {version.uid: version for version in versions(conn, theme_id, names.values())}
         says = payloads(conn, theme_id, things)
@@ -296,7 +293,7 @@ def unversioned(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
     noted = {thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))}
     wrong: list[bytes | str] = [uid for (uid,) in conn.execute(WITHOUT, (theme_id,)) if uid not in noted]
     shown = conn.execute(f"{KNOWN} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
-    while some := [Version(*row) for row in shown.fetchmany(AT_ONCE)]:
+    while some := [Version(*row) for row in shown.fetchmany(VALUES_AT_ONCE)]:
         stand = payloads(conn, theme_id, [version.thing for version in some])
         differ = [version.thing for version in some if version.said != stand[version.thing].said]
         wrong += [thing for thing in differ if thing not in noted]
@@ -310,7 +307,7 @@ def name_of(theme: str, thing: bytes | str) -> bytes:
 
 def versions(conn: sqlite3.Connection, theme_id: int, wanted: Iterable[bytes]) -> Iterator[Version]:
     """The newest versions of things."""
-    for some in chunks(list(wanted), AT_ONCE):
+    for some in in_chunks(list(wanted)):
         sql = f"{KNOWN} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"
         yield from (Version(*row) for row in conn.execute(sql, (theme_id, *some)).fetchall())
 
@@ -318,7 +315,7 @@ def versions(conn: sqlite3.Connection, theme_id: int, wanted: Iterable[bytes]) -
 def payloads(conn: sqlite3.Connection, theme_id: int, things: Collection[bytes | str]) -> dict[bytes | str, Payload]:
     """What things say as they stand in this store's tables."""
     found: dict[bytes | str, Payload] = {}
-    for some in chunks([thing for thing in things if isinstance(thing, bytes)], AT_ONCE):
+    for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
         marks = ", ".join("?" * len(some))
         for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
             found[row[0]] = payload_of_fact(row)
@@ -326,7 +323,7 @@ def payloads(conn: sqlite3.Connection, theme_id: int, things: Collection[bytes |
         purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
         found.update((uid, Payload("fact", None, {}, PURGED)) for (uid,) in conn.execute(purged, gone).fetchall())
         found.update((uid, Payload("fact", None, {}, DELETED)) for uid in gone if uid not in found)
-    for labels in chunks([thing for thing in things if isinstance(thing, str)], AT_ONCE):
+    for labels in in_chunks([thing for thing in things if isinstance(thing, str)]):
         sql = SCOPES.format(marks=", ".join("?" * len(labels)))
         for label, *columns in conn.execute(sql, (theme_id, *labels)):
             found[label] = payload_of_scope(label, *columns)

@@ -8,12 +8,14 @@ import time
 from dataclasses import dataclass
 
 from hermes_memory_bridge.access.refusal import CLOSE, Refused, retry_after
+from hermes_memory_store.backoff import Backoff
 
 FREE = 3
 """Wrong tokens of a peer that cost nothing: a copy that went wrong, an old configuration."""
 
 FIRST_S = 0.25
 LONGEST_S = 5.0
+DELAYS = Backoff(FIRST_S, LONGEST_S)
 
 FORGET_S = 60.0
 """A peer that has shown no wrong token for this long begins anew."""
@@ -65,4 +67,4 @@ class WrongTokens:
 
 def delay_of(count: int) -> float:
     """Seconds that the refusal of a peer's so-manyth wrong token waits."""
-    return 0.0 if count <= FREE else min(LONGEST_S, FIRST_S * 2.0 ** min(count - FREE - 1, 16))
+    return DELAYS.delay_s(count - FREE)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import OrphanPolicy
 
@@ -91,10 +92,11 @@ class RetryPolicy:
 
     def pauses(self, session: str, call: int) -> Iterator[float]:
         """Seconds to wait before each retry. Drawn from the session's id, so that no two workers come back together."""
+        delays = Backoff(self.base_delay_ms / 1000, self.cap_delay_s)
         for attempt in range(int(self.max_retries)):
             seed = hashlib.sha256(f"{session}/{call}/{attempt}".encode()).digest()
             part = int.from_bytes(seed[:4], "big") / 2**31 - 1
-            pause_s = min(self.base_delay_ms / 1000 * 2**attempt, self.cap_delay_s)
+            pause_s = delays.delay_s(attempt + 1)
             yield min(pause_s * (1 + self.jitter_factor * part), self.cap_delay_s)
 
 

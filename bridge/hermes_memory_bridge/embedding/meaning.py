@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import random
 import sqlite3
 import time
 from collections import OrderedDict
@@ -21,6 +20,8 @@ from hermes_memory_bridge.embedding.asked import WORDS_ONLY, Asked, meant
 from hermes_memory_bridge.embedding.embedder import Embedder, Floats, embedder_for
 from hermes_memory_bridge.embedding.errors import EmbeddingError, Refused, Unavailable
 from hermes_memory_bridge.embedding.near import Near, packed, unit
+from hermes_memory_store.backoff import Backoff
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import primary_code
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.vectors import KINDS, Vector, Vectors, place, remove
@@ -77,7 +78,6 @@ class Meaning:
         self.hub = hub
         self._vault = vault
         self._make = make
-        self._rest_s = rest_s
         self._settings: Embedding | None = None
         self._embedder: Embedder | None = None
         self._none_meant = False
@@ -88,8 +88,7 @@ class Meaning:
         self._model = ""
         """Name and dimensions: vectors of another are made anew."""
         self._trouble: str | None = None
-        self._failures = 0
-        self._tried_again_at = 0.0
+        self._backoff = Backoff(rest_s, LONGEST_REST_S, jitter=0.5)
         self._questions: OrderedDict[bytes, list[float]] = OrderedDict()
         self._asking: set[asyncio.Future[list[Floats | None]]] = set()
         self._loading: dict[str, asyncio.Future[None]] = {}
@@ -168,7 +167,7 @@ class Meaning:
             return known
         if here and not embedder.gentle:
             return None
-        if time.monotonic() < self._tried_again_at or len(self._asking) >= QUESTIONS // 8:
+        if not self._backoff.is_due or len(self._asking) >= QUESTIONS // 8:
             return None
         asking = asyncio.ensure_future(embedder.embed([words], max(settings.query_ms / 1000, 1.0) * 4))
         self._asking.add(asking)
@@ -226,7 +225,7 @@ class Meaning:
     def state(self) -> str:
         """By what recall ranks now, and what it waits for: one sentence."""
         if self._trouble is not None:
-            rest = max(0, round(self._tried_again_at - time.monotonic()))
+            rest = round(self._backoff.remaining_s)
             wait = f"; next try in {rest} s" if rest else ""
             return f"{WORDS_ONLY} for now: {self._trouble}{wait}"
         if self._embedder is None or self._vectors is None or not self._model:
@@ -281,8 +280,8 @@ class Meaning:
             await self._shut()
             await self._open()
             self._seen = -1
-        if now < self._tried_again_at:
-            return min(LOOK_S, self._tried_again_at - now)
+        if not self._backoff.is_due:
+            return min(LOOK_S, self._backoff.remaining_s)
         if self._seen < 0 or now - self._walked_at > HOUR_S:
             head = await self.hub.read(lambda store: store.sayings.last_change())
             self._refused.clear()  # an hour later a server may take them
@@ -335,9 +334,9 @@ class Meaning:
                 told = (one.uid, one.digest, self._model)
                 if one.digest not in self._refused and (not have or (have.uid, have.digest, have.model) != told):
                     missing.append(one)
-        for start in range(0, len(missing), embedder.batch):
+        for batch in in_chunks(missing, embedder.batch):
             begun = time.monotonic()
-            await self._make_some(embedder, vectors, missing[start : start + embedder.batch])
+            await self._make_some(embedder, vectors, list(batch))
             if embedder.gentle:
                 await asyncio.sleep(time.monotonic() - begun)
 
@@ -383,7 +382,7 @@ class Meaning:
 
         :raises EmbeddingError: it is not, or not known yet
         """
-        if self._failures < PATIENCE or isinstance(error, Unavailable):
+        if self._backoff.failures < PATIENCE or isinstance(error, Unavailable):
             raise error
         await embedder.embed([PROBE], BATCH_S)
 
@@ -422,11 +421,12 @@ class Meaning:
         settings = self.hub.store.policies.embedding()
         if settings == self._settings and (self._none_meant or self._model):
             return self._embedder
-        if time.monotonic() < self._tried_again_at and settings == self._settings:
+        if not self._backoff.is_due and settings == self._settings:
             return None
         if settings != self._settings:
             await self._drop()
-            self._settings, self._trouble, self._failures, self._tried_again_at = settings, None, 0, 0.0
+            self._settings, self._trouble = settings, None
+            self._backoff.reset()
             self._refused.clear()
             self._none_meant = False
         if self._embedder is None:
@@ -465,7 +465,8 @@ class Meaning:
 
     def _well(self) -> None:
         """Something came."""
-        self._failures, self._trouble, self._tried_again_at = 0, None, 0.0
+        self._trouble = None
+        self._backoff.reset()
 
     def _fail(self, error: EmbeddingError) -> float:
         """Note why there are no vectors; how long to wait before the next try."""
@@ -474,11 +475,9 @@ class Meaning:
         self._trouble = error.said
         if isinstance(error, Unavailable):
             rest_s = LONGEST_REST_S
+            self._backoff.pause(rest_s)
         else:
-            self._failures += 1
-            longest = min(self._rest_s * 2 ** min(self._failures - 1, 20), LONGEST_REST_S)
-            rest_s = max(random.uniform(longest / 2, longest), error.retry_after_s or 0.0)  # noqa: S311 - jitter is no secret
-        self._tried_again_at = time.monotonic() + rest_s
+            rest_s = self._backoff.fail(at_least_s=error.retry_after_s or 0.0)
         return min(LOOK_S, rest_s)
 
 

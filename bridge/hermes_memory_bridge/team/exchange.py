@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.team import turns
-from hermes_memory_bridge.team.backoff import Backoff
 from hermes_memory_bridge.team.schema import TURNS
 from hermes_memory_bridge.team.server import (
     BATCH,
@@ -30,8 +29,9 @@ from hermes_memory_bridge.team.server import (
     new_token,
 )
 from hermes_memory_bridge.team.states import COUNTER, DENIED, IDLE, READ_ONLY, SKEW_MS, State, TeamError, skewed
+from hermes_memory_store.backoff import Backoff
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
-from hermes_memory_store.pages import chunks
 from hermes_memory_store.shared_turns import Sharing, TurnRow
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import Cursor, Listing, SyncRow
@@ -417,8 +417,8 @@ class Exchange:
         """Ask again for what was left out: a keyring may be open by now, or a policy another."""
         shared = self.store.shared_turns
         named = [one.uid for one in shared.left_out(theme)][:LOOKED_AT_AGAIN]
-        for start in range(0, len(named), BATCH):
-            rows = turns.named(server, theme, named[start : start + BATCH])
+        for some in in_chunks(named, BATCH):
+            rows = turns.named(server, theme, some)
             shared.apply(theme, rows, upto=shared.cursor(theme), again=True)
             self.on_progress()
 
@@ -485,7 +485,7 @@ class Exchange:
                 log.warning("the team database will not have %s of theme %s: %s", rows[0].uid, theme, why)
                 return []
         half = BATCH if load else len(rows) // 2
-        parts = [rows[n : n + half] for n in range(0, len(rows), half)] if load else [rows[:half], rows[half:]]
+        parts = list(in_chunks(rows, half)) if load else [rows[:half], rows[half:]]
         return [pushed for part in parts for pushed in self._offer(server, theme, part, load=False)]
 
     def _acknowledge(self, theme: str, pushed: Pushed) -> bool:
@@ -500,7 +500,7 @@ class Exchange:
         """Take in what won over versions that were pushed. It may stand where this store has pulled already: what it has was
         stamped by a clock that ran ahead, and seemed newer then."""
         sync, count = self.store.sync, self.outcome.themes[theme]
-        for some in chunks(list(lost), BATCH):
+        for some in in_chunks(list(lost), BATCH):
             if rows := server.winners(theme, some):
                 applied = sync.apply(theme, rows, cursor=sync.cursor(theme))
                 count.pulled += len(rows)

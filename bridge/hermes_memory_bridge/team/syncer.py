@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import random
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -35,6 +34,7 @@ from hermes_memory_bridge.team.states import (
     incomplete,
 )
 from hermes_memory_store import filesystem
+from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.screening import Screen
@@ -232,7 +232,7 @@ class Syncer:
     # The thread.
 
     def _run(self) -> None:
-        failures = 0
+        backoff = Backoff(FIRST_WAIT_S, LONGEST_WAIT_S, jitter=0.5)
         while not self._stop.is_set():
             seen = -1
             self.begun += 1
@@ -241,18 +241,16 @@ class Syncer:
                 if self._may_exchange():
                     seen = self._turn()
                     more = self._exchange is not None and self._exchange.outcome.more
-                failures = 0
+                backoff.reset()
                 listening = self._server is not None and self._server.listening
                 wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
             except Stopped:
                 break
             except (TeamError, StoreError) as error:
-                failures += 1
-                wait_s = self._failed(error, failures)
+                wait_s = self._failed(error, backoff)
             except Exception:  # a bug of ours must not end the exchange for good, nor reach an agent
                 log.exception("an exchange failed")
-                failures += 1
-                wait_s = self._failed(TeamError(State("fault", "an exchange failed; see the log")), failures)
+                wait_s = self._failed(TeamError(State("fault", "an exchange failed; see the log")), backoff)
             if not more:
                 self.exchanges = self.begun
             self._run_jobs()
@@ -326,7 +324,7 @@ class Syncer:
             raise TeamError(NOT_NAMED)
         return Server(dsn)
 
-    def _failed(self, error: TeamError | StoreError, failures: int) -> float:
+    def _failed(self, error: TeamError | StoreError, backoff: Backoff) -> float:
         """Say what is wrong, once; how long to wait before trying again."""
         if self._stop.is_set():
             return 0.0
@@ -335,7 +333,7 @@ class Syncer:
             log.warning("team database: %s", state.words)
         self._hang_up()
         self.state = state
-        wait_s: float = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(failures - 1, 10)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+        wait_s = backoff.fail()
         self.next_at = self.clock() + round(wait_s * 1000)
         if self._exchange is not None:
             try:

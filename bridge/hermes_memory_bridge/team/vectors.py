@@ -22,6 +22,7 @@ from typing import Any
 from hermes_memory_bridge.team.schema import RECALL
 from hermes_memory_bridge.team.server import Server
 from hermes_memory_bridge.team.states import State, TeamError
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
@@ -275,10 +276,10 @@ class Filling:
             if len(page) < PAGE:
                 known.after, known.head = max(head, known.after), head
         examined = list(known.missing.items())[:EXAMINED]
-        for start in range(0, len(examined), BATCH):
+        for some in in_chunks(examined, BATCH):
             if self._stop.is_set():
                 return False
-            self._send(theme, model, dict(examined[start : start + BATCH]), store, made)
+            self._send(theme, model, dict(some), store, made)
             self.state = State(FILLING.name, f"{FILLING.words}: {len(known.missing)} facts have none yet")
         return len(examined) < EXAMINED
 

@@ -7,12 +7,13 @@ of its own; whatever stops an import, beginning it again brings in the rest, sin
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store import copies, errors, restoring_turns
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.importers.recognising import READERS, recognise
 from hermes_memory_store.importers.taking import Item, Place, Refusal, Screen, Skip, Taken
@@ -147,8 +148,7 @@ def put(
         # Scopes first, then what stands, then what was superseded: a link mostly leads to what is there.
         facts = sorted((item for item in items if not isinstance(item.said, SaidTurn)), key=order)
         restorer = Restorer(store, name, scope)
-        for start in range(0, len(facts), BATCH):
-            some = facts[start : start + BATCH]
+        for some in in_chunks(facts, BATCH):
             count(report, restorer, some)
             done += len(some)
             if progress is not None:
@@ -157,8 +157,8 @@ def put(
             restorer.link()
         report.superseded += restorer.superseded
         turns = [item.said for item in items if isinstance(item.said, SaidTurn)]
-        for start in range(0, len(turns), BATCH):
-            new, there = restoring_turns.bring(store, name, turns[start : start + BATCH], actor=taken.actor)
+        for batch in in_chunks(turns, BATCH):
+            new, there = restoring_turns.bring(store, name, batch, actor=taken.actor)
             report.turns += new
             report.turns_there += there
             done += new + there
@@ -175,7 +175,7 @@ def order(item: Item) -> tuple[int, int]:
     return 0, 0
 
 
-def count(report: ForeignReport, restorer: Restorer, items: list[Item]) -> None:
+def count(report: ForeignReport, restorer: Restorer, items: Sequence[Item]) -> None:
     """Bring in one batch and count what came of it."""
     said = [(number, item.said) for number, item in enumerate(items) if not isinstance(item.said, SaidTurn)]
     for outcome, number, error in restorer.take(said):

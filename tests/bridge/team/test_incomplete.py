@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.team import exchange as exchange_module
-from hermes_memory_bridge.team.backoff import Backoff
+from hermes_memory_store.backoff import Backoff
 from tests.bridge.team.clocks import FAR_MS, Laptop, settle
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.machines import THEME, Machine, team
