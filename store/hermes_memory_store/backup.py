@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_store import copies, errors, fulltext, hermes_file, journal, turns, uids
+from hermes_memory_store import copies, errors, filesystem, fulltext, hermes_file, journal, turns, uids
 from hermes_memory_store.clock import Clock, iso, system_clock
 from hermes_memory_store.filesystem import file_lock
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
@@ -215,7 +215,7 @@ def erased_from(path: Path, ours: Eraser, theirs: Eraser) -> bool:
             if (ours if is_ours else theirs)(conn):
                 # Free pages keep what was deleted from them until the file is written anew.
                 conn.execute("VACUUM")
-        copies.sync(path)
+        filesystem.flush_to_disk(path)
     except (errors.FileError, OSError):
         return False
     return True
@@ -298,7 +298,7 @@ def set_aside(db: Path, kept: Path) -> None:
         part = db.with_name(db.name + ending)
         if part.exists():
             os.replace(part, kept.with_name(kept.name + ending))
-    copies.sync(db.parent)
+    filesystem.flush_to_disk(db.parent)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.db import LOCK_TIMEOUT_S, translating
+from hermes_memory_store.filesystem import flush_to_disk
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
@@ -82,7 +83,7 @@ def copy(source: Path, target: Path, *, progress: Progress | None = None) -> Mar
             reading.backup(writing, pages=2048, progress=None if progress is None else reporting(progress), sleep=0.01)
             writing.execute("PRAGMA journal_mode = DELETE")
             verify(writing, target, expected)
-    sync(target)
+    flush_to_disk(target)
     return expected
 
 
@@ -134,13 +135,13 @@ def keep_exclusively(made: Path, target: Path) -> None:
     """Give a finished file its name, never over another one. :raises FileExistsError: when the name is taken"""
     os.link(made, target)
     made.unlink()
-    sync(target.parent)
+    flush_to_disk(target.parent)
 
 
 def replace(made: Path, target: Path) -> None:
     """Give a finished file its name, over whatever had it."""
     os.replace(made, target)
-    sync(target.parent)
+    flush_to_disk(target.parent)
 
 
 def create_exclusively(path: Path) -> None:
@@ -155,15 +156,6 @@ def create_exclusively(path: Path) -> None:
         raise errors.ArgumentError(f"{path} exists already; nothing was written", path) from error
     except OSError as error:
         raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of names, is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def reporting(progress: Progress) -> Callable[[int, int, int], None]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from hermes_memory_store import errors
 
@@ -75,6 +76,63 @@ def create_private(path: Path) -> None:
 def private(path: str, flags: int) -> int:
     """An opener for `open()`: what it creates only its owner may read."""
     return os.open(path, flags, 0o600)
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def atomic_write(
+    path: Path,
+    *,
+    encoding: str | None = None,
+    encoding_errors: str | None = None,
+    mode: int = 0o600,
+    overwrite: bool = True,
+    durable: bool = True,
+    confirm: Callable[[], None] | None = None,
+) -> Iterator[IO[Any]]:
+    """Open a new file that takes the name `path` when the block ends without an error; until then, `path` stays as it is.
+
+    Where it may overwrite, a symbolic link is followed: the file it leads to is replaced, the link stays.
+
+    :param encoding: opens the file for text; without it, for bytes
+    :param encoding_errors: what becomes of characters that the encoding lacks, as `open` takes it
+    :param mode: the new file's permissions; by default only its owner may read it
+    :param overwrite: whether a file of that name is replaced
+    :param durable: whether the content and the name are on the disk on return; without it, a power cut may lose the file
+    :param confirm: called when the content is complete, just before it takes the name; what it raises leaves `path` alone
+    :raises FileExistsError: `overwrite` is off and the name is taken, even by a file that came while the block ran
+    :raises OSError: the folder or the file cannot be written
+    """
+    import tempfile  # here, not above: it takes milliseconds, and a start writes no file
+
+    target = path.resolve() if overwrite else path.absolute()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb" if encoding is None else "w", encoding=encoding, errors=encoding_errors) as file:
+            os.fchmod(file.fileno(), mode)
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        if confirm is not None:
+            confirm()
+        if overwrite:
+            os.replace(made, target)
+        else:
+            os.link(made, target)  # unlike a rename, a link never takes the place of another file
+    finally:
+        made.unlink(missing_ok=True)
+    if durable:
+        flush_to_disk(target.parent)
 
 
 def identity(path: Path) -> tuple[int, int] | None:

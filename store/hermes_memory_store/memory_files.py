@@ -10,7 +10,6 @@ import errno
 import fcntl
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hermes_memory_store import errors, tokens
+from hermes_memory_store.filesystem import atomic_write
 
 DELIMITER = "\n§\n"
 """What stands between two entries."""
@@ -201,55 +201,19 @@ def replace(path: Path, content: bytes, *, expected: bytes) -> None:
     :param expected: what the file held when the new content was made from it
     :raises Conflict: when it holds something else by now, as after an editor that knows no lock; nothing was changed
     """
-    with saying_why(path):
-        made = write_beside(path, content)
-        try:
-            if read_bytes(path) != expected:
-                raise errors.Conflict(
-                    f"{path} was changed by a program without a lock; it was left alone, try again", path
-                )
-        except BaseException:
-            made.unlink()
-            raise
-        put_in_place(made, path)
+
+    def confirm() -> None:
+        if read_bytes(path) != expected:
+            raise errors.Conflict(f"{path} was changed by a program without a lock; it was left alone, try again", path)
+
+    with saying_why(path), atomic_write(path, confirm=confirm) as file:
+        file.write(content)
 
 
 def create(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, readable by its owner alone; on the disk when this returns."""
-    with saying_why(path):
-        put_in_place(write_beside(path, content), path)
-
-
-def write_beside(path: Path, content: bytes) -> Path:
-    """The content in a temporary file next to the one it is for, on the disk."""
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=".mem_", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as made:
-            made.write(content)
-            made.flush()
-            os.fsync(made.fileno())
-    except BaseException:
-        os.unlink(name)
-        raise
-    return Path(name)
-
-
-def put_in_place(made: Path, path: Path) -> None:
-    """Give a finished temporary file its name, and make the name durable.
-
-    Through a link to the real file, as the host does: profiles keep these files in other folders.
-    """
-    real = path.resolve()
-    try:
-        os.replace(made, real)
-    except BaseException:
-        made.unlink()
-        raise
-    handle = os.open(real.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with saying_why(path), atomic_write(path) as file:
+        file.write(content)
 
 
 @contextmanager

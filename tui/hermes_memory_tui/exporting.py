@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hermes_memory_store import exchange, portable
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.filesystem import atomic_write
 from hermes_memory_store.store import Store
 
 FORMATS = {".jsonl": "JSONL", ".md": "MEMORY_SPEC"}
@@ -50,23 +49,11 @@ def export(store: Store, keys: Sequence[int], text: str, *, replace: bool, progr
 
 def written(lines: Iterator[tuple[str, int]], file: Path, replace: bool, progress: Progress) -> int:
     """Write lines beside the file and put them in its place when all are there."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
     done = 0
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
-            for line, facts in lines:
-                out.write(line + "\n")
-                if facts // 2_000 > done // 2_000:
-                    progress(facts)
-                done = facts
-            out.flush()
-            os.fsync(out.fileno())
-        if replace:
-            os.replace(name, file)
-        else:
-            # Unlike a rename, a link never takes the place of a file that came to stand there meanwhile.
-            os.link(name, file)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    with atomic_write(file, encoding="utf-8", encoding_errors="backslashreplace", overwrite=replace) as out:
+        for line, facts in lines:
+            out.write(line + "\n")
+            if facts // 2_000 > done // 2_000:
+                progress(facts)
+            done = facts
     return done

@@ -6,12 +6,12 @@ a file that cannot be read counts as empty, one that cannot be written is said o
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from hermes_memory_store.filesystem import atomic_write
 
 FILE_NAME = "inspector-state.json"
 
@@ -137,19 +137,9 @@ class Kept:
         return said if isinstance(said, dict) else {}
 
     def _write(self, said: dict[str, Any]) -> None:
-        import tempfile  # not before the first frame: it takes some milliseconds
-
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp makes it 0600.
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                json.dump(said, file, ensure_ascii=False, indent=1)
-            os.replace(name, self.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
+        with atomic_write(self.path, encoding="utf-8", encoding_errors="replace", durable=False) as file:
+            json.dump(said, file, ensure_ascii=False, indent=1)
 
 
 def joined(lines: object, line: str) -> list[str]:

@@ -94,13 +94,8 @@ def activate(config: str) -> bool:
     if after is None:
         return False
     if after != text:
-        made = f"{config}.{os.getpid()}.tmp"
         mode = os.stat(config).st_mode & 0o777 if os.path.exists(config) else 0o600
-        with open(
-            os.open(made, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w", encoding="utf-8", newline=""
-        ) as file:
-            file.write(after)
-        os.replace(made, os.path.realpath(config))
+        settings.write(os.path.realpath(config), after, mode)
     return True
 
 

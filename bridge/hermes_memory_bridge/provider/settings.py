@@ -113,11 +113,12 @@ def read(path: str) -> dict[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def write(path: str, text: str) -> None:
-    """Put a text in a file's place, whole or not at all, for its owner alone. :raises OSError:"""
+def write(path: str, text: str, mode: int = 0o600) -> None:
+    """Put a text in a file's place, whole or not at all; by default for its owner alone. :raises OSError:"""
     handle, made = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".making-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            os.fchmod(handle, mode)
             file.write(text)
         os.replace(made, path)
     except BaseException:

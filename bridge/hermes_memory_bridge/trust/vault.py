@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -238,18 +237,5 @@ def read(file: Path) -> dict[str, str]:
 
 def replace(file: Path, text: str) -> None:
     """Put new content in a file's place at once, on the disk when this returns, for its owner only."""
-    handle, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as new:
-            new.write(text)
-            new.flush()
-            os.fsync(new.fileno())
-        os.replace(made, file)
-    except BaseException:
-        os.unlink(made)
-        raise
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with filesystem.atomic_write(file, encoding="utf-8") as new:
+        new.write(text)

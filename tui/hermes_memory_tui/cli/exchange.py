@@ -15,6 +15,7 @@ import click
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.exchange import ImportReport
+from hermes_memory_store.filesystem import atomic_write
 from hermes_memory_store.store import is_missing
 from hermes_memory_store.text import printable
 from hermes_memory_tui.cli.documents import document
@@ -82,19 +83,12 @@ def opened_for_writing(file: Path) -> Iterator[IO[str]]:
         with target.open("w", encoding="utf-8") as out:
             yield out
         return
-    made = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        handle = os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
+        with atomic_write(target, encoding="utf-8") as out:
             yield out
-            out.flush()
-            os.fsync(handle)
-        made.replace(target)
     except OSError as error:
         # The name that was asked for, not that of the file in the making.
         raise OSError(error.errno, error.strerror or str(error), str(file)) from error
-    finally:
-        made.unlink(missing_ok=True)
 
 
 def same(file: Path, part: Path) -> bool:
