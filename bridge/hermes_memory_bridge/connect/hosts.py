@@ -48,6 +48,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class TextMarks:
+    """What a file has around its text, and parsers stumble over."""
+
+    bom: bool
+    crlf: bool
+
+    def put_back(self, text: str) -> str:
+        """The text as it stands in the file."""
+        return "\ufeff" * self.bom + (text.replace("\n", "\r\n") if self.crlf else text)
+
+
+def without_marks(text: str) -> tuple[str, TextMarks]:
+    """A text without byte order mark and Windows line ends, and what puts them back. Mixed line ends stay as they are."""
+    bare = text.removeprefix("\ufeff")
+    crlf = "\r\n" in bare and bare.count("\n") == bare.count("\r\n") == bare.count("\r")
+    return (bare.replace("\r\n", "\n") if crlf else bare), TextMarks(bare != text, crlf)
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """One host."""
 
@@ -64,6 +83,7 @@ class Host:
 
     def present(self, text: str) -> Entry | None:
         """What the file says of the bridge. :raises ValueError: the file cannot be read"""
+        text, _ = without_marks(text)
         if self.kind == "json":
             document = jsonc.parse(text).value or {}
         else:
@@ -71,7 +91,7 @@ class Host:
         if not isinstance(document, dict):
             raise ValueError(f"it holds {document!r:.60}, not named settings")
         held: Any = document.get(self.key) or {}
-        if isinstance(held, list):
+        if isinstance(held, list) and self.kind == "yaml-list":
             found = next((one for one in held if isinstance(one, dict) and one.get("name") == NAME), None)
             return None if found is None else {key: value for key, value in found.items() if key != "name"}
         if not isinstance(held, dict):
@@ -84,15 +104,23 @@ class Host:
         return found
 
     def added(self, text: str, entry: Entry) -> str:
-        """The file's text with the bridge in it. :raises ValueError:"""
+        """The file's text with the bridge in it; its byte order mark and line ends stay. :raises ValueError:"""
+        bare, marks = without_marks(text)
+        return marks.put_back(self._added(bare, entry))
+
+    def taken_out(self, text: str) -> str:
+        """The file's text without the bridge; its byte order mark and line ends stay. :raises ValueError:"""
+        bare, marks = without_marks(text)
+        return marks.put_back(self._taken_out(bare))
+
+    def _added(self, text: str, entry: Entry) -> str:
         if self.kind == "json":
             return jsonc.with_member(text, (self.key, NAME), entry)
         if self.kind == "toml":
             return blocks.toml_with(text, self.key, NAME, entry)
         return blocks.yaml_with(text, self.key, NAME, entry, listed=self.kind == "yaml-list")
 
-    def taken_out(self, text: str) -> str:
-        """The file's text without the bridge. :raises ValueError:"""
+    def _taken_out(self, text: str) -> str:
         if self.kind == "json":
             return jsonc.without_member(text, (self.key, NAME))
         if self.kind == "toml":

@@ -1,6 +1,7 @@
 """JSON with comments and trailing commas, changed in place: everything outside the one member stays byte for byte.
 
-No library does this: they parse and write anew, and a person's comments and layout are gone. Setting a member only ever adds
+json-five could give a parsed document back with its comments, but its tree tells no positions to splice at, reads all of
+JSON5, which hosts do not, and is slow; the parser is the smaller part of this file. Setting a member only ever adds
 text, and adds another text in each situation: on several lines where there are other members, on one line in an object that was
 empty. So taking the member out can find the one text that it was set in, and give it back byte for byte.
 """
@@ -67,8 +68,15 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
         return text + written(made, "", "  ", newline) + newline
     node, rest = root, list(path)
     while True:
+        if node.members is None and node.value is None and node is not root:
+            # Its own form, with one space: taking out finds the null again.
+            for key in reversed(rest[1:]):
+                value = {key: value}
+            flat = f"{{{json.dumps(rest[0])}: {json.dumps(value, ensure_ascii=False)} }}"
+            return text[: node.start] + flat + text[node.end :]
         if node.members is None:
-            raise NotJson(f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object")
+            said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
+            raise NotJson(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
         found = next((one for one in node.members if one.key == rest[0]), None)
         if found is None:
             for key in reversed(rest[1:]):
@@ -109,6 +117,9 @@ def originals(text: str, root: Node, chain: list[tuple[Node, Member]]) -> Iterat
     for depth in range(len(chain)):
         if all(len(holder.members or []) == 1 for holder, _ in chain[depth + 1 :]):
             yield from uninserted(text, *chain[depth])
+            if depth:
+                holder = chain[depth][0]
+                yield f"{text[: holder.start]}null{text[holder.end :]}"
 
 
 def is_set_in(original: str, path: Sequence[str], value: Any, text: str) -> bool:
