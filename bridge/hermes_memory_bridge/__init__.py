@@ -4,7 +4,7 @@ May import the store and the themes, never the screen. The tools themselves know
 module that imports the SDK. Read `tools/__init__.py` for what an agent can do, `connection.py` for whose memory it is.
 """
 
-__version__ = "0.1.1"
+from hermes_memory_bridge.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 Both ends ask. The bridge turns away processes of other users; whoever dials makes sure, before a word is said, that the listener
 is this user's and that nobody else can put a socket in its place. Root is no exception either way: a listener of root is refused,
 since the bridge of this user's store never runs as root. Standard library only, and little of that: the shim imports it, and the
-provider carries the same file, word for word.
+provider gets a copy of this file where it is installed (`connect/provider.py`).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
 def test_the_registry_is_told_of_this_package_and_version() -> None:
     server = json.loads((HOUSE / "server.json").read_text())
     (package,) = server["packages"]
-    assert (package["identifier"], package["version"]) == (PROJECT["name"], PROJECT["version"])
-    assert server["version"] == PROJECT["version"] == __version__
+    assert (package["identifier"], package["version"]) == (PROJECT["name"], __version__)
+    assert server["version"] == __version__
     assert len(server["description"]) <= 100
     assert package["runtimeArguments"][-1]["value"] in PROJECT["scripts"]
     assert f"mcp-name: {server['name']}" in (HOUSE / "README.md").read_text()
@@ -32,6 +32,6 @@ def test_the_bundle_holds_what_a_host_needs(tmp_path: Path) -> None:
         manifest = json.loads(bundle.read("manifest.json"))
         project = tomllib.loads(bundle.read("pyproject.toml").decode())["project"]
         assert manifest["server"]["entry_point"] in bundle.namelist()
-    assert manifest["version"] == PROJECT["version"]
-    assert project["dependencies"] == [f"{PROJECT['name']}=={PROJECT['version']}"]
+    assert manifest["version"] == __version__
+    assert project["dependencies"] == [f"{PROJECT['name']}=={__version__}"]
     assert manifest["server"]["mcp_config"]["args"][3] in PROJECT["scripts"]

@@ -233,8 +233,3 @@ def test_a_store_whose_path_is_long_is_served_and_found(tmp_path: Path) -> None:
         shim.open()
         assert "error" not in shim.call("memory_status")["result"]["structuredContent"]
         shim.close()
-
-
-def test_the_provider_carries_the_same_file() -> None:
-    own = Path(peers.__file__)
-    assert (own.parent / "provider" / own.name).read_bytes() == own.read_bytes()

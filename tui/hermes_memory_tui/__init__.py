@@ -4,4 +4,6 @@ May import the bridge, the store and the themes; nobody imports it. It holds no 
 of the store that a script could call. Read `cli/__init__.py` for the commands and `app.py` for the screen.
 """
 
-__version__ = "0.1.1"
+from hermes_memory_bridge.version import __version__
+
+__all__ = ["__version__"]

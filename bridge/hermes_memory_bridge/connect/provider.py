@@ -16,12 +16,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from hermes_memory_bridge import peers
 from hermes_memory_bridge.connect import blocks, command
 from hermes_memory_bridge.connect.checking import check
 from hermes_memory_bridge.connect.hosts import Host, Place
 from hermes_memory_bridge.prompt import confirm
 from hermes_memory_bridge.provider import settings
 from hermes_memory_bridge.provider.cli import with_provider, without_provider
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.memory_files import hermes_home
 
@@ -30,6 +32,9 @@ NAME = settings.NAME
 SOURCE = Path(settings.__file__).parent
 
 COPIED = (".py", ".yaml")
+
+SHARED = (Path(peers.__file__),)
+"""Files of the launcher. Each is copied in the place of the provider's module of that name, which only imports it."""
 
 
 def run(host: Host, options: argparse.Namespace) -> int:
@@ -78,7 +83,7 @@ def put_in(home: Path, options: argparse.Namespace) -> int:
         print(f"{home}: nothing to change")
         return 0
     if not same:
-        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {settings.VERSION}")
+        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
     show(config, before, after)
     if options.dry_run:
         return 0
@@ -154,12 +159,13 @@ def folder_of(home: Path) -> Path:
 
 def source() -> dict[str, bytes]:
     """The files that are copied."""
-    return {path.name: path.read_bytes() for path in sorted(SOURCE.iterdir()) if path.suffix in COPIED}
+    own = sorted(path for path in SOURCE.iterdir() if path.suffix in COPIED)
+    return {path.name: path.read_bytes() for path in (*own, *SHARED)}
 
 
 def files(options: argparse.Namespace) -> dict[str, bytes]:
     """Everything that shall be in the folder: the provider, and which bridge it belongs to."""
-    installed = {"version": settings.VERSION, "command": command.own_command()}
+    installed = {"version": __version__, "command": command.own_command()}
     if options.db:
         installed["db"] = str(Path(options.db).expanduser().absolute())
     if options.theme:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "hermes-memory"
-VERSION = "0.1.1"
 
 INSTALLED = "installed.json"
 """In this folder: which bridge this copy belongs to."""

@@ -15,7 +15,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge import __version__, provider
+from hermes_memory_bridge import __version__, peers, provider
+from hermes_memory_bridge.connect.provider import place, source
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.provider import entries, identity, settings, tools
 from hermes_memory_bridge.provider.line import socket_of
@@ -39,20 +40,25 @@ NAMES = st.one_of(
 
 
 def test_it_imports_the_standard_library_and_itself_only() -> None:
-    for file in FOLDER.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for name, content in source().items():
+        if not name.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.Import):
-                roots = {name.name.split(".")[0] for name in node.names}
+                roots = {one.name.split(".")[0] for one in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 roots = {(node.module or "").split(".")[0]}
             else:
                 continue
-            assert roots <= set(sys.stdlib_module_names) | HOSTS_OWN, file.name
+            assert roots <= set(sys.stdlib_module_names) | HOSTS_OWN, name
 
 
 def test_it_has_the_version_of_the_package() -> None:
-    assert __version__ == settings.VERSION
     assert yaml.safe_load((FOLDER / "plugin.yaml").read_text())["version"] == __version__
+
+
+def test_what_is_installed_has_the_launchers_own_file() -> None:
+    assert source()["peers.py"] == Path(peers.__file__).read_bytes()
 
 
 def test_a_hosts_scan_recognises_it() -> None:
@@ -68,7 +74,7 @@ def test_it_loads_and_leaves_nothing_behind_under_other_pythons(version: str, tm
     usable = subprocess.run([python, "-I", "-c", "import socket, ssl"], capture_output=True, timeout=30)
     if usable.returncode:
         pytest.skip(f"python{version} does not run here")
-    shutil.copytree(FOLDER, tmp_path / "p" / "hermes_memory", ignore=shutil.ignore_patterns("__pycache__"))
+    place(tmp_path / "p" / "hermes_memory", source())
     program = (
         "import sys, threading; sys.path.insert(0, sys.argv[1]); import hermes_memory as m\n"
         "made = []\n"
