@@ -18,7 +18,7 @@ from typing import Any
 from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.memory_files import read
-from hermes_memory_store.model import Notation
+from hermes_memory_store.model import Notation, format_notation
 from hermes_memory_store.tokens import estimate
 
 FILE_NAME = "ARCHIVE.jsonl"
@@ -56,7 +56,7 @@ class Evicted:
             return [notation.parse(line.strip(), limit=limit) for line in facts]
         mark = hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:8]
         target = f"{self.kind or 'memory'}.evicted.{mark}"
-        return notation.split(f"V[{target}]: {' '.join(self.text.split())}", limit)
+        return notation.split(format_notation("V", target, " ".join(self.text.split())), limit)
 
 
 def archive(home: Path) -> Path | None:

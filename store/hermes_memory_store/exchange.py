@@ -20,7 +20,7 @@ from pathlib import Path
 from hermes_memory_store import copies, errors, notation, portable, restoring, restoring_turns
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.copies import Progress
-from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.names import UNSCOPED
 from hermes_memory_store.records import STANDS
 from hermes_memory_store.scopes import checked_label
@@ -115,7 +115,7 @@ def chosen_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]
                     label = fact.scope
                     yield f"{SCOPE_MARK} {label or ''}".rstrip(), done
                 done += 1
-                yield f"{fact.type.value}[{' '.join(fact.target.split())}]: {' '.join(fact.content.split())}", done
+                yield format_single_line(fact.type, fact.target, fact.content), done
 
 
 def import_file(
@@ -310,5 +310,10 @@ def lines_of_scope(reader: Store, scope_id: int, closed: bool, tiers: Collection
         last = 0
         while rows := reader.db.rows(sql, (scope_id, kind.value, *(tier.value for tier in tiers), last)):
             for _, target, content in rows:
-                yield f"{kind.value}[{' '.join(target.split())}]: {' '.join(content.split())}"
+                yield format_single_line(kind, target, content)
             last = rows[-1][0]
+
+
+def format_single_line(kind: str, target: str, content: str) -> str:
+    """A fact in notation, its runs of white space single spaces: another program may have kept line ends in it."""
+    return format_notation(kind, " ".join(target.split()), " ".join(content.split()))

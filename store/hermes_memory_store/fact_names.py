@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from hermes_memory_store import errors, text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import Tier, format_notation
 from hermes_memory_store.records import FACT_COLUMNS, FactRow
 
 MIN_DIGITS = 6
@@ -109,6 +109,6 @@ def candidate_line(row: FactRow) -> str:
     """A candidate by its uid and notation. What waits for a person is not repeated to whoever asks."""
     if row.tier == Tier.QUARANTINED:
         return f"{uids.to_text(row.uid)} (quarantined)"
-    said = text.printable(f"{row.type}[{row.target}]: {row.content}")
+    said = text.printable(format_notation(row.type, row.target, row.content))
     cut = said if len(said) <= NOTATION_SHOWN else said[: NOTATION_SHOWN - 1] + "…"
     return f"{uids.to_text(row.uid)} {cut}"

@@ -32,6 +32,7 @@ from hermes_memory_store.model import (
     Tier,
     Waiting,
     WriteResult,
+    format_notation,
 )
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of, standing_fact
@@ -289,7 +290,7 @@ class Facts:
         """
         row = self._find(uid, theme)
         limit = self._policies.for_theme(self._names.theme_name(row.theme_id)).fact_chars
-        said = notation.parse(f"{row.type}[{row.target}]: {content}", limit=limit)
+        said = notation.parse(format_notation(row.type, row.target, content), limit=limit)
         if said.target != row.target:
             raise errors.NotationError("the content cannot contain a notation of its own", content)
         return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})

@@ -137,6 +137,11 @@ RELIEF = Actor("relief")
 IMPORT = Actor("import")
 
 
+def format_notation(kind: str, target: str, content: str) -> str:
+    """A fact's parts as MEMORY_SPEC writes them; `notation.parse` reads it back."""
+    return f"{kind}[{target}]: {content}"
+
+
 @dataclass(frozen=True, slots=True)
 class Notation:
     """One parsed line of MEMORY_SPEC: `TYPE[target]: content`."""
@@ -146,7 +151,7 @@ class Notation:
     content: str
 
     def __str__(self) -> str:
-        return f"{self.type.value}[{self.target}]: {self.content}"
+        return format_notation(self.type, self.target, self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ class Fact:
     @property
     def notation(self) -> str:
         """The fact as MEMORY_SPEC writes it."""
-        return f"{self.type.value}[{self.target}]: {self.content}"
+        return format_notation(self.type, self.target, self.content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from hermes_memory_store import errors, notation, text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import iso
-from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.store import Store
 
@@ -249,7 +249,7 @@ class Reader:
         if kind is None:
             raise self._wrong("type", f"one of {', '.join(WORDS)}")
         target, content = self._text("target"), self._text("content")
-        said = notation.parse(f"{kind.value}[{target}]: {content}", limit=limit)
+        said = notation.parse(format_notation(kind, target, content), limit=limit)
         if said.target != " ".join(target.split()):
             raise self._wrong("target", "a target without ']'")
         tier = self._words.get("tier", Tier.HOT.value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.model import Millis, Uid
+from hermes_memory_store.model import Millis, Uid, format_notation
 from hermes_memory_store.names import Names
 
 LOOKED_BACK = 50_000
@@ -82,4 +82,4 @@ class Recorder:
                 then = said["content"]
         if then is None or "target" not in said:
             return ToldFact(uid, None, changed=True)
-        return ToldFact(uid, f"{said['type']}[{said['target']}]: {then}", changed=then != said["content"])
+        return ToldFact(uid, format_notation(said["type"], said["target"], then), changed=then != said["content"])

@@ -178,7 +178,7 @@ class Mutation:
         made = uids.new_uids(self.now, len(facts))
         rows = []
         for key, ((said, scope, tier), uid) in enumerate(zip(facts, made, strict=True), first):
-            line = f"{said.type.value}[{said.target}]: {said.content}"
+            line = str(said)
             rows.append(
                 (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
                 + (tokens.estimate(line), by, self.now, self.now, None, None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, memory_files, notation
 from hermes_memory_store.memory_files import MemoryFile
-from hermes_memory_store.model import IMPORT, FactType, Notation
+from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.records import FactRow, standing_fact
 from hermes_memory_store.shortening import abbreviate
 from hermes_memory_store.writing import ANSWERS
@@ -207,7 +207,7 @@ class Steps:
             return str(error)
         standing = self._standing(said.type, said.target)
         if standing is not None and standing.content != said.content:
-            return f"the store says otherwise: {said.type.value}[{standing.target}]: {standing.content}"
+            return f"the store says otherwise: {format_notation(said.type, standing.target, standing.content)}"
         if said.type in ANSWERS and self._standing(FactType.OBSOLETE, said.target) is not None:
             return f"the store calls {said.target} obsolete; write it anew if it holds again"
         asked = (FactType.UNKNOWN, place(said)[1]) in map(place, [*self._moved, *before])

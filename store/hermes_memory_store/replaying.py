@@ -11,7 +11,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, journal, sources, tokens, uids
-from hermes_memory_store.model import Actor, FactType, Millis, OrphanPolicy, SessionStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Millis, OrphanPolicy, SessionStatus, Tier, format_notation
 from hermes_memory_store.records import FactRow, notation_chars, write_rows
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
@@ -223,7 +223,7 @@ class Replayer:
         for row in self._facts.values():
             kind, target, content = row[4:7]
             row[PLACE["chars"]] = notation_chars(target, content)
-            row[PLACE["tokens"]] = tokens.estimate(f"{kind}[{target}]: {content}")
+            row[PLACE["tokens"]] = tokens.estimate(format_notation(kind, target, content))
         write_rows(self._conn, list(self._facts.values()))
         self._facts.clear()
 

@@ -14,7 +14,7 @@ def named(store: Store, found: Sequence[Change]) -> dict[str, str]:
     """Names by uid, as they stand now; what was purged has none."""
     wanted = {one.uid for one in found if one.entity == "fact" and "target" not in (one.after or {})}
     facts = store.facts.named(wanted)
-    names = {uid: printable(f"{fact.type.value}[{fact.target}]: {fact.content}") for uid, fact in facts.items()}
+    names = {uid: printable(fact.notation) for uid, fact in facts.items()}
     for one in found:
         if one.entity == "scope" and "label" not in (one.after or {}) and one.uid not in names:
             names[one.uid] = printable(store.names.label_of_scope(Uid(one.uid)) or short(one.uid))

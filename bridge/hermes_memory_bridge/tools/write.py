@@ -11,7 +11,7 @@ from hermes_memory_bridge.tools.spec import GAUGE, ToolSpec
 from hermes_memory_bridge.trust import SourceRefused, Suspicion, Verdict, placeholder
 from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
-from hermes_memory_store.model import Fact, Relief, WriteResult
+from hermes_memory_store.model import Fact, Relief, WriteResult, format_notation
 from hermes_memory_store.uids import short
 
 WARN_PCT = 80
@@ -90,7 +90,7 @@ def screened(connection: Connection, line: str, *, split: bool = False) -> Verdi
     )
     if not verdict.masked:
         return replace(verdict, content=line)
-    return replace(verdict, content=f"{said.type.value}[{said.target}]: {verdict.content}")
+    return replace(verdict, content=format_notation(said.type, said.target, verdict.content))
 
 
 def quarantined(kept: Fact, why: Suspicion) -> Answer:

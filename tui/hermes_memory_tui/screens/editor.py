@@ -16,7 +16,7 @@ from textual.widgets import Input, Static, TextArea
 
 from hermes_memory_store import notation, tokens
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
+from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier, format_notation
 from hermes_memory_store.text import printable
 from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
@@ -236,7 +236,7 @@ class FactEditor(Editor):
         return self._base
 
     def line(self) -> str:
-        return f"{self._base.type.value}[{self._base.target}]: {self.area.text}"
+        return format_notation(self._base.type, self._base.target, self.area.text)
 
     def head(self) -> ComposeResult:
         fact = self._base

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.model import Theme
+from hermes_memory_store.model import Theme, format_notation
 from hermes_memory_store.store import Store
 from hermes_memory_store.text import printable
 from hermes_memory_store.travelling import Conflict, SyncRow
@@ -227,7 +227,7 @@ def called(row: SyncRow) -> str:
     if row.content is None:
         return "purged"
     kind, target = row.attrs.get("type"), row.attrs.get("target")
-    return printable(f"{kind}[{target}]: {row.content}" if target else f"scope {row.content}")
+    return printable(format_notation(str(kind), str(target), row.content) if target else f"scope {row.content}")
 
 
 def conflict_text(one: Conflict, now: int) -> Sequence[Line]:

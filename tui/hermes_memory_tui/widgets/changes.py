@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.content import Content
 
-from hermes_memory_store.model import Change, Tier
+from hermes_memory_store.model import Change, Tier, format_notation
 from hermes_memory_store.text import printable
 from hermes_memory_store.uids import short
 from hermes_memory_tui import shown
@@ -30,7 +30,7 @@ def subject(change: Change, named: dict[str, str]) -> str:
     after = change.after or {}
     if change.entity == "fact":
         if "target" in after:
-            return printable(f"{after['type']}[{after['target']}]: {after.get('content', '')}")
+            return printable(format_notation(after["type"], after["target"], after.get("content", "")))
         return named.get(change.uid, f"fact {short(change.uid)}")
     if change.entity == "scope":
         return "scope " + printable(after.get("label") or named.get(change.uid, short(change.uid)))
