@@ -3,6 +3,9 @@
 That one compiles six methods for every class when it is imported, whether they are used or not: of fifty classes, half of
 what importing us takes, for every command, hook and screen. Here `__init__` is compiled when the first one is made, and
 the others are the same few functions for all classes.
+
+Measured again in 30 pairs, as medians of processor time: with the standard library's own in its place, importing the library
+takes 1.13 times as long (110 instead of 97 ms), and a command of the inspector 1.11 times (122 instead of 109 ms).
 """
 
 from __future__ import annotations
