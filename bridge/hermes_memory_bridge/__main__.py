@@ -1,6 +1,7 @@
 """`hermes-memory-bridge`: what an MCP host's configuration names, and the commands that manage the bridge behind it.
 
-Without a command it is the shim, which must start within a few milliseconds: nothing else is imported then.
+Without a command it is the shim, which must start within a few milliseconds: nothing else is imported then. Nor does `serve`
+load the command line framework, since an agent waits for the bridge that its shim starts.
 """
 
 from __future__ import annotations
@@ -21,9 +22,16 @@ def main(args: list[str] | None = None) -> None:
         from hermes_memory_bridge.shim import main as shim
 
         sys.exit(shim(options))
-    from hermes_memory_bridge.commands import run
+    if given[:1] == ["serve"]:
+        from hermes_memory_bridge.daemon_start import parse_serve_options, run_daemon
+        from hermes_memory_bridge.error_report import exit_code_of
 
-    sys.exit(run(given))
+        serving = parse_serve_options(given[1:])
+        if serving is not None:
+            sys.exit(exit_code_of(lambda: run_daemon(serving)))
+    from hermes_memory_bridge.bridge_cli import run_bridge_command
+
+    sys.exit(run_bridge_command(given))
 
 
 def shim_options(given: list[str]) -> dict[str, str] | None:

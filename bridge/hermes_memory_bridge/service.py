@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import plistlib
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_bridge.connect.command import own_command
 from hermes_memory_bridge.connect.hosts import Place
@@ -20,25 +18,12 @@ UNIT = "hermes-memory-bridge.service"
 LABEL = "hermes-memory-bridge"
 
 
-def add_parsers(commands: Any) -> None:
-    """The commands, for the bridge's own parser."""
-    for name, action, meaning in (
-        ("install-service", install, "start the bridge with your session"),
-        ("uninstall-service", uninstall, "no longer start the bridge with your session"),
-    ):
-        command = commands.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
-        command.add_argument("--db", metavar="FILE", help="the store")
-        command.add_argument("--tcp", metavar="PORT", type=int, help="listen on the loopback interface too")
-        command.add_argument("--print", action="store_true", dest="only_print", help="only show the file")
-        command.set_defaults(run=action)
-
-
-def install(options: argparse.Namespace) -> int:
+def install(places: Places, *, tcp: int | None, only_print: bool) -> int:
     """Write the service's file and start it."""
-    words = [*own_command(), "serve", "--db", Places.of(options.db).store]
-    words += ["--tcp", str(options.tcp)] if options.tcp is not None else []
+    words = [*own_command(), "serve", "--db", places.store]
+    words += ["--tcp", str(tcp)] if tcp is not None else []
     file, text = described(words)
-    if options.only_print:
+    if only_print:
         print(text, end="")
         return 0
     if file.exists() and file.read_text(encoding="utf-8") == text:
@@ -50,7 +35,7 @@ def install(options: argparse.Namespace) -> int:
     return managed(file, starting=True)
 
 
-def uninstall(_: argparse.Namespace) -> int:
+def uninstall() -> int:
     """Stop the service and remove its file."""
     file, _text = described([])
     if not file.exists():

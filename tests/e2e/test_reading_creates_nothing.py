@@ -5,7 +5,6 @@ Every command of both programs stands in one of the tables below; a new one fail
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hermes_memory_bridge.commands import parser
+from hermes_memory_bridge.bridge_cli import bridge_cli
 from hermes_memory_tui.cli import cli
 
 UID = "01a1fc12-f375-7001-98d2-1607a8a2ab97"
@@ -141,32 +140,19 @@ def run(home: Path) -> Callable[..., Ran]:
     return call
 
 
-def inspector_commands(group: click.Group, before: str = "") -> Iterator[str]:
-    """The path of every command, `scope close` and the like."""
+def command_paths(group: click.Group, before: str = "") -> Iterator[str]:
+    """The path of every command, `scope close` and the like; the choices of an `action` count as commands."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
             if command.invoke_without_command:
                 yield before + name
-            yield from inspector_commands(command, f"{before}{name} ")
+            yield from command_paths(command, f"{before}{name} ")
         else:
-            yield before + name
-
-
-def bridge_commands(made: argparse.ArgumentParser, before: str = "") -> Iterator[str]:
-    """The path of every command; the choices of an `action` count as commands."""
-    found = False
-    for action in made._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found = True
-            for name, inner in action.choices.items():
-                yield from bridge_commands(inner, f"{before}{name} ")
-        elif action.dest == "action" and action.choices and action.nargs is None:
-            found = True
-            yield from (f"{before}{name}" for name in action.choices)
-    if not found:
-        yield before.strip()
+            actions = next((one.type for one in command.params if one.name == "action" and one.required), None)
+            choices = actions.choices if isinstance(actions, click.Choice) else ()
+            yield from (f"{before}{name} {choice}" for choice in choices) if choices else [before + name]
 
 
 def paths(table: dict[str, list[str]]) -> set[str]:
@@ -180,11 +166,11 @@ def files(home: Path) -> set[str]:
 
 
 def test_every_command_of_the_inspector_is_known_to_read_or_to_create() -> None:
-    assert set(inspector_commands(cli)) == paths(NEEDING_A_STORE) | paths(CREATING) | NO_STORE
+    assert set(command_paths(cli)) == paths(NEEDING_A_STORE) | paths(CREATING) | NO_STORE
 
 
 def test_every_command_of_the_bridge_is_known_to_read_or_to_create() -> None:
-    assert set(bridge_commands(parser())) == paths(BRIDGE_NEEDING_A_STORE) | BRIDGE_OTHERS
+    assert set(command_paths(bridge_cli)) == paths(BRIDGE_NEEDING_A_STORE) | BRIDGE_OTHERS
 
 
 @pytest.mark.parametrize("name", NEEDING_A_STORE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import glob
 import itertools
@@ -11,8 +10,8 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_bridge.connect.checking import check
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, Host, Place
@@ -26,56 +25,41 @@ class HostFileError(StoreError):
     code = "host.unreadable"
 
 
-def add_parser(commands: Any) -> None:
-    """The command, for the bridge's own parser."""
-    connect = commands.add_parser(
-        "connect",
-        help="name the bridge in the configuration of an MCP host",
-        description="Name the bridge in the configuration of an MCP host. Without HOST: which hosts there are.",
-    )
-    connect.add_argument("host", nargs="?", metavar="HOST", help=", ".join(HOSTS))
-    connect.add_argument("--db", metavar="FILE", help="the store the host's agent shall use")
-    connect.add_argument("--theme", metavar="NAME", help="whose memory")
-    connect.add_argument("--project", action="store_true", help="in this project's file instead of the user's")
-    connect.add_argument("--remove", action="store_true", help="take it out again")
-    connect.add_argument("--check", action="store_true", help="start what is configured and call a tool")
-    connect.add_argument("--dry-run", action="store_true", help="only show what would change")
-    connect.add_argument("--yes", action="store_true", help="do not ask")
-    connect.add_argument(
-        "--provider", action="store_true", help="hermes-agent only: install the memory provider instead of the server"
-    )
-    connect.add_argument(
-        "--profile", dest="profiles", action="append", metavar="NAME", help="with --provider: in this profile"
-    )
-    connect.add_argument("--all-profiles", action="store_true", help="with --provider: in every profile there is")
-    connect.set_defaults(run=run)
+@dataclass(frozen=True)
+class ConnectRequest:
+    """What `connect` was asked to do."""
+
+    host: str | None = None
+    db: str | None = None
+    theme: str | None = None
+    project: bool = False
+    remove: bool = False
+    check: bool = False
+    dry_run: bool = False
+    yes: bool = False
+    provider: bool = False
+    profiles: tuple[str, ...] = ()
+    all_profiles: bool = False
 
 
-def main(words: list[str]) -> int:
-    """The command by itself, for another program's command line. :raises StoreError:"""
-    parser = argparse.ArgumentParser(prog="hermes-memory-tui")
-    add_parser(parser.add_subparsers(dest="command"))
-    return run(parser.parse_args(["connect", *words]))
-
-
-def run(options: argparse.Namespace) -> int:
-    """Carry it out. Exit code 0; 1 when a check failed or the answer was no."""
+def connect_host(request: ConnectRequest) -> int:
+    """Carry it out. Exit code 0; 1 when a check failed or the answer was no. :raises StoreError:"""
     place = Place(Path.home(), sys.platform, dict(os.environ))
-    if options.host is None:
-        return check_all(place) if options.check else overview(place)
-    host = host_named(options.host)
-    if options.provider:
+    if request.host is None:
+        return check_all(place) if request.check else overview(place)
+    host = host_named(request.host)
+    if request.provider:
         from hermes_memory_bridge.connect import provider
 
-        return provider.run(host, options)
-    if options.profiles or options.all_profiles:
+        return provider.run(host, request)
+    if request.profiles or request.all_profiles:
         raise ArgumentError("--profile and --all-profiles go with --provider", host.name)
-    file = file_of(host, place, project=options.project)
-    if options.check:
+    file = file_of(host, place, project=request.project)
+    if request.check:
         return check_one(host, file)
     before = read(file)
-    after = changed(host, file, before, None if options.remove else entry_of(host, options))
-    if options.remove and not after and host.kind == "json" and is_ours_alone(host, file):
+    after = changed(host, file, before, None if request.remove else entry_of(host, request))
+    if request.remove and not after and host.kind == "json" and is_ours_alone(host, file):
         after = "{}\n"  # we made the file, and a host cannot read an empty one
     if after == before:
         print(f"{host.title}: nothing to change in {file}")
@@ -83,17 +67,17 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.writelines(
         difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file))
     )
-    if options.dry_run:
+    if request.dry_run:
         return 0
-    if not options.yes and not confirm(f"Write {file}?"):
+    if not request.yes and not confirm(f"Write {file}?"):
         print("nothing was changed")
         return 1
     kept = write(file, after)
     print(
-        f"{host.title}: {'taken out of' if options.remove else 'connected in'} {file}"
+        f"{host.title}: {'taken out of' if request.remove else 'connected in'} {file}"
         + (f", as it was in {kept}" if kept else "")
     )
-    if not options.remove:
+    if not request.remove:
         print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")
     return 0
 
@@ -117,11 +101,11 @@ def file_of(host: Host, place: Place, *, project: bool) -> Path:
     return Path.cwd() / host.project
 
 
-def entry_of(host: Host, options: argparse.Namespace) -> Entry:
+def entry_of(host: Host, request: ConnectRequest) -> Entry:
     """What stands in the host's file: this installation's own command, by its whole path."""
     words = own_command()
     for name in ("db", "theme"):
-        value = getattr(options, name)
+        value = getattr(request, name)
         if value:
             words += [f"--{name}", str(Path(value).expanduser().absolute()) if name == "db" else value]
     return host.entry(words[0], words[1:])

@@ -6,7 +6,6 @@ nothing, `plugins/hermes-memory/`, and one line in its `config.yaml`.
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import json
 import os
@@ -37,16 +36,16 @@ SHARED = (Path(peers.__file__),)
 """Files of the launcher. Each is copied in the place of the provider's module of that name, which only imports it."""
 
 
-def run(host: Host, options: argparse.Namespace) -> int:
+def run(host: Host, request: command.ConnectRequest) -> int:
     """Install, remove or check the provider in the profiles asked for. Exit code 1 when one of them said no."""
     if host.name != "hermes-agent":
         raise ArgumentError(f"{host.title} has no memory providers; --provider is for hermes-agent", host.name)
-    if options.project:
+    if request.project:
         raise ArgumentError("hermes-agent has no configuration inside a project; leave --project out", host.name)
-    homes = profiles(options.profiles or [], every=options.all_profiles)
-    if options.check:
+    homes = profiles(list(request.profiles), every=request.all_profiles)
+    if request.check:
         return max(check_one(home) for home in homes)
-    return max(take_out(home, options) if options.remove else put_in(home, options) for home in homes)
+    return max(take_out(home, request) if request.remove else put_in(home, request) for home in homes)
 
 
 def profiles(names: list[str], *, every: bool) -> list[Path]:
@@ -72,10 +71,10 @@ def profiles(names: list[str], *, every: bool) -> list[Path]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def put_in(home: Path, options: argparse.Namespace) -> int:
+def put_in(home: Path, request: command.ConnectRequest) -> int:
     """Copy the folder and name the provider in a profile."""
     folder, config = folder_of(home), home / "config.yaml"
-    wanted = files(options)
+    wanted = files(request)
     before = command.read(config)
     after = named(config, before)
     same = held(folder) == wanted
@@ -85,9 +84,9 @@ def put_in(home: Path, options: argparse.Namespace) -> int:
     if not same:
         print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
     show(config, before, after)
-    if options.dry_run:
+    if request.dry_run:
         return 0
-    if not options.yes and not confirm(f"Write to {home}?"):
+    if not request.yes and not confirm(f"Write to {home}?"):
         print("nothing was changed")
         return 1
     kept = None
@@ -102,7 +101,7 @@ def put_in(home: Path, options: argparse.Namespace) -> int:
     return 0
 
 
-def take_out(home: Path, options: argparse.Namespace) -> int:
+def take_out(home: Path, request: command.ConnectRequest) -> int:
     """Remove the folder and its name from a profile. What the memory holds stays."""
     folder, config = folder_of(home), home / "config.yaml"
     before = command.read(config)
@@ -113,9 +112,9 @@ def take_out(home: Path, options: argparse.Namespace) -> int:
     if folder.exists():
         print(f"{folder}: removed")
     show(config, before, after)
-    if options.dry_run:
+    if request.dry_run:
         return 0
-    if not options.yes and not confirm(f"Remove it from {home}?"):
+    if not request.yes and not confirm(f"Remove it from {home}?"):
         print("nothing was changed")
         return 1
     if after != before:
@@ -163,13 +162,13 @@ def source() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (*own, *SHARED)}
 
 
-def files(options: argparse.Namespace) -> dict[str, bytes]:
+def files(request: command.ConnectRequest) -> dict[str, bytes]:
     """Everything that shall be in the folder: the provider, and which bridge it belongs to."""
     installed = {"version": __version__, "command": command.own_command()}
-    if options.db:
-        installed["db"] = str(Path(options.db).expanduser().absolute())
-    if options.theme:
-        installed["theme"] = options.theme
+    if request.db:
+        installed["db"] = str(Path(request.db).expanduser().absolute())
+    if request.theme:
+        installed["theme"] = request.theme
     return {**source(), settings.INSTALLED: json.dumps(installed, indent=1).encode() + b"\n"}
 
 

@@ -16,6 +16,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_memory_bridge.bridge_cli import run_bridge_command
 from hermes_memory_bridge.connect import command, jsonc
 from hermes_memory_bridge.connect.hosts import HOSTS, Place
 from hermes_memory_bridge.places import Places
@@ -182,7 +183,7 @@ def connect_here(home: Path, *words: str) -> int:
         for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
             if os.environ.get(variable, "").strip():
                 patch.delenv(variable)
-        return command.main(list(words))
+        return run_bridge_command(["connect", *words])
 
 
 def test_the_diff_is_shown_and_without_an_answer_nothing_changes(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from hermes_memory_bridge.team import exchange as module
 from hermes_memory_bridge.team.collecting import collect
-from hermes_memory_bridge.team.command import KEPT_DAYS
 from hermes_memory_bridge.team.exchange import Exchange
 from hermes_memory_bridge.team.server import Page, Server
 from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_bridge.team.team_commands import KEPT_DAYS
 from hermes_memory_store import uids
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import ArgumentError

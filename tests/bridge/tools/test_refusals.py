@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.commands import parser, refuse_foreign_options
+from hermes_memory_bridge.bridge_cli import run_bridge_command
 from hermes_memory_bridge.connection import Connection
 from hermes_memory_bridge.hosts_with_breaker import is_hermes_agent
 from hermes_memory_bridge.hub import Hub
@@ -23,6 +23,7 @@ from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
 from tests.bridge.access.test_host_files import SAID, exchange, profile
 from tests.bridge.running import INITIALIZED, Shim, bridge, dial
+from tests.bridge.test_command_line import parse_leaf
 from tests.bridge.tools.test_more_tools import Desk
 
 HUGE = 10**400
@@ -266,18 +267,17 @@ NESTED = "token list, token add x, secret list, sync status, team status"
 
 @pytest.mark.parametrize("words", [*COMMANDS.split(), *NESTED.split(", ")])
 def test_every_command_heeds_the_store_named_before_it(words: str) -> None:
-    made = parser()
-    assert made.parse_args(["--db", "one", *words.split()]).db == "one"
-    assert made.parse_args(["--db", "one", *words.split(), "--db", "two"]).db == "two"
-    assert made.parse_args(words.split()).db is None
+    assert parse_leaf(["--db", "one", *words.split()]).params["db"] == "one"
+    assert parse_leaf(["--db", "one", *words.split(), "--db", "two"]).params["db"] == "two"
+    assert parse_leaf(words.split()).params["db"] is None
 
 
 @pytest.mark.parametrize("words", ["--theme me stop", "--profile work connect codex", "--tools all status"])
 def test_an_option_that_a_command_does_not_take_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    made = parser()
-    with pytest.raises(SystemExit, match="2"):
-        refuse_foreign_options(made, made.parse_args(words.split()))
-    assert words.split()[0] in capsys.readouterr().err
+    assert run_bridge_command(words.split()) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{words.split()[2]} takes no {words.split()[0]} before it" in said.err
 
 
 def test_numbers_of_a_token_are_of_its_theme_alone(tmp_path: Path) -> None:

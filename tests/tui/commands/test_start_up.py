@@ -13,8 +13,11 @@ from tests.tui.commands.conftest import COMMAND, Tell
 RESIDENT_KIB = 45 * 1024
 """`status` as a process, at most."""
 
-HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx", "hermes_memory_bridge"}
+HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx"}
 """What no command may import: the screen, the protocol, and what only a new or an old store needs."""
+
+FROM_THE_BRIDGE = {"", ".click_support", ".bridge_options", ".connect", ".connect.connect_commands"}
+"""What the inspector's command line shares with the bridge's; it imports nothing else of it."""
 
 MEASURE = """
 import os, resource, sys
@@ -38,9 +41,12 @@ def test_a_command_imports_nothing_heavy(tell: Tell, db: Path, command: str) -> 
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
 
-    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    imported = {name.partition(".")[0] for name in modules}
     assert "hermes_memory_tui" in imported
     assert not imported & HEAVY
+    of_the_bridge = {name for name in modules if name.startswith("hermes_memory_bridge")}
+    assert {name.removeprefix("hermes_memory_bridge") for name in of_the_bridge} <= FROM_THE_BRIDGE
 
 
 def measure(*args: str) -> int:

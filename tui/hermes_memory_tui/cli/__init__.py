@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
+from hermes_memory_bridge.click_support import HELP_SETTINGS, LazyGroup
 from hermes_memory_tui import __version__
 from hermes_memory_tui.cli.options import Settings, common
 
@@ -49,46 +48,11 @@ COMMANDS = {
 """Command → the module of this package that holds it, in the order the help shows."""
 
 
-class UnknownCommand(click.UsageError):
-    """A command that there is none of."""
-
-    def __init__(self, message: str, value: str, ctx: click.Context) -> None:
-        super().__init__(message, ctx)
-        self.value = value
-
-
-class LazyGroup(click.Group):
-    """A group that imports a command's module when the command is wanted."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        loaded = importlib.import_module(f"hermes_memory_tui.cli.{module}")
-        command = getattr(loaded, f"{cmd_name}_command")
-        assert isinstance(command, click.Command)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=2)
-            meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise UnknownCommand(f"No such command {args[0]!r}.{meant}", args[0], ctx) from error
-
-
 @click.group(
     cls=LazyGroup,
+    locations={name: f"hermes_memory_tui.cli.{module}:{name}_command" for name, module in COMMANDS.items()},
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings=HELP_SETTINGS,
 )
 @click.version_option(__version__, prog_name="hermes-memory-tui")
 @click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")

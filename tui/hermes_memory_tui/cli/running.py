@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import click
 
+from hermes_memory_bridge.click_support import format_usage_error
 from hermes_memory_store.errors import StoreError, shorten
 from hermes_memory_store.text import printable
 from hermes_memory_themes import ThemeError
@@ -54,7 +55,7 @@ def called(args: list[str], as_json: bool) -> int:
     except click.UsageError as error:
         if not as_json and error.ctx is not None:
             print(error.ctx.get_usage(), file=sys.stderr)
-        fail({"code": "usage", "message": sentence(error), "value": offending(error, args)}, as_json)
+        fail({"code": "usage", "message": format_usage_error(error), "value": offending(error, args)}, as_json)
         return 2
     except click.ClickException as error:
         return fail({"code": "command", "message": error.format_message(), "value": None}, as_json)
@@ -108,21 +109,6 @@ def system_error(error: OSError) -> dict[str, Any]:
     reason = error.strerror or str(error)
     said = f"{error.filename}: {reason}" if error.filename else f"the answer could not be written: {reason}"
     return {"code": "file", "message": said, "value": None if error.filename is None else str(error.filename)}
-
-
-def sentence(error: click.UsageError) -> str:
-    """What is wrong with the arguments, and how to say text that looks like an option."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(error.ctx.command, click.Group):
-        return f"Say which: {', '.join(error.ctx.command.list_commands(error.ctx))}."
-    said = error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.ctx and takes_text(error.ctx.command):
-        said += " Put -- before text that begins with a dash."
-    return said
-
-
-def takes_text(command: click.Command) -> bool:
-    """Whether a command has arguments beside its options."""
-    return any(isinstance(parameter, click.Argument) for parameter in command.params)
 
 
 def offending(error: click.UsageError, args: list[str]) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
+import click
+
+from hermes_memory_bridge.bridge_options import BridgeCommand, store_option
 from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, embedder_for
 from hermes_memory_bridge.embedding.errors import EmbeddingError
 from hermes_memory_bridge.embedding.near import unit
@@ -25,30 +26,26 @@ OTHER = "Tea is a hot beverage."
 WAIT_S = 60.0
 
 
-def add_parser(commands: Any) -> None:
-    """The command, for the bridge's own parser."""
-    made = commands.add_parser(
-        "embedding", help="recall by meaning: its state, a test, the endpoint's key", description=__doc__
-    )
-    made.add_argument("action", nargs="?", default="state", choices=["state", "test", "key", "forget-key"])
-    made.add_argument("--db", metavar="FILE", help="the store")
-    made.set_defaults(run=run)
+@click.command("embedding", cls=BridgeCommand)
+@click.argument("action", type=click.Choice(["state", "test", "key", "forget-key"]), default="state")
+@store_option
+def embedding_command(action: str, db: str | None) -> int:
+    """Recall by meaning: state, a test, the endpoint's key.
 
-
-def run(options: argparse.Namespace) -> int:
-    """Say, try or set. Exit code 1 when there are no vectors."""
-    places = Places.of(options.db)
+    Exit code 1 when there are no vectors.
+    """
+    places = Places.of(db)
     vault = Vault(Path(places.folder) / "secrets.json")
-    if options.action == "state":
+    if action == "state":
         from hermes_memory_bridge.control import ask
 
         running = ask(places, "status")
         print(f"recall by {running['recall']}" if running else "no bridge runs; a connecting agent starts one")
         return 0 if running else 1
-    if options.action == "test":
+    if action == "test":
         return asyncio.run(tried(vault))
     vault.forget(KEY_THEME, KEY_NAME)
-    if options.action == "forget-key":
+    if action == "forget-key":
         print("the key of the embedding endpoint is forgotten")
         return 0
     key = asked_for()

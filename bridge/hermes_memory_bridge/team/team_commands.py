@@ -7,7 +7,6 @@ it from standard input.
 
 from __future__ import annotations
 
-import argparse
 import getpass
 import json
 import os
@@ -16,8 +15,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import click
+
+from hermes_memory_bridge.bridge_options import (
+    BridgeGroup,
+    json_option,
+    print_answer,
+    store_option,
+    unused_store_option,
+)
 from hermes_memory_bridge.control import ask, describe_unserved
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.team import dsn as dsns
@@ -30,6 +38,8 @@ from hermes_memory_store.uids import begins_or_ends, parse_digits
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.syncer import Syncer
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 LONG_S = 3_600.0
 """A first exchange of a large memory takes minutes."""
@@ -52,127 +62,104 @@ FINE = ("idle", "clock")
 """States in which an exchange has done all it could."""
 
 
-def add_parsers(commands: Any) -> None:
-    """The commands, for the bridge's own parser."""
-    team = commands.add_parser("team", help="the team's database", description="The team's database.")
-    actions = team.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, run, meaning in (
-        ("migrate", migrate, "make or update the tables, as their owner"),
-        ("restrict", restrict, "let a role see some themes only, as the owner"),
-        ("index", index, "index the vectors of large themes, as the owner"),
-        ("collect", collect, "remove what was deleted long ago, as the owner"),
-        ("connect", connect, "name the team database, and keep that in the keyring"),
-        ("disconnect", disconnect, "forget the team database; nothing here or there is deleted"),
-        ("status", team_status, "whether the database can be used, and what it is"),
-        ("verify", sync_verify, "compare every row of both sides"),
-        ("dev", dev, "a PostgreSQL of its own, for trying things out"),
-    ):
-        action = added(actions, name, run, meaning)
-        if name in ("migrate", "restrict", "index", "collect"):
-            action.add_argument(
-                "--admin-dsn", metavar="DSN", default="-", help="the owner's; - asks for it, or reads standard input"
-            )
-        if name == "migrate":
-            action.add_argument("--dimension", metavar="N", type=int, help="of the vectors; text only without")
-            action.add_argument("--model", metavar="NAME", help="whose vectors these are, as `sync status` names it")
-            action.add_argument(
-                "--replace-vectors", action="store_true", help="drop vectors of another dimension; they are made again"
-            )
-            action.add_argument("--runtime-role", metavar="ROLE", help="the role stores connect as; it must exist")
-        if name == "restrict":
-            action.add_argument("role", metavar="ROLE")
-            action.add_argument("themes", metavar="THEME", nargs="*", help="none: all of them again")
-        if name == "collect":
-            meaning = f"deleted for at least so long ({KEPT_DAYS})"
-            action.add_argument("--days", metavar="N", type=int, default=KEPT_DAYS, help=meaning)
-        if name == "connect":
-            action.add_argument("dsn", metavar="DSN", nargs="?", default="-", help="- asks, or reads standard input")
-        if name == "dev":
-            action.add_argument("--dir", metavar="DIR", help="where its files lie (beside the store)")
-            action.add_argument("--dimension", metavar="N", type=int, help="of the vectors")
-    sync = commands.add_parser("sync", help="the exchange with the team", description="The exchange with the team.")
-    actions = sync.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, run, meaning in (
-        ("now", sync_now, "exchange at once, and wait until it is done"),
-        ("status", sync_status, "how the exchange does: what waits, what is wrong"),
-        ("pause", sync_steer, "stop exchanging; what is written waits"),
-        ("resume", sync_steer, "go on exchanging"),
-        ("verify", sync_verify, "compare every row of both sides, and name those that differ"),
-        ("conflicts", conflicts, "what two machines said at once, and nobody decided yet"),
-        ("resolve", resolve, "decide a conflict"),
-    ):
-        action = added(actions, name, run, meaning)
-        if name == "resolve":
-            action.add_argument(
-                "uid", metavar="UID", help="as `sync conflicts` names it; its beginning or end is enough"
-            )
-            action.add_argument("keep", choices=["mine", "theirs", "both"], help="what stands, what lost, or both")
+@click.group("team", cls=BridgeGroup)
+def team_group() -> None:
+    """The team's database."""
 
 
-def added(actions: Any, name: str, run: Callable[[argparse.Namespace], int], meaning: str) -> argparse.ArgumentParser:
-    """One command, with what all of them take."""
-    action: argparse.ArgumentParser = actions.add_parser(name, help=meaning, description=meaning.capitalize() + ".")
-    action.set_defaults(run=run)
-    action.add_argument("--db", metavar="FILE", help="the store")
-    action.add_argument("--json", action="store_true", help="one JSON document")
-    return action
+@click.group("sync", cls=BridgeGroup)
+def sync_group() -> None:
+    """The exchange with the team."""
 
 
-def migrate(options: argparse.Namespace) -> int:
-    """Bring the tables up to date."""
-    dsn = secret(options.admin_dsn, "the owner's DSN: ")
-    schema = guarded(
-        lambda: driver().migrate(
-            dsn,
-            dimension=options.dimension,
-            runtime_role=options.runtime_role,
-            model=options.model,
-            replace_vectors=options.replace_vectors,
-        )
-    )
-    told(
-        options,
+def owner_option(command: F) -> F:
+    """Add `--admin-dsn`."""
+    return click.option(
+        "--admin-dsn", metavar="DSN", default="-", help="The owner's; - asks for it, or reads standard input."
+    )(command)
+
+
+def dimension_option(command: F) -> F:
+    """Add `--dimension`."""
+    return click.option("--dimension", metavar="N", type=int, help="Of the vectors; text only without.")(command)
+
+
+@team_group.command("migrate")
+@unused_store_option
+@json_option
+@owner_option
+@dimension_option
+@click.option("--model", metavar="NAME", help="Whose vectors these are, as `sync status` names it.")
+@click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are made again.")
+@click.option("--runtime-role", metavar="ROLE", help="The role stores connect as; it must exist.")
+def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
+    """Make or update the tables, as their owner."""
+    dsn = secret(admin_dsn, "the owner's DSN: ")
+    schema = guarded(lambda: driver().migrate(dsn, **settings))
+    print_answer(
+        as_json,
         {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
         f"the team database is at version {schema.version}, "
         + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
     )
-    return 0
 
 
-def restrict(options: argparse.Namespace) -> int:
-    """Let a role see some themes only."""
-    dsn = secret(options.admin_dsn, "the owner's DSN: ")
-    guarded(lambda: driver().restrict(dsn, options.role, options.themes))
-    sees = ", ".join(options.themes) or "every theme"
-    told(options, {"role": options.role, "themes": options.themes}, f"{options.role} sees {sees}")
-    return 0
+@team_group.command("restrict")
+@unused_store_option
+@json_option
+@owner_option
+@click.argument("role")
+@click.argument("themes", metavar="[THEME]...", nargs=-1)
+def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...]) -> None:
+    """Let a role see some themes only, as the owner.
+
+    Without THEME: all of them again.
+    """
+    dsn = secret(admin_dsn, "the owner's DSN: ")
+    guarded(lambda: driver().restrict(dsn, role, list(themes)))
+    sees = ", ".join(themes) or "every theme"
+    print_answer(as_json, {"role": role, "themes": list(themes)}, f"{role} sees {sees}")
 
 
-def index(options: argparse.Namespace) -> int:
-    """Give large themes an index of their own."""
-    dsn = secret(options.admin_dsn, "the owner's DSN: ")
+@team_group.command("index")
+@unused_store_option
+@json_option
+@owner_option
+def team_index_command(as_json: bool, admin_dsn: str) -> None:
+    """Index the vectors of large themes, as the owner."""
+    dsn = secret(admin_dsn, "the owner's DSN: ")
     themes = guarded(lambda: driver().index(dsn))
-    told(options, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
-    return 0
+    print_answer(as_json, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
 
 
-def collect(options: argparse.Namespace) -> int:
-    """Remove deleted rows and old marks."""
+@team_group.command("collect")
+@unused_store_option
+@json_option
+@owner_option
+@click.option("--days", metavar="N", type=int, default=KEPT_DAYS, help=f"Deleted for at least so long ({KEPT_DAYS}).")
+def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
+    """Remove what was deleted long ago, as the owner."""
     driver()
     from hermes_memory_bridge.team import collecting
 
-    dsn = secret(options.admin_dsn, "the owner's DSN: ")
-    found = guarded(lambda: collecting.collect(dsn, days=options.days))
+    dsn = secret(admin_dsn, "the owner's DSN: ")
+    found = guarded(lambda: collecting.collect(dsn, days=days))
     lines = [f"{one.theme}: {one.rows} deleted rows and {one.marks} marks removed" for one in found]
     document = [{"theme": one.theme, "rows": one.rows, "marks": one.marks} for one in found]
-    told(options, {"collected": document}, "\n".join(lines) or "nothing was deleted that long ago")
-    return 0
+    print_answer(as_json, {"collected": document}, "\n".join(lines) or "nothing was deleted that long ago")
 
 
-def connect(options: argparse.Namespace) -> int:
-    """Name the team database, once it was reached."""
-    places = Places.of(options.db)
-    dsn = secret(options.dsn, "DSN of the team database: ")
+@team_group.command("connect")
+@store_option
+@json_option
+@click.argument("dsn", default="-")
+def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
+    """Name the team database, and keep that in the keyring.
+
+    Without DSN, or with -: asks for it, or reads standard input.
+    """
+    places = Places.of(db)
+    dsn = secret(dsn, "DSN of the team database: ")
     with guarded(lambda: server(dsn)) as found:
         schema = found.schema
     dsns.keep(places, dsn)
@@ -180,22 +167,31 @@ def connect(options: argparse.Namespace) -> int:
     note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
     if os.environ.get(dsns.VARIABLE):
         note += f"; ${dsns.VARIABLE} is set and counts instead"
-    told(options, {"connected": True, "version": schema.version}, f"connected to {dsns.shown(dsn)}{note}")
-    return 0
+    print_answer(as_json, {"connected": True, "version": schema.version}, f"connected to {dsns.shown(dsn)}{note}")
 
 
-def disconnect(options: argparse.Namespace) -> int:
-    """Forget the team database."""
-    places = Places.of(options.db)
+@team_group.command("disconnect")
+@store_option
+@json_option
+def team_disconnect_command(db: str | None, as_json: bool) -> None:
+    """Forget the team database; nothing here or there is deleted."""
+    places = Places.of(db)
     dsns.forget(places)
     ask(places, "sync", action="connect")
-    told(options, {"connected": False}, "the team database is forgotten; what was exchanged stays on both sides")
-    return 0
+    print_answer(
+        as_json, {"connected": False}, "the team database is forgotten; what was exchanged stays on both sides"
+    )
 
 
-def team_status(options: argparse.Namespace) -> int:
-    """Whether the database can be used. Exit code 1 when it cannot."""
-    dsn = dsns.find(Places.of(options.db))
+@team_group.command("status")
+@store_option
+@json_option
+def team_status_command(db: str | None, as_json: bool) -> None:
+    """Whether the database can be used, and what it is.
+
+    Exit code 1 when it cannot.
+    """
+    dsn = dsns.find(Places.of(db))
     if not dsn:
         raise TeamError(NOT_NAMED)
     with guarded(lambda: server(dsn)) as found:
@@ -212,48 +208,61 @@ def team_status(options: argparse.Namespace) -> int:
     vectors = f"vectors of {dimension} dimensions" if dimension else "text only"
     if unindexed:
         vectors += f"; large and without an index: {', '.join(unindexed)} (`team index` makes one)"
-    told(options, document, f"{dsns.shown(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}")
-    return 0
+    print_answer(
+        as_json, document, f"{dsns.shown(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}"
+    )
 
 
-def dev(options: argparse.Namespace) -> int:
-    """Run a server until interrupted; its DSN is the first line."""
+@team_group.command("dev")
+@store_option
+@json_option
+@click.option("--dir", "folder", metavar="DIR", help="Where its files lie (beside the store).")
+@dimension_option
+def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimension: int | None) -> None:
+    """A PostgreSQL of its own, for trying things out.
+
+    It runs until interrupted; its DSN is the first line of the output.
+    """
     from hermes_memory_bridge.team.embedded import Embedded
 
-    places = Places.of(options.db)
-    if not options.dir:
+    places = Places.of(db)
+    if not folder:
         places.make_folder()
-    folder = Path(options.dir or Path(places.folder) / "postgres").absolute()
-    running = Embedded(folder)
+    running = Embedded(Path(folder or Path(places.folder) / "postgres").absolute())
     try:
-        guarded(lambda: driver().migrate(running.dsn, dimension=options.dimension))
-        print(json.dumps({"dsn": running.dsn}) if options.json else running.dsn, flush=True)
+        guarded(lambda: driver().migrate(running.dsn, dimension=dimension))
+        print(json.dumps({"dsn": running.dsn}) if as_json else running.dsn, flush=True)
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
     except KeyboardInterrupt:
         pass
     finally:
         running.stop()
-    return 0
 
 
-def sync_now(options: argparse.Namespace) -> int:
-    """Exchange, and show what waits meanwhile. Exit code 1 when it could not be done."""
-    places = Places.of(options.db)
+@sync_group.command("now")
+@store_option
+@json_option
+def sync_now_command(db: str | None, as_json: bool) -> int:
+    """Exchange at once, and wait until it is done.
+
+    Exit code 1 when it could not be done.
+    """
+    places = Places.of(db)
     asked = ask(places, "sync", action="now")
     if asked is not None:
-        status = wait(options, lambda: answered(ask(places, "sync", action="status")), answered(asked)["number"])
+        status = wait(as_json, lambda: answered(ask(places, "sync", action="status")), answered(asked)["number"])
     else:
         syncer = own_syncer(places)
         syncer.start()
         try:
-            status = wait(options, syncer.status, 1)
+            status = wait(as_json, syncer.status, 1)
         finally:
             syncer.stop()
-    told(options, status, in_words(status))
+    print_answer(as_json, status, in_words(status))
     return 0 if status["state"] in FINE else 1
 
 
-def wait(options: argparse.Namespace, status: Callable[[], dict[str, Any]], number: int) -> dict[str, Any]:
+def wait(as_json: bool, status: Callable[[], dict[str, Any]], number: int) -> dict[str, Any]:
     """Look until that exchange has ended."""
     deadline = time.monotonic() + LONG_S
     shown = ""
@@ -264,11 +273,11 @@ def wait(options: argparse.Namespace, status: Callable[[], dict[str, Any]], numb
         moving = "; ".join(
             progress(one) for one in now["themes"] if one["waiting"] or one["behind"] or one.get("turns")
         )
-        if moving and moving != shown and not options.json:
+        if moving and moving != shown and not as_json:
             sys.stderr.write(f"{moving}\n")
             shown = moving
         time.sleep(LOOK_S)
-    if shown and not options.json:
+    if shown and not as_json:
         sys.stderr.write("\n")
     return now
 
@@ -279,38 +288,65 @@ def progress(theme: dict[str, Any]) -> str:
     return f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch"
 
 
-def sync_status(options: argparse.Namespace) -> int:
-    """How the exchange does. Exit code 1 when no bridge runs, or when something is wrong."""
-    places = Places.of(options.db)
+@sync_group.command("status")
+@store_option
+@json_option
+def sync_status_command(db: str | None, as_json: bool) -> int:
+    """How the exchange does: what waits, what is wrong.
+
+    Exit code 1 when no bridge runs, or something is wrong.
+    """
+    places = Places.of(db)
     asked = ask(places, "sync", action="status")
     if asked is None:
         named = dsns.is_named(places)
         words = f"{describe_unserved(places)}, so nothing is exchanged now; a connecting agent starts one"
         document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
-        told(options, document, words)
+        print_answer(as_json, document, words)
         return 1
     status = answered(asked)
-    told(options, status, in_words(status))
+    print_answer(as_json, status, in_words(status))
     return 0 if status["state"] in (*FINE, "exchanging", "starting", "paused") else 1
 
 
-def sync_steer(options: argparse.Namespace) -> int:
+@sync_group.command("pause")
+@store_option
+@json_option
+def sync_pause_command(db: str | None, as_json: bool) -> None:
+    """Stop exchanging; what is written waits."""
+    steer_sync(db, as_json, "pause")
+
+
+@sync_group.command("resume")
+@store_option
+@json_option
+def sync_resume_command(db: str | None, as_json: bool) -> None:
+    """Go on exchanging."""
+    steer_sync(db, as_json, "resume")
+
+
+def steer_sync(db: str | None, as_json: bool, action: str) -> None:
     """Pause the exchange, or go on."""
-    places = Places.of(options.db)
-    asked = ask(places, "sync", action=options.action)
+    places = Places.of(db)
+    asked = ask(places, "sync", action=action)
     if asked is not None:
         status = answered(asked)
-        told(options, status, in_words(status))
-        return 0
+        print_answer(as_json, status, in_words(status))
+        return
     refuse_unnamed(places)
-    dsns.note(places, paused=options.action == "pause")
-    told(options, {"paused": options.action == "pause"}, f"the exchange is {options.action}d from the next bridge on")
-    return 0
+    dsns.note(places, paused=action == "pause")
+    print_answer(as_json, {"paused": action == "pause"}, f"the exchange is {action}d from the next bridge on")
 
 
-def sync_verify(options: argparse.Namespace) -> int:
-    """Compare both sides. Exit code 1 when they differ, or when not everything is exchanged."""
-    places = Places.of(options.db)
+@sync_group.command("verify")
+@store_option
+@json_option
+def sync_verify_command(db: str | None, as_json: bool) -> int:
+    """Compare every row of both sides, and name those that differ.
+
+    Exit code 1 when they differ, or when not everything is exchanged.
+    """
+    places = Places.of(db)
     asked = ask(places, "sync", timeout_s=LONG_S, action="verify")
     if asked is not None:
         found = answered(asked)
@@ -331,8 +367,13 @@ def sync_verify(options: argparse.Namespace) -> int:
             lines += [f"  {uid} {words}" for uid in theme[name]]
         if theme["waiting"]:
             lines.append(f"  {theme['waiting']} not sent")
-    told(options, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml")
+    print_answer(
+        as_json, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml"
+    )
     return 0 if found["same"] else 1
+
+
+team_group.add_command(sync_verify_command)
 
 
 def verdict(theme: dict[str, Any]) -> str:
@@ -342,9 +383,12 @@ def verdict(theme: dict[str, Any]) -> str:
     return "DIFFERS" if any(theme[name] for name in ("differ", "only_here", "only_there")) else "NOT ALL EXCHANGED"
 
 
-def conflicts(options: argparse.Namespace) -> int:
-    """List what nobody decided yet, newest first."""
-    with Store.open(Places.of(options.db).store, create=False) as store:
+@sync_group.command("conflicts")
+@store_option
+@json_option
+def sync_conflicts_command(db: str | None, as_json: bool) -> None:
+    """What two machines said at once, and nobody decided yet, newest first."""
+    with Store.open(Places.of(db).store, create=False) as store:
         found = store.sync.conflicts()
     document = [
         {
@@ -361,8 +405,7 @@ def conflicts(options: argparse.Namespace) -> int:
         f"{one['uid']} {one['theme']} ({one['why']})\n  stands: {said(one['mine'])}\n  lost:   {said(one['theirs'])}"
         for one in document
     ]
-    told(options, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
-    return 0
+    print_answer(as_json, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
 
 
 def said(content: str | None) -> str:
@@ -372,16 +415,26 @@ def said(content: str | None) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in content)
 
 
-def resolve(options: argparse.Namespace) -> int:
-    """Decide a conflict, as a person. :raises UnknownFact: there is none of that name"""
-    with Store.open(Places.of(options.db).store, create=False) as store:
-        digits = parse_digits(options.uid)
+@sync_group.command("resolve")
+@store_option
+@json_option
+@click.argument("uid")
+@click.argument("keep", type=click.Choice(["mine", "theirs", "both"]))
+def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> None:
+    """Decide a conflict.
+
+    What stands is mine, what lost is theirs. UID is as `sync conflicts` names it; its beginning or end is enough.
+    \f
+
+    :raises UnknownFact: there is none of that name
+    """
+    with Store.open(Places.of(db).store, create=False) as store:
+        digits = parse_digits(uid)
         named = sorted({one.uid for one in store.sync.conflicts() if digits and begins_or_ends(one.uid, digits)})
         if len(named) > 1:
-            raise AmbiguousUid(f"several begin or end with {options.uid}: {', '.join(named[:5])}", options.uid)
-        changed = store.sync.resolve(named[0] if named else Uid(options.uid), options.keep)
-    told(options, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {options.keep}")
-    return 0
+            raise AmbiguousUid(f"several begin or end with {uid}: {', '.join(named[:5])}", uid)
+        changed = store.sync.resolve(named[0] if named else Uid(uid), keep)
+    print_answer(as_json, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {keep}")
 
 
 def in_words(status: dict[str, Any]) -> str:
@@ -408,11 +461,6 @@ def in_words(status: dict[str, Any]) -> str:
     lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
     lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
     return "\n".join(lines)
-
-
-def told(options: argparse.Namespace, document: dict[str, Any], words: str) -> None:
-    """Print the answer, for a program or for a person."""
-    print(json.dumps(document) if options.json else words)
 
 
 def answered(answer: dict[str, Any] | None) -> dict[str, Any]:

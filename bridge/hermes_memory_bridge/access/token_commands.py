@@ -1,0 +1,146 @@
+"""`token add|list|show|rotate|revoke`: who may use the bridge over the network.
+
+The store keeps a digest. The token itself is printed once, and kept for this machine's own clients where its secrets are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_bridge.bridge_options import BridgeGroup, json_option, print_answer, store_option, theme_option
+from hermes_memory_bridge.hub import opened
+from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.clock import duration, iso
+from hermes_memory_store.credentials import Credential
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import RIGHTS, Rights
+from hermes_memory_store.store import Store
+from hermes_memory_themes import normalise_theme
+
+SHELF = ":token"
+"""The vault's shelf for tokens. A theme's name has no colon, so none of its secrets stands there."""
+
+
+@click.group("token", cls=BridgeGroup)
+def token_group() -> None:
+    """Make, list and revoke tokens."""
+
+
+@contextmanager
+def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store, Vault]]:
+    """Open the store of the digests, and the vault of this machine's own tokens."""
+    places = Places.of(db)
+    with opened(Path(places.store), create=create) as store:
+        yield store, Vault(Path(places.folder) / "secrets.json")
+
+
+@token_group.command("add")
+@store_option
+@json_option
+@click.argument("name")
+@theme_option("Whose memory it opens (default).")
+@click.option("--rights", default="read,write", metavar="WORDS", help=f"Of {', '.join(RIGHTS)} (read,write).")
+@click.option("--expires", metavar="AGE", help="E.g. 30d.")
+def token_add_command(
+    db: str | None, as_json: bool, name: str, theme: str | None, rights: str, expires: str | None
+) -> None:
+    """Make a token; it is printed once."""
+    with token_store(db, create=True) as (store, vault):
+        try:
+            parsed = Rights.parse(rights)
+        except ValueError as error:
+            raise ArgumentError(str(error), rights) from error
+        expires_at = None if expires is None else store.clock() + duration(expires)
+        made, secret = store.credentials.add(name, normalise_theme(theme or "default"), parsed, expires_at=expires_at)
+        keep(vault, made.name, secret)
+    text = f"{described(made)}\n{secret}\nIt is shown once; `token show` has it here."
+    print_answer(as_json, {**document_of(made), "token": secret}, text)
+
+
+@token_group.command("list")
+@store_option
+@json_option
+def token_list_command(db: str | None, as_json: bool) -> None:
+    """Every token, without its secret."""
+    with token_store(db) as (store, _):
+        known = store.credentials.list()
+    print_answer(
+        as_json, {"tokens": [document_of(one) for one in known]}, "\n".join(map(described, known)) or "no tokens"
+    )
+
+
+@token_group.command("show")
+@store_option
+@json_option
+@click.argument("name")
+def token_show_command(db: str | None, as_json: bool, name: str) -> None:
+    """Print a token again, on the machine that made it."""
+    with token_store(db) as (store, vault):
+        found = store.credentials.get(name)
+        secret = vault.reveal(SHELF, shelved(found.name))
+    if secret is None:
+        raise ArgumentError(
+            f"the token {found.name!r} is not kept on this machine; rotate it to get another", found.name
+        )
+    print_answer(as_json, {**document_of(found), "token": secret}, secret)
+
+
+@token_group.command("rotate")
+@store_option
+@json_option
+@click.argument("name")
+def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
+    """Give a token another secret."""
+    with token_store(db) as (store, vault):
+        secret = store.credentials.rotate(name)
+        keep(vault, name, secret)
+        found = store.credentials.get(name)
+    print_answer(as_json, {**document_of(found), "token": secret}, f"{described(found)}\n{secret}")
+
+
+@token_group.command("revoke")
+@store_option
+@json_option
+@click.argument("name")
+def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
+    """End a token for good."""
+    with token_store(db) as (store, vault):
+        found = store.credentials.revoke(name)
+        vault.forget(SHELF, shelved(found.name))
+    print_answer(as_json, document_of(found), described(found))
+
+
+def keep(vault: Vault, name: str, secret: str) -> None:
+    """Keep a token for this machine's own clients, in the place of the one it had."""
+    vault.forget(SHELF, shelved(name))
+    vault.keep(SHELF, shelved(name), secret)
+
+
+def shelved(name: str) -> str:
+    """A token's name as the vault has it: two names never share a shelf."""
+    return name.encode().hex()
+
+
+def document_of(one: Credential) -> dict[str, Any]:
+    """A token as JSON."""
+    return {
+        "name": one.name,
+        "theme": one.theme,
+        "rights": str(one.rights),
+        "created_at": iso(one.created_at),
+        "expires_at": None if one.expires_at is None else iso(one.expires_at),
+        "revoked_at": None if one.revoked_at is None else iso(one.revoked_at),
+    }
+
+
+def described(one: Credential) -> str:
+    """A token in a line."""
+    until = f", until {iso(one.expires_at)}" if one.expires_at else ""
+    gone = f", revoked {iso(one.revoked_at)}" if one.revoked_at else ""
+    return f"{one.name}: theme {one.theme}, {one.rights or 'no rights'}{until}{gone}"
