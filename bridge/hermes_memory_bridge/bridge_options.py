@@ -113,6 +113,11 @@ unused_store_option = click.option("--db", metavar="FILE", expose_value=False, h
 unused_json_option = click.option("--json", "as_json", is_flag=True, expose_value=False, help="Changes nothing here.")
 
 
+def answer_options(command: F) -> F:
+    """Add `--db` and `--json`."""
+    return store_option(json_option(command))
+
+
 def theme_option(help_text: str) -> Callable[[F], F]:
     """Add `--theme`."""
     return click.option("--theme", metavar="NAME", help=help_text)

@@ -14,7 +14,7 @@ import click
 
 from hermes_memory_bridge.bridge_options import (
     BridgeCommand,
-    json_option,
+    answer_options,
     store_option,
     theme_option,
     unused_json_option,
@@ -138,8 +138,7 @@ def stop_bridge(db: str | None) -> int:
 
 
 @click.command("status", cls=BridgeCommand)
-@store_option
-@json_option
+@answer_options
 def bridge_status_command(db: str | None, as_json: bool) -> int:
     """Whether the bridge runs, and for whom.
 
@@ -183,8 +182,7 @@ def logs_command(db: str | None, lines: int, follow: bool) -> int:
 
 
 @click.command("calls", cls=BridgeCommand)
-@store_option
-@json_option
+@answer_options
 @tail_options
 @click.option("--session", metavar="NAME", help="Only of this session.")
 @theme_option("Only of this theme.")

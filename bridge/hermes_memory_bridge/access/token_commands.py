@@ -12,7 +12,12 @@ from typing import Any
 
 import click
 
-from hermes_memory_bridge.bridge_options import BridgeGroup, json_option, print_answer, store_option, theme_option
+from hermes_memory_bridge.bridge_options import (
+    BridgeGroup,
+    answer_options,
+    print_answer,
+    theme_option,
+)
 from hermes_memory_bridge.hub import opened
 from hermes_memory_bridge.places import Places
 from hermes_memory_bridge.trust.vault import Vault
@@ -41,8 +46,7 @@ def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store
 
 
 @token_group.command("add")
-@store_option
-@json_option
+@answer_options
 @click.argument("name")
 @theme_option("Whose memory it opens (default).")
 @click.option("--rights", default="read,write", metavar="WORDS", help=f"Of {', '.join(RIGHTS)} (read,write).")
@@ -64,8 +68,7 @@ def token_add_command(
 
 
 @token_group.command("list")
-@store_option
-@json_option
+@answer_options
 def token_list_command(db: str | None, as_json: bool) -> None:
     """Every token, without its secret."""
     with token_store(db) as (store, _):
@@ -76,8 +79,7 @@ def token_list_command(db: str | None, as_json: bool) -> None:
 
 
 @token_group.command("show")
-@store_option
-@json_option
+@answer_options
 @click.argument("name")
 def token_show_command(db: str | None, as_json: bool, name: str) -> None:
     """Print a token again, on the machine that made it."""
@@ -92,8 +94,7 @@ def token_show_command(db: str | None, as_json: bool, name: str) -> None:
 
 
 @token_group.command("rotate")
-@store_option
-@json_option
+@answer_options
 @click.argument("name")
 def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
     """Give a token another secret."""
@@ -105,8 +106,7 @@ def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
 
 
 @token_group.command("revoke")
-@store_option
-@json_option
+@answer_options
 @click.argument("name")
 def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
     """End a token for good."""

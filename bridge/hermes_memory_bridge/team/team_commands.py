@@ -21,9 +21,9 @@ import click
 
 from hermes_memory_bridge.bridge_options import (
     BridgeGroup,
+    answer_options,
     json_option,
     print_answer,
-    store_option,
     unused_store_option,
 )
 from hermes_memory_bridge.control import ask, describe_unserved
@@ -150,8 +150,7 @@ def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
 
 
 @team_group.command("connect")
-@store_option
-@json_option
+@answer_options
 @click.argument("dsn", default="-")
 def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     """Name the team database, and keep that in the keyring.
@@ -171,8 +170,7 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
 
 
 @team_group.command("disconnect")
-@store_option
-@json_option
+@answer_options
 def team_disconnect_command(db: str | None, as_json: bool) -> None:
     """Forget the team database; nothing here or there is deleted."""
     places = Places.of(db)
@@ -184,8 +182,7 @@ def team_disconnect_command(db: str | None, as_json: bool) -> None:
 
 
 @team_group.command("status")
-@store_option
-@json_option
+@answer_options
 def team_status_command(db: str | None, as_json: bool) -> None:
     """Whether the database can be used, and what it is.
 
@@ -214,8 +211,7 @@ def team_status_command(db: str | None, as_json: bool) -> None:
 
 
 @team_group.command("dev")
-@store_option
-@json_option
+@answer_options
 @click.option("--dir", "folder", metavar="DIR", help="Where its files lie (beside the store).")
 @dimension_option
 def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimension: int | None) -> None:
@@ -240,8 +236,7 @@ def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimensio
 
 
 @sync_group.command("now")
-@store_option
-@json_option
+@answer_options
 def sync_now_command(db: str | None, as_json: bool) -> int:
     """Exchange at once, and wait until it is done.
 
@@ -289,8 +284,7 @@ def progress(theme: dict[str, Any]) -> str:
 
 
 @sync_group.command("status")
-@store_option
-@json_option
+@answer_options
 def sync_status_command(db: str | None, as_json: bool) -> int:
     """How the exchange does: what waits, what is wrong.
 
@@ -310,16 +304,14 @@ def sync_status_command(db: str | None, as_json: bool) -> int:
 
 
 @sync_group.command("pause")
-@store_option
-@json_option
+@answer_options
 def sync_pause_command(db: str | None, as_json: bool) -> None:
     """Stop exchanging; what is written waits."""
     steer_sync(db, as_json, "pause")
 
 
 @sync_group.command("resume")
-@store_option
-@json_option
+@answer_options
 def sync_resume_command(db: str | None, as_json: bool) -> None:
     """Go on exchanging."""
     steer_sync(db, as_json, "resume")
@@ -339,8 +331,7 @@ def steer_sync(db: str | None, as_json: bool, action: str) -> None:
 
 
 @sync_group.command("verify")
-@store_option
-@json_option
+@answer_options
 def sync_verify_command(db: str | None, as_json: bool) -> int:
     """Compare every row of both sides, and name those that differ.
 
@@ -384,8 +375,7 @@ def verdict(theme: dict[str, Any]) -> str:
 
 
 @sync_group.command("conflicts")
-@store_option
-@json_option
+@answer_options
 def sync_conflicts_command(db: str | None, as_json: bool) -> None:
     """What two machines said at once, and nobody decided yet, newest first."""
     with Store.open(Places.of(db).store, create=False) as store:
@@ -416,8 +406,7 @@ def said(content: str | None) -> str:
 
 
 @sync_group.command("resolve")
-@store_option
-@json_option
+@answer_options
 @click.argument("uid")
 @click.argument("keep", type=click.Choice(["mine", "theirs", "both"]))
 def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> None:
