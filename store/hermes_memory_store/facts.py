@@ -14,6 +14,7 @@ from hermes_memory_store.db import Db
 from hermes_memory_store.fact_names import find_facts
 from hermes_memory_store.journal import Journal
 from hermes_memory_store.model import (
+    HELD,
     LIVE_TIERS,
     PERSON,
     STANDING_TIERS,
@@ -178,8 +179,6 @@ class Facts:
 
         :raises FactConflict: one of them does not wait; nothing was changed then
         """
-        from hermes_memory_store.purge import HELD
-
         return self._each(self._found(names, theme), HELD, actor, awaited(lambda _, __: {"tier": Tier.WITHDRAWN.value}))
 
     def write_many(

@@ -136,6 +136,9 @@ PERSON = Actor("person")
 RELIEF = Actor("relief")
 IMPORT = Actor("import")
 
+HELD = "hold"
+"""Operation by which an agent's purge takes a fact away for the time of its retention."""
+
 
 def format_notation(kind: str, target: str, content: str) -> str:
     """A fact's parts as MEMORY_SPEC writes them; `notation.parse` reads it back."""

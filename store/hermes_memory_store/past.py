@@ -14,6 +14,7 @@ from pathlib import Path
 from hermes_memory_store import rewinding, translog
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.db import Db
+from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 
@@ -53,7 +54,7 @@ def store_at(store: Store, moment: int, *, progress: Progress | None = None) -> 
             if rewound:
                 rewinding.rewind(made, moment, last, progress=progress)
             else:
-                translog.apply(made, translog.records(store, until=moment), progress=progress, total=last)
+                translog.apply(made, load_records(store.db, until=moment), progress=progress, total=last)
         return PastStore.open(path, read_only=True, force=True, clock=clock, policies=store.policies)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from hermes_memory_store import errors, fulltext, journal, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db, translating
 from hermes_memory_store.journal import Entry, Journal
-from hermes_memory_store.model import PERSON, RELIEF, Actor, PurgePlan, Tier
+from hermes_memory_store.model import HELD, PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
 from hermes_memory_store.text_indexes import FACTS, again_without_index, is_usable
@@ -22,8 +22,6 @@ from hermes_memory_store.text_indexes import FACTS, again_without_index, is_usab
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
 
-HELD = "hold"
-"""Operation by which an agent's purge takes a fact away for the time of its retention."""
 
 SAMPLES = 3
 """Facts a preview shows."""

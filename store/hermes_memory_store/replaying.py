@@ -11,6 +11,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, journal, sources, tokens, uids
+from hermes_memory_store.journal_records import Record
 from hermes_memory_store.model import Actor, FactType, Millis, OrphanPolicy, SessionStatus, Tier, format_notation
 from hermes_memory_store.records import FactRow, notation_chars, write_rows
 from hermes_memory_store.schema import THEME_SHIFT
@@ -19,7 +20,6 @@ from hermes_memory_store.unindexed import Unindexed
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
-    from hermes_memory_store.translog import Record
 
 Words = dict[str, Any]
 """What a row says changed: columns in portable words."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import copies, errors, fulltext, journal, sources
 from hermes_memory_store.copies import Progress
+from hermes_memory_store.journal_records import Record, load_records
 from hermes_memory_store.model import Actor, SessionStatus
 from hermes_memory_store.records import Mutation
 from hermes_memory_store.replaying import ENDED, FACT_WORDS, SCOPE_WORDS, allowed
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
-    from hermes_memory_store.translog import Record
 
 LONG_JOURNAL = 5_000
 """Rows below which a replay takes no time anyway, and verifies the whole chain."""
@@ -71,10 +71,8 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
 
     :raises JournalBroken: when a row that is taken back was altered
     """
-    from hermes_memory_store.translog import records
-
     newest = store.journal.last_seq()
-    rows = list(records(store, since=last))
+    rows = list(load_records(store.db, since=last))
     verify(store, rows, last)
     with store.db.writing() as conn:
         conn.execute("DELETE FROM sync_themes")  # nothing of this copy travels

@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, journal, uids
 from hermes_memory_store.clock import iso
 from hermes_memory_store.copies import Progress
+from hermes_memory_store.journal_records import Record, load_records
 from hermes_memory_store.model import Actor, Millis
 from hermes_memory_store.replaying import Replayer
 from hermes_memory_store.unindexed import rebuilding
@@ -22,48 +23,7 @@ from hermes_memory_store.unindexed import rebuilding
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
 
-BATCH = 5_000
-"""Rows that are read from a journal at once."""
-
 PROGRESS_ROWS = 1_000
-
-ROWS = """
-    SELECT j.seq, j.at, t.name, a.kind, a.name, j.op, j.entity, j.uid, j.change, j.undoes, j.before, j.after, j.salt,
-      j.digest, j.hash
-    FROM journal j JOIN themes t ON t.id = j.theme_id JOIN actors a ON a.id = j.actor_id
-    WHERE j.seq > ? AND j.at <= ?
-    ORDER BY j.seq LIMIT ?
-"""
-
-FOREVER = (1 << 63) - 1
-
-
-class Record(NamedTuple):
-    """A row of the journal in portable words, with what its hash is made from."""
-
-    seq: int
-    at: int
-    theme: str
-    actor: Actor
-    op: str
-    entity: str
-    uid: bytes
-    change: int
-    undoes: int | None
-    before: str | None
-    """JSON text, exactly as it was digested."""
-    after: str | None
-    salt: bytes
-    digest: bytes | None
-    """Stands for the text after a purge took it out."""
-    hash: bytes
-
-    def link(self, before: bytes) -> bytes:
-        """What the hash must be after the one before it."""
-        facts = journal.header(
-            self.seq, self.at, self.theme, self.actor, self.op, self.entity, self.uid, self.change, self.undoes
-        )
-        return journal.chained(before, facts, self.digest or journal.digest(self.salt, self.before, self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +36,9 @@ class ReplayReport:
     """Hexadecimal hash of the last one."""
 
 
-def records(store: Store, *, since: int = 0, until: int = FOREVER) -> Iterator[Record]:
-    """The journal after row `since`, up to the moment `until`, in portable words, oldest first."""
-    while True:
-        rows = store.db.rows(ROWS, (since, until, BATCH))
-        for seq, at, theme, kind, name, *rest in rows:
-            yield Record(seq, at, theme, Actor(kind, name), *rest)
-        if len(rows) < BATCH:
-            return
-        since = rows[-1][0]
-
-
 def lines(store: Store, *, since: int = 0) -> Iterator[str]:
     """The transaction log after row `since`, one JSON text a row, without line ends."""
-    return map(to_line, records(store, since=since))
+    return map(to_line, load_records(store.db, since=since))
 
 
 def replay(said: Iterable[str], store: Store, *, progress: Progress | None = None, total: int = 0) -> ReplayReport:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors, rewinding, translog
 from hermes_memory_store.doctor import examine
+from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
@@ -47,7 +48,7 @@ def test_rewinding_a_copy_and_replaying_the_journal_meet(steps: list[tuple[str, 
         live(store, steps, clock)
         moment = clock.now - ago
         last = rewinding.last_before(store, moment)
-        translog.apply(replayed, translog.records(store, until=moment))
+        translog.apply(replayed, load_records(store.db, until=moment))
         assert replayed.journal.last_seq() == last
         copy = Path(folder) / "copy.db"
         rewinding.copy_plainly(store.path, copy)

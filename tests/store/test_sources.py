@@ -9,6 +9,7 @@ import pytest
 
 from hermes_memory_store import errors, rewinding, translog
 from hermes_memory_store.doctor import examine
+from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.past import store_at
 from hermes_memory_store.sources import source_of
 from hermes_memory_store.store import Store
@@ -138,7 +139,7 @@ def test_a_rewound_copy_has_the_rules_of_its_time(store: Store, clock: HandClock
         with Store.open(copy, policies=store.policies) as rewound, fresh() as replayed:
             rewinding.rewind(rewound, moment, last)
             assert rules(rewound) == expected
-            translog.apply(replayed, translog.records(store, until=moment))
+            translog.apply(replayed, load_records(store.db, until=moment))
             assert rewound.sources.list() == replayed.sources.list()
             assert all(check.ok for check in examine(rewound)), examine(rewound)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors, journal, translog
+from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -154,7 +155,7 @@ def test_a_log_is_replayed_into_an_empty_store_only(store: Store) -> None:
 
 def test_a_forged_row_cannot_become_sql(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
-    first = next(translog.records(store))
+    first = next(load_records(store.db))
     after = journal.dumped({"content = 'forged', tier": "hot"})
     forged = first._replace(seq=2, op="edit", before="{}", after=after)
     forged = forged._replace(hash=forged.link(first.hash))

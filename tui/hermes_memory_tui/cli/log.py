@@ -65,9 +65,10 @@ class Printer:
         return self._documents(last) if self._as_json else self._for_people(last)
 
     def _documents(self, last: int) -> int:
-        from hermes_memory_store.translog import records, to_line
+        from hermes_memory_store.journal_records import load_records
+        from hermes_memory_store.translog import to_line
 
-        for record in records(self._store, since=last):
+        for record in load_records(self._store.db, since=last):
             last = record.seq
             if self._theme is None or record.theme == self._theme:
                 sys.stdout.write(to_line(record) + "\n")
