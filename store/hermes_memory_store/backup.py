@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from hermes_memory_store import copies, errors, filesystem, fulltext, hermes_file, journal, turns, uids
 from hermes_memory_store.clock import Clock, iso, system_clock
 from hermes_memory_store.filesystem import file_lock
+from hermes_memory_store.items import FACT
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
 
 if TYPE_CHECKING:
@@ -250,13 +251,13 @@ def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
             held = conn.execute(statement, (uid,)).rowcount > 0 or held
         if row is not None:
             key, theme_id, target, content = row
-            fulltext.unindex(conn, key, target, content)
+            fulltext.unindex_item(conn, FACT, key, target, content)
             conn.execute("DELETE FROM facts WHERE id = ?", (key,))
             conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
             conn.execute(
                 "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal", (uid, theme_id)
             )
-    is_clean = not held or fulltext.optimize(conn)
+    is_clean = not held or fulltext.optimize_index(conn, FACT)
     conn.execute("COMMIT")
     if not is_clean:
         raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import chain
 
-from hermes_memory_store import backup, errors, fulltext, recount, turns
+from hermes_memory_store import backup, errors, fulltext, recount
+from hermes_memory_store.items import FACT, ITEM_KINDS, TURN, ItemKind
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.schema import (
@@ -27,15 +28,13 @@ from hermes_memory_store.schema import (
 )
 from hermes_memory_store.store import Store
 from hermes_memory_store.text_indexes import (
-    FACTS,
     INDEXES,
-    TURNS,
     forgetting_indexes,
     is_usable,
     troubles,
     vacuum,
 )
-from hermes_memory_store.words import indexed, indexed_text
+from hermes_memory_store.words import indexed
 
 DOCTOR = Actor("doctor")
 
@@ -175,7 +174,7 @@ def rebuild_indexes(store: Store, names: Sequence[str]) -> None:
     """
     with forgetting_indexes(store.db, names) as conn:
         for name in names:
-            {FACTS: fulltext.fill, TURNS: turns.fill}[name](conn)
+            fulltext.fill_index(conn, ITEM_KINDS[name])
 
 
 def schema(store: Store, repair: bool) -> Check:
@@ -209,58 +208,44 @@ def journal(store: Store, _: bool) -> Check:
 
 
 def full_text(store: Store, repair: bool) -> Check:
-    """The full-text index against one built anew from the facts."""
-    problem = index_problem(store)
-    facts = store.db.value("SELECT count(*) FROM facts")
-    if problem is None:
-        return Check("full-text", True, f"the index holds exactly the words of {facts} facts")
-    if not repair:
-        return Check("full-text", False, f"{problem}; doctor --repair builds the index anew")
-    rebuild_indexes(store, [FACTS])
-    still = index_problem(store)
-    detail = f"{problem}; built anew from {facts} facts" if still is None else still
-    return Check("full-text", still is None, detail, repaired=still is None)
-
-
-def index_problem(store: Store) -> str | None:
-    """What is wrong with the full-text index, None when nothing is."""
-    with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
-        # The nameless database lives in memory and spills to disk, so a large store fits.
-        if not is_usable(conn, FACTS):
-            return f"the index is set aside: {troubles(conn)[FACTS]}"
-        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_text'").fetchone()[0])
-        fulltext.insert_terms(
-            fresh, conn.execute("SELECT id, target, content, scope_id, tier, type FROM facts ORDER BY id")
-        )
-        return vocabulary_problem(conn, fresh) or sample_problem(conn)
+    """The full-text index of facts against one built anew from them."""
+    return check_index(store, repair, "full-text", FACT)
 
 
 def turns_text(store: Store, repair: bool) -> Check:
-    """The index of what was said, against one built anew."""
-    problem = turns_problem(store)
-    said = store.db.value("SELECT count(*) FROM turns")
-    if problem is None or not repair:
-        wrong = f"{problem}; doctor --repair builds the index anew"
-        detail = f"the index holds exactly the words of {said} turns" if problem is None else wrong
-        return Check("turns", problem is None, detail)
-    rebuild_indexes(store, [TURNS])
-    still = turns_problem(store)
-    return Check("turns", still is None, f"{problem}; built anew from {said} turns", repaired=still is None)
+    """The full-text index of turns against one built anew from them."""
+    return check_index(store, repair, "turns", TURN)
 
 
-def turns_problem(store: Store) -> str | None:
-    """What is wrong with the index of turns, None when nothing is."""
+def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
+    """The full-text index of a kind of items against one built anew from them. :param name: of the check"""
+    problem = index_problem(store, kind)
+    items = f"{store.db.value(f'SELECT count(*) FROM {kind.table}')} {kind.table}"
+    if problem is None:
+        return Check(name, True, f"the index holds exactly the words of {items}")
+    if not repair:
+        return Check(name, False, f"{problem}; doctor --repair builds the index anew")
+    rebuild_indexes(store, [kind.index])
+    still = index_problem(store, kind)
+    detail = f"{problem}; built anew from {items}" if still is None else still
+    return Check(name, still is None, detail, repaired=still is None)
+
+
+def index_problem(store: Store, kind: ItemKind) -> str | None:
+    """What is wrong with a full-text index, None when nothing is."""
     with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
-        if not is_usable(conn, TURNS):
-            return f"the index is set aside: {troubles(conn)[TURNS]}"
-        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = 'turns_text'").fetchone()[0])
-        said = conn.execute("SELECT id, content FROM turns ORDER BY id")
-        fresh.executemany(turns.INDEX, ((key, indexed_text(content)) for key, content in said))
-        return vocabulary_problem(conn, fresh, "turns_text")
+        # The nameless database lives in memory and spills to disk, so a large store fits.
+        if not is_usable(conn, kind.index):
+            return f"the index is set aside: {troubles(conn)[kind.index]}"
+        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (kind.index,)).fetchone()[0])
+        fulltext.insert_terms(fresh, kind, conn.execute(f"{kind.indexed_rows} ORDER BY id"))
+        problem = vocabulary_problem(conn, fresh, kind)
+        return sample_problem(conn) if problem is None and kind is FACT else problem
 
 
-def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, index: str = "facts_text") -> str | None:
-    """The first word of which an index holds another number of facts or places than one made anew."""
+def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, kind: ItemKind) -> str | None:
+    """The first word of which an index holds another number of items or places than one made anew."""
+    index = kind.index
     try:
         conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
     except sqlite3.DatabaseError as error:
@@ -273,7 +258,7 @@ def vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, inde
         there = conn.execute(counted)
         for seen in there:
             if seen != wanted.fetchone():
-                return f"the index disagrees with the facts, first at the word {seen[0][:40]!r}"
+                return f"the index disagrees with the {kind.table}, first at the word {seen[0][:40]!r}"
         lacking = wanted.fetchone()
         return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
     except sqlite3.DatabaseError as error:

@@ -1,22 +1,21 @@
-"""What is indexed of a fact, and how it enters and leaves the index.
+"""What is indexed of facts and turns, and how it enters and leaves the indexes.
 
-One contentless FTS5 table holds two kinds of terms. The words of target and content are put in and taken out here. What a
-fact can be filtered by (scope, tier, type) stands there as terms of its own in the column `facets`; triggers on `facts`
-keep those up to date afterwards, so that "this word in that scope" is one intersection inside SQLite, whatever wrote the fact.
+Each kind of items has a contentless FTS5 table. That of facts holds two kinds of terms. The words of target and content are
+put in and taken out here. What a fact can be filtered by (scope, tier, type) stands there as terms of its own in the column
+`facets`; triggers on `facts` keep those up to date afterwards, so that "this word in that scope" is one intersection inside
+SQLite, whatever wrote the fact.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from hermes_memory_store.items import FACT, ItemKind
 from hermes_memory_store.schema import FACET
-from hermes_memory_store.text_indexes import FACTS, is_usable
+from hermes_memory_store.text_indexes import is_usable
 from hermes_memory_store.words import indexed_text
-
-INDEX = "INSERT INTO facts_text (rowid, target, content, facets) VALUES (?, ?, ?, ?)"
-
-UNINDEX = "INSERT INTO facts_text (facts_text, rowid, target, content, facets) VALUES ('delete', ?, ?, ?, '')"
 
 
 def index(
@@ -27,68 +26,68 @@ def index(
     Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 writes out what it has gathered
     at every savepoint, which made a bulk insert half as fast again.
     """
-    if not is_usable(conn, FACTS):
-        return
-    terms = (fact_id, indexed_text(target), indexed_text(content), facet_terms(scope_id, tier, kind))
-    conn.execute(INDEX, terms)
+    index_items(conn, FACT, [(fact_id, target, content, scope_id, tier, kind)])
 
 
 def index_many(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, int, str, str]]) -> None:
     """`index` for many facts: rows of id, target, content, scope id, tier, type, ids ascending."""
-    if is_usable(conn, FACTS):
-        insert_terms(conn, facts)
+    index_items(conn, FACT, facts)
 
 
-def insert_terms(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, int, str, str]]) -> None:
-    """`index_many` into an index that is known to be usable, or in the making."""
-    conn.executemany(
-        INDEX,
-        (
-            (key, indexed_text(target), indexed_text(content), facet_terms(scope_id, tier, kind))
-            for key, target, content, scope_id, tier, kind in facts
-        ),
-    )
+def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
+    """Make new items findable. :param rows: as `kind.indexed_rows` selects them, keys ascending"""
+    if is_usable(conn, kind.index):
+        insert_terms(conn, kind, rows)
+
+
+def insert_terms(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
+    """`index_items` into an index that is known to be usable, or in the making."""
+    last = 1 + len(kind.texts)
+    terms: Iterable[Sequence[Any]] = ((row[0], *map(indexed_text, row[1:last])) for row in rows)
+    if kind.facets:
+        terms = ((row[0], *map(indexed_text, row[1:last]), facet_terms(*row[last:])) for row in rows)
+    conn.executemany(kind.index_terms, terms)
 
 
 def reindex(conn: sqlite3.Connection, fact_id: int, target: str, before: str, after: str) -> None:
     """A fact's content was edited."""
-    if not is_usable(conn, FACTS):
+    if not is_usable(conn, FACT.index):
         return
-    conn.execute(UNINDEX, (fact_id, indexed_text(target), indexed_text(before)))
-    conn.execute(INDEX, (fact_id, indexed_text(target), indexed_text(after), ""))
+    conn.execute(FACT.unindex_terms, (fact_id, indexed_text(target), indexed_text(before)))
+    conn.execute(FACT.index_terms, (fact_id, indexed_text(target), indexed_text(after), ""))
 
 
-def unindex(conn: sqlite3.Connection, fact_id: int, target: str, content: str) -> None:
-    """Take a fact's words out of the index. Target and content must be the ones that were indexed."""
-    if not is_usable(conn, FACTS):
+def unindex_item(conn: sqlite3.Connection, kind: ItemKind, key: int, *texts: str) -> None:
+    """Take the words of an item out of the index. :param texts: those that were indexed"""
+    if not is_usable(conn, kind.index):
         return
-    conn.execute(UNINDEX, (fact_id, indexed_text(target), indexed_text(content)))
-    # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
-    # deleted than inserted for corrupt.
-    conn.execute(INDEX, (fact_id, "", "", ""))
+    conn.execute(kind.unindex_terms, (key, *map(indexed_text, texts)))
+    if kind.facets:
+        # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
+        # deleted than inserted for corrupt.
+        conn.execute(kind.index_terms, (key, *("" for _ in texts), ""))
 
 
-def optimize(conn: sqlite3.Connection) -> bool:
-    """Merge the index, so that no words of erased facts linger in it; False for one that is set aside and still holds them."""
-    if not is_usable(conn, FACTS):
+def optimize_index(conn: sqlite3.Connection, kind: ItemKind) -> bool:
+    """Merge an index, so that no words of erased items linger in it; False for one that is set aside and still holds them."""
+    if not is_usable(conn, kind.index):
         return False
-    conn.execute("INSERT INTO facts_text (facts_text) VALUES ('optimize')")
+    conn.execute(f"INSERT INTO {kind.index} ({kind.index}) VALUES ('optimize')")
     return True
 
 
-def rebuild(conn: sqlite3.Connection) -> int:
-    """Build the whole index anew from the facts, inside the caller's transaction; how many were indexed."""
-    conn.execute("INSERT INTO facts_text (facts_text) VALUES ('delete-all')")
-    return fill(conn)
+def rebuild_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
+    """Build a whole index anew from its items, inside the caller's transaction; how many were indexed."""
+    conn.execute(f"INSERT INTO {kind.index} ({kind.index}) VALUES ('delete-all')")
+    return fill_index(conn, kind)
 
 
-def fill(conn: sqlite3.Connection) -> int:
-    """Fill an empty index from the facts, inside the caller's transaction; how many were indexed."""
+def fill_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
+    """Fill an empty index from its items, inside the caller's transaction; how many were indexed."""
     last, count = 0, 0
-    while rows := conn.execute(
-        "SELECT id, target, content, scope_id, tier, type FROM facts WHERE id > ? ORDER BY id LIMIT 5000", (last,)
-    ).fetchall():
-        insert_terms(conn, rows)
+    sql = f"{kind.indexed_rows} WHERE id > ? ORDER BY id LIMIT 1000"
+    while rows := conn.execute(sql, (last,)).fetchall():
+        insert_terms(conn, kind, rows)
         last, count = rows[-1][0], count + len(rows)
     return count
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, fulltext
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.gathered import filling, numbers
+from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry
 from hermes_memory_store.malformed import moment
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.restoring_turns import INSERT, checked_turn, session_of
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.store import Store
-from hermes_memory_store.turns import INDEX
-from hermes_memory_store.words import indexed_text
 from hermes_memory_themes import Policies
 
 
@@ -45,5 +44,5 @@ def gathered_turns(theme: str, turns: Sequence[ForeignTurn], *, total: int, poli
             session = said.session and session_of(conn, theme_id, said.session, at, 0, unjournaled)
             key = (theme_id << THEME_SHIFT) + number
             conn.execute(INSERT, (key, said.uid, theme_id, session or None, said.role, said.content, at))
-            conn.execute(INDEX, (key, indexed_text(said.content)))
+            fulltext.insert_terms(conn, TURN, [(key, said.content)])
     return store

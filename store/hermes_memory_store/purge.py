@@ -13,6 +13,7 @@ from typing import Any
 from hermes_memory_store import errors, fulltext, journal, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.db import Db, translating
+from hermes_memory_store.items import FACT
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import HELD, PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
@@ -175,7 +176,7 @@ class Purge:
         actor_id = self._names.actor(conn, actor)
         entries = []
         for key, uid, theme_id, target, content, tier in rows:
-            fulltext.unindex(conn, key, target, content)
+            fulltext.unindex_item(conn, FACT, key, target, content)
             conn.execute("DELETE FROM facts WHERE id = ?", (key,))
             journal.redact(conn, uid)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
@@ -187,7 +188,7 @@ class Purge:
         """Words of erased facts linger in the full-text index until it is merged, and pages in the log until it is emptied."""
         with self._db.lock, translating(self._db.path):
             with self._db.writing() as conn:
-                fulltext.optimize(conn)
+                fulltext.optimize_index(conn, FACT)
             self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _erase_from_copies(self, wanted: list[bytes]) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_store import errors, uids
+from hermes_memory_store import errors, fulltext, uids
+from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry
 from hermes_memory_store.model import IMPORT, Actor, OrphanPolicy, SessionStatus
 from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS, checked_name
-from hermes_memory_store.turns import MAX_TURN, ROLES, index
+from hermes_memory_store.turns import MAX_TURN, ROLES
 from hermes_memory_store.upgrade import INSERT_SESSION
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def bring_within(
             sessions[turn.session] = session_of(conn, theme_id, str(turn.session), turn.at, now, entries)
         session = sessions[turn.session]
         conn.execute(INSERT, (number, uid, theme_id, session, turn.role, turn.content, turn.at))
-        index(conn, number, turn.content)
+        fulltext.index_items(conn, TURN, [(number, turn.content)])
         mark = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
         told = {"role": turn.role, "chars": len(turn.content), "digest": mark}
         entries.append(Entry("capture", "turn", uid, theme_id, None, told))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import copies, errors, fulltext, journal, sources
 from hermes_memory_store.copies import Progress
+from hermes_memory_store.items import FACT
 from hermes_memory_store.journal_records import Record, load_records
 from hermes_memory_store.model import Actor, SessionStatus
 from hermes_memory_store.records import Mutation
@@ -118,7 +119,7 @@ def take_back_fact(change: Mutation, record: Record) -> None:
             change.update_fact(row, record.op, keep_time=True, **columns)
         return
     if row is not None and record.op == "create":
-        fulltext.unindex(conn, row.id, row.target, row.content)
+        fulltext.unindex_item(conn, FACT, row.id, row.target, row.content)
         conn.execute("DELETE FROM facts WHERE id = ?", (row.id,))
     if record.op == "create":
         conn.execute("UPDATE themes SET last_fact = last_fact - 1 WHERE name = ?", (record.theme,))

@@ -14,11 +14,12 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from hermes_memory_store import errors, text, uids, vectors
+from hermes_memory_store import errors, fulltext, text, uids, vectors
 from hermes_memory_store.asked import EXACT, Asked, Word, accept_other_particles, asked
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.db import Db, translating
+from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.names import Names
@@ -34,7 +35,6 @@ from hermes_memory_store.text_indexes import (
     note_of,
     note_trouble,
 )
-from hermes_memory_store.words import indexed_text
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -58,8 +58,6 @@ ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 
 MAX_LIMIT = 1_000
 
-INDEX = "INSERT INTO turns_text (rowid, content) VALUES (?, ?)"
-UNINDEX = "INSERT INTO turns_text (turns_text, rowid, content) VALUES ('delete', ?, ?)"
 
 KNOWN = """
     SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
@@ -129,7 +127,7 @@ class Turns:
                 " (SELECT id FROM sessions WHERE uid = ?), ?, ?, ?)",
                 (key, uid, theme_id, uids.to_bytes(session.uid) if session else None, role, content, at or now),
             )
-            index(conn, key, content)
+            fulltext.index_items(conn, TURN, [(key, content)])
             told = {"role": role, "chars": len(content), "digest": hashlib.sha256(content.encode()).hexdigest()[:32]}
             self._journal.append(conn, [Entry("capture", "turn", uid, theme_id, None, told)], actor=who, at=now)
         return Turn(uids.to_text(uid), theme, session.name if session else None, role, content, Millis(at or now))
@@ -217,7 +215,7 @@ class Turns:
         if not rows:
             return
         for key, uid, content in rows:
-            unindex(conn, key, content)
+            fulltext.unindex_item(conn, TURN, key, content)
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             conn.execute(TO_SCRUB, (uid, theme_id))
         entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
@@ -230,7 +228,7 @@ class Turns:
         if not wanted:
             return ()
         with self._db.writing() as conn:
-            is_clean = optimize(conn)
+            is_clean = fulltext.optimize_index(conn, TURN)
         if not self._db.conn.in_transaction:
             with self._db.lock, translating(self._db.path):
                 self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
@@ -408,11 +406,11 @@ def erase_from(conn: sqlite3.Connection, wanted: Mapping[bytes, int]) -> bool:
         rows = conn.execute("SELECT id, theme_id, content FROM turns WHERE uid = ?", (uid,)).fetchall()
         for key, theme_id, content in rows:
             held = True
-            unindex(conn, key, content)
+            fulltext.unindex_item(conn, TURN, key, content)
             conn.execute("DELETE FROM turns WHERE id = ?", (key,))
             if shared and told:
                 conn.execute(ERASED_THERE, (theme_id, uid))
-    is_clean = not held or optimize(conn)
+    is_clean = not held or fulltext.optimize_index(conn, TURN)
     conn.execute("COMMIT")
     if not is_clean:
         raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
@@ -423,38 +421,3 @@ ERASED_THERE = """
     INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
     ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
 """
-
-
-def index(conn: sqlite3.Connection, key: int, content: str) -> None:
-    """Make a turn findable."""
-    if is_usable(conn, TURNS):
-        conn.execute(INDEX, (key, indexed_text(content)))
-
-
-def unindex(conn: sqlite3.Connection, key: int, content: str) -> None:
-    """Take the words of a turn out of the index. :param content: what was indexed"""
-    if is_usable(conn, TURNS):
-        conn.execute(UNINDEX, (key, indexed_text(content)))
-
-
-def optimize(conn: sqlite3.Connection) -> bool:
-    """Merge the index, so that no words of erased turns linger in it; False for one that is set aside and still holds them."""
-    if not is_usable(conn, TURNS):
-        return False
-    conn.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
-    return True
-
-
-def rebuild(conn: sqlite3.Connection) -> int:
-    """Build the index of turns anew, inside the caller's transaction; how many were indexed."""
-    conn.execute("INSERT INTO turns_text (turns_text) VALUES ('delete-all')")
-    return fill(conn)
-
-
-def fill(conn: sqlite3.Connection) -> int:
-    """Fill an empty index of turns, inside the caller's transaction; how many were indexed."""
-    last, count = 0, 0
-    while rows := conn.execute("SELECT id, content FROM turns WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall():
-        conn.executemany(INDEX, ((key, indexed_text(content)) for key, content in rows))
-        last, count = rows[-1][0], count + len(rows)
-    return count

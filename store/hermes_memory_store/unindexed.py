@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hermes_memory_store import fulltext
+from hermes_memory_store.items import FACT
 from hermes_memory_store.model import Actor
 from hermes_memory_store.records import FactRow, Mutation, indexed_columns, write_rows
 
@@ -90,7 +91,7 @@ def rebuilding(conn: sqlite3.Connection) -> Iterator[None]:
     yield
     for _, sql in triggers:
         conn.execute(sql)
-    fulltext.rebuild(conn)
+    fulltext.rebuild_index(conn, FACT)
 
 
 def place(scope_id: int, kind: str, target: str) -> tuple[int, str, str]:

@@ -12,6 +12,7 @@ import pytest
 
 from hermes_memory_store import fulltext
 from hermes_memory_store.doctor import CHECKS, examine
+from hermes_memory_store.items import FACT
 from hermes_memory_store.model import Check, FactFilter
 from hermes_memory_store.store import Store
 from tests.store.portraits import portrait
@@ -39,13 +40,13 @@ def failing(checks: list[Check]) -> list[str]:
 
 def unindexed(store: Store) -> None:
     key, target, content = store.db.rows("SELECT id, target, content FROM facts LIMIT 1")[0]
-    fulltext.unindex(store.db.conn, key, target, content)
+    fulltext.unindex_item(store.db.conn, FACT, key, target, content)
 
 
 def swapped(store: Store) -> None:
     one, two = store.db.rows("SELECT id, target, content FROM facts ORDER BY id LIMIT 2")
     for key, target, content in (one, two):
-        fulltext.unindex(store.db.conn, key, target, content)
+        fulltext.unindex_item(store.db.conn, FACT, key, target, content)
     for (key, *_), (_, target, content) in ((one, two), (two, one)):
         fulltext.index(store.db.conn, key, target, content, scope_id=1, tier="hot", kind="V")
 
