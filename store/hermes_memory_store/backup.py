@@ -9,20 +9,20 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from hermes_memory_store import copies, errors, filesystem, fulltext, hermes_file, journal, turns, uids
+from hermes_memory_store import copies, errors, filesystem, fulltext, hermes_file, journal, uids
 from hermes_memory_store.clock import Clock, iso, system_clock
+from hermes_memory_store.db import Db
+from hermes_memory_store.erasing import delete_items
 from hermes_memory_store.filesystem import file_lock
-from hermes_memory_store.items import FACT
+from hermes_memory_store.items import FACT, ItemKind
+from hermes_memory_store.reads import Reads
 from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
-
-if TYPE_CHECKING:
-    from hermes_memory_store.store import Store
 
 TRIES = 5
 """How often a restore begins again because somebody wrote meanwhile."""
@@ -37,6 +37,24 @@ SYNCED = {
     "sync_masked": "DELETE FROM sync_masked WHERE uid = ?",
 }
 """Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
+
+BURY = "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal"
+
+ERASED_EVERYWHERE = """
+    INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
+    ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
+"""
+
+
+class BackupSource(Protocol):
+    """An open store, as far as a backup of it is concerned."""
+
+    @property
+    def db(self) -> Db: ...
+    @property
+    def reads(self) -> Reads: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +78,7 @@ class RestoreReport:
 
 
 def backup(
-    store: Store, file: str | Path, *, overwrite: bool = False, progress: copies.Progress | None = None
+    store: BackupSource, file: str | Path, *, overwrite: bool = False, progress: copies.Progress | None = None
 ) -> BackupReport:
     """Copy a store while it is in use. When this returns the file is complete, verified and on the disk.
 
@@ -70,7 +88,7 @@ def backup(
     """
     store.reads.flush()
     target = Path(file).expanduser().absolute()
-    return copy_of(store.path, target, why="backup", now=store.clock(), overwrite=overwrite, progress=progress)
+    return copy_of(store.db.path, target, why="backup", now=store.clock(), overwrite=overwrite, progress=progress)
 
 
 def copy_of(
@@ -180,40 +198,28 @@ def unfinished_beside(file: Path) -> list[Path]:
     return sorted(file.parent.glob(f".{file.name}.*{UNFINISHED}"))
 
 
-def purge_from(path: Path, wanted: Collection[bytes | str]) -> bool:
-    """Erase facts from one backup: its facts, journal, full text and free pages.
+def purge_from(
+    path: Path, wanted: Collection[bytes | str], kind: ItemKind = FACT, *, everywhere: Collection[bytes] = ()
+) -> bool:
+    """Erase items from one backup: their rows, what the journal says of facts, full text and free pages.
 
     :param wanted: uids, as bytes or text
+    :param everywhere: turns that are erased for the whole team, of which the backup's store may not have told it
     :returns: whether the backup is now without them; False when it could not be reached or changed
-    """
-    keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
-    return erased_from(path, lambda conn: erase(conn, keys), lambda conn: hermes_file.erase(conn, keys))
-
-
-def purge_turns_from(path: Path, wanted: Mapping[bytes, int]) -> bool:
-    """The same for turns, of which a hermes-memory 0.3.0 file has none. :param wanted: as `turns.erase_from`"""
-    return erased_from(path, lambda conn: turns.erase_from(conn, wanted), lambda _: False)
-
-
-Eraser = Callable[[sqlite3.Connection], bool]
-"""Erases something from a copy; whether it held any of it."""
-
-
-def erased_from(path: Path, ours: Eraser, theirs: Eraser) -> bool:
-    """Whether a copy is now without what was to be erased.
-
-    :param ours: for a copy of a store
-    :param theirs: for one of a hermes-memory 0.3.0 file
     """
     if path.name.endswith(UNFINISHED):
         return unfinished(path)
+    keys = [uid if isinstance(uid, bytes) else uids.to_bytes(uid) for uid in wanted]
     try:
         with copies.connected(path, "rw") as conn:
             conn.execute("PRAGMA secure_delete = ON")
-            is_ours = conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-            if not is_ours and not hermes_file.recognise(conn):
+            if conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+                was_held = erase(conn, kind, keys, everywhere)
+            elif hermes_file.recognise(conn):
+                was_held = kind is FACT and hermes_file.erase(conn, keys)
+            else:
                 return False
-            if (ours if is_ours else theirs)(conn):
+            if was_held:
                 # Free pages keep what was deleted from them until the file is written anew.
                 conn.execute("VACUUM")
         filesystem.flush_to_disk(path)
@@ -236,31 +242,39 @@ def discard(made: Path) -> None:
         made.with_name(made.name + ending).unlink(missing_ok=True)
 
 
-def erase(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
-    """Take facts out of a backup of ours; whether it held any of them."""
-    held = False
+def erase(
+    conn: sqlite3.Connection, kind: ItemKind, keys: Collection[bytes], everywhere: Collection[bytes] = ()
+) -> bool:
+    """Take items out of a backup of ours; whether it held any of them. :param everywhere: as for `purge_from`"""
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    synced = [statement for table, statement in SYNCED.items() if table in tables]
+    if kind.table not in tables:
+        return False
+    held = False
     conn.execute("BEGIN IMMEDIATE")
     for uid in keys:
-        row = conn.execute("SELECT id, theme_id, target, content FROM facts WHERE uid = ?", (uid,)).fetchone()
-        told = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone()
-        held = held or row is not None or told is not None
-        journal.redact(conn, uid)
-        for statement in synced:
-            held = conn.execute(statement, (uid,)).rowcount > 0 or held
-        if row is not None:
-            key, theme_id, target, content = row
-            fulltext.unindex_item(conn, FACT, key, target, content)
-            conn.execute("DELETE FROM facts WHERE id = ?", (key,))
-            conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
-            conn.execute(
-                "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal", (uid, theme_id)
-            )
-    is_clean = not held or fulltext.optimize_index(conn, FACT)
+        rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
+        held = (kind is FACT and redact_fact(conn, uid, tables)) or bool(rows) or held
+        delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
+        for _, theme_id, *_ in rows:
+            if kind is FACT:
+                conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
+                conn.execute(BURY, (uid, theme_id))
+            elif uid in everywhere and "sync_turns" in tables:
+                conn.execute(ERASED_EVERYWHERE, (theme_id, uid))
+    is_clean = not held or fulltext.optimize_index(conn, kind)
     conn.execute("COMMIT")
     if not is_clean:
         raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
+    return held
+
+
+def redact_fact(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
+    """Take the text of a fact out of a backup's journal and of what sync keeps there; whether there was any."""
+    held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
+    journal.redact(conn, uid)
+    for table, statement in SYNCED.items():
+        if table in tables:
+            held = conn.execute(statement, (uid,)).rowcount > 0 or held
     return held
 
 

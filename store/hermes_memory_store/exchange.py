@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hermes_memory_store import copies, errors, notation, portable, restoring, restoring_turns
+from hermes_memory_store import copies, errors, notation, portable, restoring
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier, format_notation
@@ -217,27 +217,19 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
     report = ImportReport()
     restorer = restoring.Restorer(store, theme, scope)
     batch: list[tuple[int, portable.Said]] = []
-    turns: list[portable.SaidTurn] = []
     for number, line, done, total in lines_of(file, report):
         if not line:
             continue
         try:
-            said = portable.parse(line, restorer.limit)
-            if isinstance(said, portable.SaidTurn):
-                turns.append(restoring_turns.checked_turn(said))
-            else:
-                batch.append((number, said))
+            batch.append((number, portable.parse(line, restorer.limit)))
         except errors.StoreError as error:
             report.errors.append(LineError(number, error))
-        if len(batch) + len(turns) >= BATCH:
+        if len(batch) >= BATCH:
             restore(restorer, batch, report)
-            report.turns += restoring_turns.bring(store, theme, turns)[0]
             batch.clear()
-            turns.clear()
             if progress is not None:
                 progress(done, total)
     restore(restorer, batch, report)
-    report.turns += restoring_turns.bring(store, theme, turns)[0]
     restorer.link()
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
@@ -255,6 +247,8 @@ def restore(restorer: restoring.Restorer, batch: Iterable[tuple[int, portable.Sa
             report.deduplicated += 1
         elif outcome is restoring.Outcome.PURGED_HERE:
             report.skipped += 1
+        elif outcome is restoring.Outcome.TURN_CREATED:
+            report.turns += 1
 
 
 def lines_of(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int, int]]:

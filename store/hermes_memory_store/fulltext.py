@@ -15,7 +15,7 @@ from typing import Any
 from hermes_memory_store.items import FACT, ItemKind
 from hermes_memory_store.schema import FACET
 from hermes_memory_store.text_indexes import is_usable
-from hermes_memory_store.words import indexed_text
+from hermes_memory_store.words import indexed_texts
 
 
 def index(
@@ -26,7 +26,9 @@ def index(
     Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 writes out what it has gathered
     at every savepoint, which made a bulk insert half as fast again.
     """
-    index_items(conn, FACT, [(fact_id, target, content, scope_id, tier, kind)])
+    if is_usable(conn, FACT.index):
+        terms = (fact_id, *indexed_texts(target, content), facet_terms(scope_id, tier, kind))
+        conn.execute(FACT.index_terms, terms)
 
 
 def index_many(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, int, str, str]]) -> None:
@@ -43,9 +45,9 @@ def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequenc
 def insert_terms(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
     """`index_items` into an index that is known to be usable, or in the making."""
     last = 1 + len(kind.texts)
-    terms: Iterable[Sequence[Any]] = ((row[0], *map(indexed_text, row[1:last])) for row in rows)
+    terms: Iterable[Sequence[Any]] = ((row[0], *indexed_texts(*row[1:last])) for row in rows)
     if kind.facets:
-        terms = ((row[0], *map(indexed_text, row[1:last]), facet_terms(*row[last:])) for row in rows)
+        terms = ((row[0], *indexed_texts(*row[1:last]), facet_terms(*row[last:])) for row in rows)
     conn.executemany(kind.index_terms, terms)
 
 
@@ -53,15 +55,15 @@ def reindex(conn: sqlite3.Connection, fact_id: int, target: str, before: str, af
     """A fact's content was edited."""
     if not is_usable(conn, FACT.index):
         return
-    conn.execute(FACT.unindex_terms, (fact_id, indexed_text(target), indexed_text(before)))
-    conn.execute(FACT.index_terms, (fact_id, indexed_text(target), indexed_text(after), ""))
+    conn.execute(FACT.unindex_terms, (fact_id, *indexed_texts(target, before)))
+    conn.execute(FACT.index_terms, (fact_id, *indexed_texts(target, after), ""))
 
 
 def unindex_item(conn: sqlite3.Connection, kind: ItemKind, key: int, *texts: str) -> None:
     """Take the words of an item out of the index. :param texts: those that were indexed"""
     if not is_usable(conn, kind.index):
         return
-    conn.execute(kind.unindex_terms, (key, *map(indexed_text, texts)))
+    conn.execute(kind.unindex_terms, (key, *indexed_texts(*texts)))
     if kind.facets:
         # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
         # deleted than inserted for corrupt.

@@ -11,10 +11,9 @@ from hermes_memory_store.gathered import filling, numbers
 from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry
 from hermes_memory_store.malformed import moment
-from hermes_memory_store.portable import SaidTurn
-from hermes_memory_store.restoring_turns import INSERT, checked_turn, session_of
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.store import Store
+from hermes_memory_store.turn_rows import INSERT_TURN, SaidTurn, checked_turn, session_of_turn
 from hermes_memory_themes import Policies
 
 
@@ -41,8 +40,8 @@ def gathered_turns(theme: str, turns: Sequence[ForeignTurn], *, total: int, poli
                 at = moment(said.at)
             except (errors.StoreError, ValueError, TypeError, AttributeError):
                 continue
-            session = said.session and session_of(conn, theme_id, said.session, at, 0, unjournaled)
+            session = said.session and session_of_turn(conn, theme_id, said.session, at, 0, unjournaled)
             key = (theme_id << THEME_SHIFT) + number
-            conn.execute(INSERT, (key, said.uid, theme_id, session or None, said.role, said.content, at))
+            conn.execute(INSERT_TURN, (key, said.uid, theme_id, session or None, said.role, said.content, at))
             fulltext.insert_terms(conn, TURN, [(key, said.content)])
     return store

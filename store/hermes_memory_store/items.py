@@ -11,7 +11,7 @@ from hermes_memory_store.text_indexes import FACTS, TURNS
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """One kind of items."""
+    """One kind of items, with the statements that differ by nothing but its names."""
 
     entity: str
     """What the journal calls one."""
@@ -20,36 +20,39 @@ class ItemKind:
     """Its full-text index."""
     texts: tuple[str, ...]
     """Columns whose words are indexed."""
-    facets: tuple[str, ...] = ()
+    facets: tuple[str, ...]
     """Columns that are indexed as terms to filter by."""
-
-    @property
-    def index_terms(self) -> str:
-        """Adds the terms of one item to the index."""
-        columns = ("rowid", *self.texts, *(("facets",) if self.facets else ()))
-        return f"INSERT INTO {self.index} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-    @property
-    def unindex_terms(self) -> str:
-        """Takes the words of one item out of the index."""
-        columns = (self.index, "rowid", *self.texts, *(("facets",) if self.facets else ()))
-        marks = ("'delete'", "?", *("?" for _ in self.texts), *(("''",) if self.facets else ()))
-        return f"INSERT INTO {self.index} ({', '.join(columns)}) VALUES ({', '.join(marks)})"
-
-    @property
-    def indexed_rows(self) -> str:
-        """Selects what is indexed, to be followed by `WHERE` or `ORDER BY`: key, texts, facets."""
-        return f"SELECT {', '.join(('id', *self.texts, *self.facets))} FROM {self.table}"
-
-    @property
-    def rows_of_uid(self) -> str:
-        """Selects what erasing an item needs: key, theme, texts."""
-        return f"SELECT {', '.join(('id', 'theme_id', *self.texts))} FROM {self.table} WHERE uid = ?"
+    index_terms: str
+    """Adds the terms of one item to the index: key, texts, and the facets in one text where it has any."""
+    unindex_terms: str
+    """Takes the words of one item out of the index: key, texts."""
+    indexed_rows: str
+    """Selects what is indexed, to be followed by `WHERE` or `ORDER BY`: key, texts, facets."""
+    rows_of_uid: str
+    """Selects what erasing an item needs: key, theme, texts."""
 
 
-FACT = ItemKind("fact", "facts", FACTS, ("target", "content"), ("scope_id", "tier", "type"))
+def item_kind(entity: str, table: str, index: str, texts: tuple[str, ...], facets: tuple[str, ...] = ()) -> ItemKind:
+    """A kind of items with its statements."""
+    words = ", ".join(texts)
+    marks = ", ".join("?" for _ in texts)
+    column, mark, empty = (", facets", ", ?", ", ''") if facets else ("", "", "")
+    return ItemKind(
+        entity,
+        table,
+        index,
+        texts,
+        facets,
+        index_terms=f"INSERT INTO {index} (rowid, {words}{column}) VALUES (?, {marks}{mark})",
+        unindex_terms=f"INSERT INTO {index} ({index}, rowid, {words}{column}) VALUES ('delete', ?, {marks}{empty})",
+        indexed_rows=f"SELECT {', '.join(('id', *texts, *facets))} FROM {table}",
+        rows_of_uid=f"SELECT id, theme_id, {words} FROM {table} WHERE uid = ?",
+    )
 
-TURN = ItemKind("turn", "turns", TURNS, ("content",))
+
+FACT = item_kind("fact", "facts", FACTS, ("target", "content"), ("scope_id", "tier", "type"))
+
+TURN = item_kind("turn", "turns", TURNS, ("content",))
 
 ITEM_KINDS = {kind.index: kind for kind in (FACT, TURN)}
 """By full-text index."""

@@ -17,6 +17,7 @@ from hermes_memory_store.clock import iso
 from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.store import Store
+from hermes_memory_store.turn_rows import SaidTurn, checked_turn
 
 FORMAT = "hermes-memory"
 VERSION = 1
@@ -90,19 +91,8 @@ class SaidFact:
     read_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SaidTurn:
-    """A turn as a line tells of it."""
-
-    uid: bytes
-    session: str | None
-    role: str
-    content: str
-    at: int
-
-
-Said = SaidScope | SaidFact | None
-"""What a line says of facts; None for one that only describes the file."""
+Said = SaidScope | SaidFact | SaidTurn | None
+"""What a line says; None for one that only describes the file."""
 
 
 def lines(store: Store, theme: str, scope: str | None, *, turns: bool = False) -> Iterator[str]:
@@ -146,9 +136,7 @@ def fact_lines(reader: Store, theme_id: int, scope: str | None) -> Iterator[str]
     """Standing facts first, then superseded ones newest first, so that a link mostly leads to an earlier line."""
     for superseded, compared, direction, last in ((0, ">", "ASC", 0), (1, "<", "DESC", (1 << 63) - 1)):
         sql = FACTS.format(compared, direction)
-        while rows := reader.db.rows(sql, (theme_id, superseded, scope, scope, last)):
-            yield from map(fact_line, rows)
-            last = rows[-1][0]
+        yield from map(fact_line, rows_by_key(reader, sql, (theme_id, superseded, scope, scope), last))
 
 
 def fact_line(row: tuple[Any, ...]) -> str:
@@ -179,11 +167,23 @@ def fact_line(row: tuple[Any, ...]) -> str:
 
 def turn_lines(reader: Store, theme_id: int) -> Iterator[str]:
     """The captured turns of a theme, in the order in which they were captured."""
-    last = 0
-    while rows := reader.db.rows(TURNS, (theme_id, last)):
-        for _, uid, session, role, content, at in rows:
-            words = {"kind": "turn", "uid": uids.to_text(uid), "session": session, "role": role, "content": content}
-            yield dumped({**words, "at": iso(at)})
+    return map(turn_line, rows_by_key(reader, TURNS, (theme_id,), 0))
+
+
+def turn_line(row: tuple[Any, ...]) -> str:
+    """A row of `TURNS` as one JSON text."""
+    _, uid, session, role, content, at = row
+    words = {"kind": "turn", "uid": uids.to_text(uid), "session": session, "role": role, "content": content}
+    return dumped({**words, "at": iso(at)})
+
+
+def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
+    """All rows of a statement that selects some from a key on, which is its first column and its last argument.
+
+    :param last: before the first key
+    """
+    while rows := reader.db.rows(sql, (*args, last)):
+        yield from rows
         last = rows[-1][0]
 
 
@@ -192,7 +192,7 @@ def dumped(words: dict[str, Any]) -> str:
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
 
 
-def parse(line: str, limit: int) -> Said | SaidTurn:
+def parse(line: str, limit: int) -> Said:
     """What one line says. :raises InputError: naming what is wrong with it"""
     try:
         words = json.loads(line)
@@ -275,12 +275,14 @@ class Reader:
     def turn(self) -> SaidTurn:
         """A turn."""
         session = self._words.get("session")
-        return SaidTurn(
-            uid=self._uid("uid"),
-            session=None if session is None else self._text("session"),
-            role=self._text("role"),
-            content=self._text("content"),
-            at=self._time("at"),
+        return checked_turn(
+            SaidTurn(
+                uid=self._uid("uid"),
+                session=None if session is None else self._text("session"),
+                role=self._text("role"),
+                content=self._text("content"),
+                at=self._time("at"),
+            )
         )
 
     def _text(self, name: str) -> str:

@@ -10,15 +10,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors, fulltext, journal, uids
+from hermes_memory_store import errors, journal, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.db import Db, translating
+from hermes_memory_store.db import Db
+from hermes_memory_store.erasing import ItemEraser, delete_items
 from hermes_memory_store.items import FACT
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import HELD, PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
-from hermes_memory_store.text_indexes import FACTS, again_without_index, is_usable
+from hermes_memory_store.text_indexes import again_without_index
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
@@ -31,10 +32,11 @@ SAMPLES = 3
 class Purge:
     """Says exactly what a purge would erase, and erases it."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+    def __init__(self, db: Db, names: Names, journal: Journal, eraser: ItemEraser) -> None:
         self._db = db
         self._names = names
         self._journal = journal
+        self._eraser = eraser
 
     def preview(
         self,
@@ -80,8 +82,7 @@ class Purge:
             self._erase(conn, rows, actor)
         if not rows:
             return plan
-        self._scrub()
-        return replace(plan, unreached=self._erase_from_copies([row[1] for row in rows]))
+        return replace(plan, unreached=self._eraser.scrub_items(FACT, [row[1] for row in rows]))
 
     @again_without_index
     def hold(
@@ -120,8 +121,7 @@ class Purge:
             rows = conn.execute(sql, (theme_id, self._clock_now() - retention_ms, HELD)).fetchall()
             self._erase(conn, rows, RELIEF)
         if rows:
-            self._scrub()
-            self._erase_from_copies([row[1] for row in rows])
+            self._eraser.scrub_items(FACT, [row[1] for row in rows])
         return len(rows)
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
@@ -151,8 +151,7 @@ class Purge:
 
     def finish(self, erased: Sequence[bytes]) -> tuple[str, ...]:
         """What follows the transaction of `erase_within`; the copies of the store that could not be reached."""
-        self._scrub()
-        return self._erase_from_copies(list(erased))
+        return self._eraser.scrub_items(FACT, erased)
 
     @again_without_index
     def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
@@ -166,8 +165,7 @@ class Purge:
             self._erase(conn, rows, actor)
         if not rows:
             return 0, ()
-        self._scrub()
-        return len(rows), self._erase_from_copies([row[1] for row in rows])
+        return len(rows), self._eraser.scrub_items(FACT, [row[1] for row in rows])
 
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:
@@ -176,31 +174,12 @@ class Purge:
         actor_id = self._names.actor(conn, actor)
         entries = []
         for key, uid, theme_id, target, content, tier in rows:
-            fulltext.unindex_item(conn, FACT, key, target, content)
-            conn.execute("DELETE FROM facts WHERE id = ?", (key,))
+            delete_items(conn, FACT, [(key, target, content)])
             journal.redact(conn, uid)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
             entries.append(Entry("purge", "fact", uid, theme_id, None, {"tier": tier}))
         conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
         self._journal.append(conn, entries, actor=actor, at=at)
-
-    def _scrub(self) -> None:
-        """Words of erased facts linger in the full-text index until it is merged, and pages in the log until it is emptied."""
-        with self._db.lock, translating(self._db.path):
-            with self._db.writing() as conn:
-                fulltext.optimize_index(conn, FACT)
-            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _erase_from_copies(self, wanted: list[bytes]) -> tuple[str, ...]:
-        from hermes_memory_store import backup, relief_undo, vectors
-
-        vectors_gone = vectors.erase(self._db.path, wanted)
-        copies = backup.known_backups(self._db.path)
-        unreached = [copy for copy in copies if not backup.purge_from(copy, wanted)]
-        unreached += [] if vectors_gone else [vectors.place(self._db.path)]
-        damaged = not is_usable(self._db.conn, FACTS)
-        index = [f"{self._db.path} (its damaged full-text index: run doctor --repair)"] if damaged else []
-        return tuple(map(str, [*unreached, *index, *relief_undo.purge_from_copies(self._db.path, wanted)]))
 
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None

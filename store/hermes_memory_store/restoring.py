@@ -1,4 +1,4 @@
-"""The way back from JSONL: each fact as it was, whatever stands in its place by now.
+"""The way back from JSONL: each fact and each captured turn as it was, whatever stands in its place by now.
 
 A fact that comes in keeps its uid, author, tier, times, pin, reads and link. Where another fact stands for the same
 scope, type and target, the one that was changed last goes on standing and the other is superseded by it.
@@ -12,12 +12,14 @@ from enum import Enum, auto
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import IMPORT, STANDING_TIERS, ScopeStatus, Tier
+from hermes_memory_store.journal import Entry
+from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, ScopeStatus, Tier
 from hermes_memory_store.names import ScopeKey
 from hermes_memory_store.portable import Said, SaidFact, SaidScope
 from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, notation_chars, standing_fact
 from hermes_memory_store.store import Store
 from hermes_memory_store.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.turn_rows import SaidTurn, insert_turns, uid_of_turn_here
 from hermes_memory_store.unindexed import Gathering, place
 
 FULL_PCT = 95
@@ -34,23 +36,29 @@ FACT_TIER = FactRow._fields.index("tier")
 
 
 class Outcome(Enum):
-    """What came of one fact of an import."""
+    """What came of one line of an import."""
 
     CREATED = auto()
     DEDUPLICATED = auto()
     PURGED_HERE = auto()
+    TURN_CREATED = auto()
+    TURN_DEDUPLICATED = auto()
+    """It is there, or was erased for the whole team."""
     NO_FACT = auto()
 
 
 class Restorer:
-    """Brings facts into one theme of a store."""
+    """Brings facts and turns into one theme of a store."""
 
-    def __init__(self, store: Store, theme: str, scope: str | None) -> None:
+    def __init__(self, store: Store, theme: str, scope: str | None, *, captured_by: Actor = IMPORT) -> None:
+        """:param captured_by: who brings turns, as the journal says it"""
         self.limit = store.policies.for_theme(theme).fact_chars
         self._gauge = store.tiers.gauge(theme)
         self._store = store
         self._theme = theme
         self._default_scope = scope
+        self._captured_by = captured_by
+        self._captures: list[Entry] = []
         self._scopes: dict[str | None, ScopeKey] = {}
         self._now_called: dict[bytes, bytes] = {}
         self._unlinked: dict[bytes, bytes] = {}
@@ -64,6 +72,7 @@ class Restorer:
             change = Gathering(conn, self._store.names, self._store.journal, IMPORT)
             theme_id = self._store.names.theme_for_writing(conn, self._theme, change.now)
             self._scopes.clear()
+            self._captures.clear()
             self._gauge = self._store.tiers.gauge_within(conn, theme_id)
             for number, said in batch:
                 try:
@@ -71,10 +80,14 @@ class Restorer:
                 except errors.StoreError as error:
                     outcomes.append((Outcome.NO_FACT, number, error))
             change.record()
+            if self._captures:
+                self._store.journal.append(conn, self._captures, actor=self._captured_by, at=change.now)
         return outcomes
 
     def link(self) -> None:
         """Set the links that led to facts of later lines; those that lead nowhere are left out."""
+        if not self._unlinked:
+            return
         with self._store.db.writing() as conn:
             change = Gathering(conn, self._store.names, self._store.journal, IMPORT)
             for uid, link in self._unlinked.items():
@@ -90,7 +103,16 @@ class Restorer:
         if isinstance(said, SaidScope):
             self._take_scope(change, theme_id, said)
             return Outcome.NO_FACT
+        if isinstance(said, SaidTurn):
+            return self._take_turn(change, theme_id, said)
         return self._take_fact(change, theme_id, said)
+
+    def _take_turn(self, change: Gathering, theme_id: int, turn: SaidTurn) -> Outcome:
+        uid = uid_of_turn_here(change.conn, theme_id, self._theme, turn.uid)
+        if uid is None:
+            return Outcome.TURN_DEDUPLICATED
+        self._captures += insert_turns(change.conn, theme_id, [(uid, turn)], change.now)
+        return Outcome.TURN_CREATED
 
     def _take_scope(self, change: Gathering, theme_id: int, said: SaidScope) -> None:
         """Open a scope that is not there, as it was; one that is there is not touched."""

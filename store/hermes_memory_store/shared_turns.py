@@ -22,11 +22,10 @@ from hermes_memory_store.journal import Journal
 from hermes_memory_store.malformed import moment
 from hermes_memory_store.model import Actor, Uid
 from hermes_memory_store.names import Names
-from hermes_memory_store.portable import SaidTurn
-from hermes_memory_store.restoring_turns import bring_within, checked_turn
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.text_indexes import again_without_index
 from hermes_memory_store.travelling import Aside
+from hermes_memory_store.turn_rows import SaidTurn, checked_turn, insert_turns
 from hermes_memory_store.turns import Turns, known_turns
 from hermes_memory_themes import Policies
 
@@ -254,7 +253,7 @@ class SharedTurns:
             if again:
                 conn.executemany(UNREFUSED, [(theme_id, uid) for uid in live])
             conn.executemany(NOTE, [note(theme_id, row, mine, looked.get(row.uid, Looked())) for row in rows])
-            entries = bring_within(conn, theme_id, new, now)
+            entries = insert_turns(conn, theme_id, new, now)
             if entries:
                 self._journal.append(conn, entries, actor=SYNC, at=now)
             self._turns.erase_within(conn, theme_id, held(conn, theme_id, erased), SYNC, now)

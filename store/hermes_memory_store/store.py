@@ -8,6 +8,7 @@ with Store.open() as store:
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +35,8 @@ from hermes_memory_themes import Policies
 if TYPE_CHECKING:
     from hermes_memory_store.calls import Calls
     from hermes_memory_store.credentials import Credentials
+    from hermes_memory_store.erasing import ItemEraser
+    from hermes_memory_store.items import ItemKind
     from hermes_memory_store.pressure import Pressure
     from hermes_memory_store.purge import Purge
     from hermes_memory_store.recorder import Recorder
@@ -108,7 +111,7 @@ class Store:
         """What was said."""
         from hermes_memory_store.turns import Turns
 
-        return Turns(self.db, self.names, self.journal, self.clock)
+        return Turns(self.db, self.names, self.journal, self.clock, self.eraser)
 
     @cached_property
     def shared_turns(self) -> SharedTurns:
@@ -136,7 +139,14 @@ class Store:
         """Erasing for good."""
         from hermes_memory_store.purge import Purge
 
-        return Purge(self.db, self.names, self.journal)
+        return Purge(self.db, self.names, self.journal, self.eraser)
+
+    @cached_property
+    def eraser(self) -> ItemEraser:
+        """Erasing what a purge left of facts and turns."""
+        from hermes_memory_store.erasing import ItemEraser
+
+        return ItemEraser(self.db, self._erase_from_copies)
 
     @cached_property
     def pressure(self) -> Pressure:
@@ -223,6 +233,18 @@ class Store:
         """Give what was changed in tracked themes its version, in the transaction that changed it."""
         if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
             self.sync.stamp(conn)
+
+    def _erase_from_copies(
+        self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes]
+    ) -> list[Path]:
+        """Erase items from what lies beside the store, as `ItemEraser` asks for it."""
+        from hermes_memory_store import backup, relief_undo, vectors
+
+        unreached = [] if vectors.erase(self.path, wanted) else [vectors.place(self.path)]
+        for copy in backup.known_backups(self.path):
+            if not backup.purge_from(copy, wanted, kind, everywhere=everywhere):
+                unreached.append(copy)
+        return [*unreached, *relief_undo.purge_from_copies(self.path, wanted)]
 
     def index_notes(self) -> list[str]:
         """What should be said beside an answer that was found by words: which full-text index is damaged, and what to do."""

@@ -7,18 +7,19 @@ captured and what it digests to, never what it says.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors, fulltext, text, uids, vectors
+from hermes_memory_store import errors, text, uids
 from hermes_memory_store.asked import EXACT, Asked, Word, accept_other_particles, asked
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.db import Db, translating
+from hermes_memory_store.db import Db
+from hermes_memory_store.erasing import ItemEraser, delete_items
 from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
@@ -35,11 +36,7 @@ from hermes_memory_store.text_indexes import (
     note_of,
     note_trouble,
 )
-
-ROLES = ("user", "assistant", "system", "tool")
-
-MAX_TURN = 100_000
-"""Characters of one turn: more than any model says at once. A longer one is refused, never cut."""
+from hermes_memory_store.turn_rows import SaidTurn, checked_turn, insert_turn, last_turn_key
 
 POSTINGS = 300
 """The newest turns with one word that are looked at."""
@@ -88,11 +85,12 @@ ROWS = (
 class Turns:
     """Captures turns and finds them."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock) -> None:
+    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, eraser: ItemEraser) -> None:
         self._db = db
         self._names = names
         self._journal = journal
         self._clock = clock
+        self._eraser = eraser
         self.stands_for: int | None = None
         """How many turns there are, where these are only those of somebody else's that may answer."""
 
@@ -103,34 +101,22 @@ class Turns:
         """Capture one message.
 
         :param role: user, assistant, system or tool
-        :param content: at most `MAX_TURN` characters; line breaks are kept
+        :param content: at most `turn_rows.MAX_TURN` characters; line breaks are kept
         :param at: when it was said, UTC milliseconds; now unless given
         :raises InputError: ArgumentError, UnsafeText; nothing was captured then
         """
-        if role not in ROLES:
-            raise errors.ArgumentError(f"role must be one of {', '.join(ROLES)}, not {role[:40]!r}", role)
-        if not content.strip():
-            raise errors.ArgumentError("a turn says something; this one is empty", content)
-        if len(content) > MAX_TURN:
-            raise errors.ArgumentError(f"a turn has at most {MAX_TURN:,} characters, this one has {len(content):,}")
-        with translating(self._db.path):
-            content.encode()  # half a character cannot be kept
         who = Actor("session", session.name) if session else PERSON
+        said = checked_turn(SaidTurn(b"", None, role, content, 0))
         with self._db.writing() as conn:
             now = self._journal.now(conn)
+            said = replace(said, uid=uids.new_uid(now), at=at or now)
             theme_id = self._names.theme_for_writing(conn, theme, now)
-            low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
-            last = conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0]
-            key, uid = (last or low) + 1, uids.new_uid(now)
-            conn.execute(
-                "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?,"
-                " (SELECT id FROM sessions WHERE uid = ?), ?, ?, ?)",
-                (key, uid, theme_id, uids.to_bytes(session.uid) if session else None, role, content, at or now),
-            )
-            fulltext.index_items(conn, TURN, [(key, content)])
-            told = {"role": role, "chars": len(content), "digest": hashlib.sha256(content.encode()).hexdigest()[:32]}
-            self._journal.append(conn, [Entry("capture", "turn", uid, theme_id, None, told)], actor=who, at=now)
-        return Turn(uids.to_text(uid), theme, session.name if session else None, role, content, Millis(at or now))
+            uid = uids.to_bytes(session.uid) if session else None
+            known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
+            key = last_turn_key(conn, theme_id) + 1
+            entry = insert_turn(conn, key, theme_id, said.uid, said, known[0] if known else None)
+            self._journal.append(conn, [entry], actor=who, at=now)
+        return Turn(uids.to_text(said.uid), theme, session.name if session else None, role, content, Millis(said.at))
 
     def search(
         self,
@@ -214,10 +200,8 @@ class Turns:
         """Erase turns inside a running transaction; `scrub` has to follow it. :param rows: their keys, uids and contents"""
         if not rows:
             return
-        for key, uid, content in rows:
-            fulltext.unindex_item(conn, TURN, key, content)
-            conn.execute("DELETE FROM turns WHERE id = ?", (key,))
-            conn.execute(TO_SCRUB, (uid, theme_id))
+        delete_items(conn, TURN, [(key, content) for key, _, content in rows])
+        conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
         entry = Entry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
         self._journal.append(conn, [entry], actor=actor, at=now)
 
@@ -227,20 +211,11 @@ class Turns:
         wanted = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
         if not wanted:
             return ()
-        with self._db.writing() as conn:
-            is_clean = fulltext.optimize_index(conn, TURN)
-        if not self._db.conn.in_transaction:
-            with self._db.lock, translating(self._db.path):
-                self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
-        from hermes_memory_store import backup
-
-        unreached = [copy for copy in backup.known_backups(self._db.path) if not backup.purge_turns_from(copy, wanted)]
-        unreached += [] if vectors.erase(self._db.path, wanted) else [vectors.place(self._db.path)]
-        if not is_clean:
-            return (*map(str, unreached), f"{self._db.path} (its damaged index of turns: run doctor --repair)")
-        with self._db.writing() as conn:
-            conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
-        return tuple(map(str, unreached))
+        unreached = self._eraser.scrub_items(TURN, wanted, {uid for uid, told in wanted.items() if told})
+        if is_usable(self._db.conn, TURNS):
+            with self._db.writing() as conn:
+                conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
+        return unreached
 
     def _ranked(
         self, theme: str | None, query: str, limit: int, session: str | None, roles: Sequence[str]
@@ -390,34 +365,3 @@ def known_turns(
         sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
         known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
     return known
-
-
-def erase_from(conn: sqlite3.Connection, wanted: Mapping[bytes, int]) -> bool:
-    """Take turns out of a copy of a store; whether it held any of them.
-
-    :param wanted: by uid, whether they are erased for the whole team, of which the copy's store may not have told it
-    """
-    if conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'turns'").fetchone() is None:
-        return False
-    shared = conn.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sync_turns'").fetchone()
-    conn.execute("BEGIN IMMEDIATE")
-    held = False
-    for uid, told in wanted.items():
-        rows = conn.execute("SELECT id, theme_id, content FROM turns WHERE uid = ?", (uid,)).fetchall()
-        for key, theme_id, content in rows:
-            held = True
-            fulltext.unindex_item(conn, TURN, key, content)
-            conn.execute("DELETE FROM turns WHERE id = ?", (key,))
-            if shared and told:
-                conn.execute(ERASED_THERE, (theme_id, uid))
-    is_clean = not held or fulltext.optimize_index(conn, TURN)
-    conn.execute("COMMIT")
-    if not is_clean:
-        raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
-    return held
-
-
-ERASED_THERE = """
-    INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
-    ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
-"""

@@ -31,6 +31,7 @@ from hermes_memory_store.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.store import Store
 from hermes_memory_store.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.turn_rows import INSERT_SESSION
 from hermes_memory_store.unindexed import ASCII_LOWER, Unindexed, rebuilding
 from hermes_memory_themes import Policies
 
@@ -47,12 +48,6 @@ TIERS = {"active": Tier.HOT, "cold": Tier.COLD, "archived": Tier.ARCHIVED, "supe
 
 NAMELESS = "(unnamed)"
 """hermes-memory accepts an empty session id; a session of ours has a name."""
-
-INSERT_SESSION = """
-    INSERT OR IGNORE INTO sessions (uid, theme_id, name, status, started_at, heartbeat_at, heartbeat_ms, lease_ms, turn,
-      scope_id, on_orphan, ended_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-"""
 
 
 @dataclass(slots=True)

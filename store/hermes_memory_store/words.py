@@ -85,6 +85,11 @@ def indexed_text(text: str) -> str:
     return " ".join(filter(None, map(_indexed_word, text.split())))
 
 
+def indexed_texts(*texts: str) -> tuple[str, ...]:
+    """`indexed_text` of several."""
+    return tuple(map(indexed_text, texts))
+
+
 @lru_cache(maxsize=1 << 16)
 def _indexed_word(word: str) -> str:
     return " ".join(indexed(word))

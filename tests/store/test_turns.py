@@ -11,7 +11,7 @@ from hermes_memory_store.backup import backup
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import InputError, UnsafeText
 from hermes_memory_store.store import Store
-from hermes_memory_store.turns import MAX_TURN
+from hermes_memory_store.turn_rows import MAX_TURN
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from hermes_memory_store.asked import asked
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.gathered_turns import ForeignTurn
 from hermes_memory_store.model import Uid
-from hermes_memory_store.portable import SaidTurn
 from hermes_memory_store.query import parse_query
 from hermes_memory_store.ranking import NEAR
+from hermes_memory_store.turn_rows import SaidTurn
 from hermes_memory_store.turns import plain
 
 TAKEN = 120

@@ -10,7 +10,7 @@ from hermes_memory_bridge.tools.noise import unkept
 from hermes_memory_bridge.tools.recalling import LIMIT, RESULTS, limit_of, recalled, themes_of
 from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.clock import iso
-from hermes_memory_store.turns import ROLES
+from hermes_memory_store.turn_rows import ROLES
 from hermes_memory_store.uids import short
 
 SHOWN = 2_000

@@ -12,16 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hermes_memory_store import copies, errors, restoring_turns
+from hermes_memory_store import copies, errors
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.copies import Progress
 from hermes_memory_store.importers.recognising import READERS, recognise
 from hermes_memory_store.importers.taking import Item, Place, Refusal, Screen, Skip, Taken
 from hermes_memory_store.model import Tier
-from hermes_memory_store.portable import SaidFact, SaidScope, SaidTurn
+from hermes_memory_store.portable import SaidFact, SaidScope
 from hermes_memory_store.restoring import Outcome, Restorer
 from hermes_memory_store.scopes import checked_label
 from hermes_memory_store.store import Store
+from hermes_memory_store.turn_rows import SaidTurn
 
 BATCH = 2_000
 """Facts that are written together."""
@@ -146,39 +147,29 @@ def put(
     done, total = 0, len(taken.items)
     for name, items in by_theme.items():
         # Scopes first, then what stands, then what was superseded: a link mostly leads to what is there.
-        facts = sorted((item for item in items if not isinstance(item.said, SaidTurn)), key=order)
-        restorer = Restorer(store, name, scope)
-        for some in in_chunks(facts, BATCH):
+        sorted_items = sorted(items, key=order)
+        restorer = Restorer(store, name, scope, captured_by=taken.actor)
+        for some in in_chunks(sorted_items, BATCH):
             count(report, restorer, some)
             done += len(some)
             if progress is not None:
                 progress(done, total)
-        if facts:
-            restorer.link()
+        restorer.link()
         report.superseded += restorer.superseded
-        turns = [item.said for item in items if isinstance(item.said, SaidTurn)]
-        for batch in in_chunks(turns, BATCH):
-            new, there = restoring_turns.bring(store, name, batch, actor=taken.actor)
-            report.turns += new
-            report.turns_there += there
-            done += new + there
-            if progress is not None:
-                progress(done, total)
     return report
 
 
 def order(item: Item) -> tuple[int, int]:
-    """Scopes before facts, facts that stand before those that do not, and those in the order in which they were said: what says
-    the same as an older one is not there by a uid of its own, so another order would bring it in the next time."""
+    """Scopes before facts, facts that stand before those that do not, turns last, and facts in the order in which they were said:
+    what says the same as an older one is not there by a uid of its own, so another order would bring it in the next time."""
     if isinstance(item.said, SaidFact):
         return (2 if item.said.tier is Tier.SUPERSEDED else 1), item.said.updated_at
-    return 0, 0
+    return (3, 0) if isinstance(item.said, SaidTurn) else (0, 0)
 
 
 def count(report: ForeignReport, restorer: Restorer, items: Sequence[Item]) -> None:
     """Bring in one batch and count what came of it."""
-    said = [(number, item.said) for number, item in enumerate(items) if not isinstance(item.said, SaidTurn)]
-    for outcome, number, error in restorer.take(said):
+    for outcome, number, error in restorer.take(enumerate(item.said for item in items)):
         if error is not None:
             report.errors.append(Refusal(items[number].place, error))
         elif outcome is Outcome.CREATED:
@@ -187,6 +178,10 @@ def count(report: ForeignReport, restorer: Restorer, items: Sequence[Item]) -> N
             report.deduplicated += 1
         elif outcome is Outcome.PURGED_HERE:
             report.purged += 1
+        elif outcome is Outcome.TURN_CREATED:
+            report.turns += 1
+        elif outcome is Outcome.TURN_DEDUPLICATED:
+            report.turns_there += 1
 
 
 def mapped(by_theme: dict[str, list[Item]], scope: str | None) -> list[Mapping]:

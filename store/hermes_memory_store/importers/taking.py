@@ -15,10 +15,9 @@ from typing import Any
 
 from hermes_memory_store import errors, notation, text
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.portable import LATEST, SaidFact, SaidScope, SaidTurn
-from hermes_memory_store.restoring_turns import checked_turn
+from hermes_memory_store.portable import LATEST, SaidFact, SaidScope
 from hermes_memory_store.scopes import checked_label
-from hermes_memory_store.turns import MAX_TURN
+from hermes_memory_store.turn_rows import MAX_TURN, SaidTurn, checked_turn
 from hermes_memory_store.waiting import WHY
 from hermes_memory_themes import ThemeError, normalise_theme
 

@@ -21,11 +21,11 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import PERSON
-from hermes_memory_store.portable import SaidTurn
-from hermes_memory_store.restoring_turns import bring
+from hermes_memory_store.restoring import Restorer
 from hermes_memory_store.shared_turns import ELSEWHERE
 from hermes_memory_store.store import Store
 from hermes_memory_store.travelling import Screened
+from hermes_memory_store.turn_rows import SaidTurn
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
@@ -275,7 +275,7 @@ def test_who_imported_what_another_captured_does_not_say_how_long_it_is_kept(
 ) -> None:
     here, there = join(), join(SHARED + "turn_days = 7\n")
     here.say("precious")
-    bring(there.store, THEME, exported(here))
+    Restorer(there.store, THEME, None).take(enumerate(exported(here)))
     settle(database, here, there)
     here.days = there.days = 8
     there.store.turns.erase(THEME, older_than_ms=7 * DAY_MS, everywhere=False)
@@ -286,7 +286,7 @@ def test_who_imported_what_another_captured_does_not_say_how_long_it_is_kept(
 def test_a_turn_that_stands_in_another_theme_here_is_told_of(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
     here.say("hello")
-    bring(there.store, "mine", exported(here))
+    Restorer(there.store, "mine", None).take(enumerate(exported(here)))
     settle(database, here, there)
     assert [one.why for one in there.store.shared_turns.left_out()] == [ELSEWHERE]
     there.store.turns.erase("mine")
@@ -301,11 +301,11 @@ def test_an_import_brings_nothing_back_that_was_erased_for_the_team(
     here, there = join(), join()
     here.say("secret")
     turns = exported(here)
-    bring(there.store, "mine", turns)
+    Restorer(there.store, "mine", None).take(enumerate(turns))
     settle(database, here, there)
     here.store.turns.erase(THEME)
     settle(database, here, there)
-    bring(there.store, THEME, turns)
+    Restorer(there.store, THEME, None).take(enumerate(turns))
     settle(database, here, there)
     assert here.heard() == there.heard() == []
 
@@ -315,8 +315,8 @@ def test_one_export_that_two_machines_import_is_there_once(database: Database, j
     there.store.facts.write("zero", "D[x]: 1")  # so that their themes have other keys
     turns = [SaidTurn(uids.new_uid(1), None, "user", "imported", 1_700_000_000_000)]
     for machine in (here, there):
-        bring(machine.store, "mine", turns)
-        bring(machine.store, THEME, turns)
+        for theme in ("mine", THEME):
+            Restorer(machine.store, theme, None).take(enumerate(turns))
     settle(database, here, there)
     assert here.heard() == there.heard() == ["imported"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.places import Places
-from hermes_memory_store.turns import MAX_TURN
+from hermes_memory_store.turn_rows import MAX_TURN
 from tests.store.test_importers import MADE
 from tests.tui.commands.conftest import Ask, Tell
 

@@ -1,4 +1,4 @@
-"""The way back for turns that come from elsewhere: each once, by its uid, with its time and the session it was said in.
+"""Rows of captured turns: what one may hold, and how it comes into a theme, captured here or brought from elsewhere.
 
 A session that is not there is made as a closed one, so that a turn is found by it. The journal records that a turn came, never
 what it says.
@@ -8,25 +8,42 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from hermes_memory_store import errors, fulltext, uids
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items import TURN
 from hermes_memory_store.journal import Entry
-from hermes_memory_store.model import IMPORT, Actor, OrphanPolicy, SessionStatus
-from hermes_memory_store.portable import SaidTurn
+from hermes_memory_store.model import OrphanPolicy, SessionStatus
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.sessions import HEARTBEAT_MS, LEASE_MS, checked_name
-from hermes_memory_store.turns import MAX_TURN, ROLES
-from hermes_memory_store.upgrade import INSERT_SESSION
 
-if TYPE_CHECKING:
-    from hermes_memory_store.store import Store
+ROLES = ("user", "assistant", "system", "tool")
 
-INSERT = "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+MAX_TURN = 100_000
+"""Characters of one turn: more than any model says at once. A longer one is refused, never cut."""
+
+INSERT_TURN = "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+INSERT_SESSION = """
+    INSERT OR IGNORE INTO sessions (uid, theme_id, name, status, started_at, heartbeat_at, heartbeat_ms, lease_ms, turn,
+      scope_id, on_orphan, ended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+"""
 
 ERASED = "SELECT 1 FROM sync_turns WHERE theme_id = ? AND uid = ? AND erased = 1"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """A turn as it is given, by who captures it, by a line or by the team."""
+
+    uid: bytes
+    session: str | None
+    role: str
+    content: str
+    at: int
 
 
 def checked_turn(turn: SaidTurn) -> SaidTurn:
@@ -49,45 +66,37 @@ def checked_turn(turn: SaidTurn) -> SaidTurn:
     return turn
 
 
-def bring(store: Store, theme: str, turns: Sequence[SaidTurn], *, actor: Actor = IMPORT) -> tuple[int, int]:
-    """Bring checked turns into a theme, in one transaction: how many came, and how many were there already."""
-    if not turns:
-        return 0, 0
-    with store.db.writing() as conn:
-        now = store.journal.now(conn)
-        theme_id = store.names.theme_for_writing(conn, theme, now)
-        named: dict[bytes, SaidTurn] = {}
-        for turn in turns:
-            uid = uid_here(conn, theme_id, theme, turn.uid)
-            if uid is not None:
-                named.setdefault(uid, turn)
-        entries = bring_within(conn, theme_id, named.items(), now)
-        if entries:
-            store.journal.append(conn, entries, actor=actor, at=now)
-    return len(named), len(turns) - len(named)
+def last_turn_key(conn: sqlite3.Connection, theme_id: int) -> int:
+    """Key of the newest turn of a theme; the next one has the next number, and so has the first."""
+    low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
+    return conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
 
 
-def bring_within(
+def insert_turn(
+    conn: sqlite3.Connection, key: int, theme_id: int, uid: bytes, turn: SaidTurn, session_id: int | None
+) -> Entry:
+    """Write a checked turn and make it findable; what the journal is to say of it."""
+    conn.execute(INSERT_TURN, (key, uid, theme_id, session_id, turn.role, turn.content, turn.at))
+    fulltext.index_items(conn, TURN, [(key, turn.content)])
+    digest = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
+    image = {"role": turn.role, "chars": len(turn.content), "digest": digest}
+    return Entry("capture", TURN.entity, uid, theme_id, None, image)
+
+
+def insert_turns(
     conn: sqlite3.Connection, theme_id: int, turns: Iterable[tuple[bytes, SaidTurn]], now: int
 ) -> list[Entry]:
     """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
-    low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
-    last = conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
     sessions: dict[str | None, int | None] = {None: None}
     entries: list[Entry] = []
-    for number, (uid, turn) in enumerate(turns, last + 1):
+    for key, (uid, turn) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
         if turn.session not in sessions:
-            sessions[turn.session] = session_of(conn, theme_id, str(turn.session), turn.at, now, entries)
-        session = sessions[turn.session]
-        conn.execute(INSERT, (number, uid, theme_id, session, turn.role, turn.content, turn.at))
-        fulltext.index_items(conn, TURN, [(number, turn.content)])
-        mark = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
-        told = {"role": turn.role, "chars": len(turn.content), "digest": mark}
-        entries.append(Entry("capture", "turn", uid, theme_id, None, told))
+            sessions[turn.session] = session_of_turn(conn, theme_id, str(turn.session), turn.at, now, entries)
+        entries.append(insert_turn(conn, key, theme_id, uid, turn, sessions[turn.session]))
     return entries
 
 
-def uid_here(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) -> bytes | None:
+def uid_of_turn_here(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) -> bytes | None:
     """The uid under which a turn comes into a theme; None when it is there, or was erased for the whole team. A turn may be in
     several themes of one store, under the same other uid on every machine."""
     another = hashlib.sha256(uid + theme.encode()).digest()[:16]
@@ -102,10 +111,10 @@ def uid_here(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) ->
     return uid if uid not in themes else another if another not in themes else None
 
 
-def session_of(
+def session_of_turn(
     conn: sqlite3.Connection, theme_id: int, name: str, at: int, now: int, entries: list[Entry]
 ) -> int | None:
-    """The session of that name; made as a closed one when there is none."""
+    """Key of the session of that name; made as a closed one when there is none."""
     name = checked_name(name)
     sql = "SELECT id FROM sessions WHERE theme_id = ? AND name = ?"
     row = conn.execute(sql, (theme_id, name)).fetchone()
