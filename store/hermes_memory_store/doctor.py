@@ -15,7 +15,8 @@ from contextlib import closing
 from itertools import chain
 
 from hermes_memory_store import backup, errors, fulltext, recount
-from hermes_memory_store.items import FACT, ITEM_KINDS, TURN, ItemKind
+from hermes_memory_store.index_repair import rebuild_indexes, vacuum
+from hermes_memory_store.items import FACT, TURN, ItemKind
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.records import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.schema import (
@@ -29,10 +30,8 @@ from hermes_memory_store.schema import (
 from hermes_memory_store.store import Store
 from hermes_memory_store.text_indexes import (
     INDEXES,
-    forgetting_indexes,
     is_usable,
     troubles,
-    vacuum,
 )
 from hermes_memory_store.words import indexed
 
@@ -115,7 +114,7 @@ def database(store: Store, repair: bool) -> Check:
     indexes = damaged_parts(store)
     if indexes is not None and repair:
         if indexes:
-            rebuild_indexes(store, indexes)
+            rebuild_indexes(store.db, indexes)
         else:
             vacuum(store.db)
         if not integrity_problems(store):
@@ -167,16 +166,6 @@ def remade(indexes: Sequence[str]) -> str:
     return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
 
 
-def rebuild_indexes(store: Store, names: Sequence[str]) -> None:
-    """Make full-text indexes anew, whatever state they are in, in one transaction.
-
-    :raises FileError: nothing was changed then
-    """
-    with forgetting_indexes(store.db, names) as conn:
-        for name in names:
-            fulltext.fill_index(conn, ITEM_KINDS[name])
-
-
 def schema(store: Store, repair: bool) -> Check:
     """The tables, indexes and triggers this version works with."""
     with closing(sqlite3.connect(":memory:")) as conn:
@@ -225,7 +214,7 @@ def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
         return Check(name, True, f"the index holds exactly the words of {items}")
     if not repair:
         return Check(name, False, f"{problem}; doctor --repair builds the index anew")
-    rebuild_indexes(store, [kind.index])
+    rebuild_indexes(store.db, [kind.index])
     still = index_problem(store, kind)
     detail = f"{problem}; built anew from {items}" if still is None else still
     return Check(name, still is None, detail, repaired=still is None)

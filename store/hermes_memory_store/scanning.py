@@ -9,15 +9,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hermes_memory_store.asked import BEGINNING, EXACT, Asked, Word
 from hermes_memory_store.db import Db
 from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of
 from hermes_memory_store.words import indexed_text
-
-if TYPE_CHECKING:
-    from hermes_memory_store.search import Within
 
 ROWS_AT_ONCE = 2_000
 """Rows that are read by one statement: a reader must not hold a snapshot of the store for seconds."""
@@ -40,6 +37,27 @@ ENDING = 2
 
 SHORT = 3
 """Terms of so few letters may stand for words that share only the first with them: `die` for `dying`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Which facts a search is confined to, in the terms of the index."""
+
+    ranges: list[tuple[int, int]]
+    """Ranges of fact ids."""
+    narrow: str | None
+    """Expression for scope, type, target and tiers, None when only the usual tiers are asked for."""
+    live: str
+    """Expression for the tiers."""
+    where: str
+    """The same filter as SQL over `facts f`, for what the index does not know."""
+    args: list[Any]
+    checked: bool
+    """Whether times, actors or pins must be checked while walking."""
+
+    @property
+    def facets(self) -> str:
+        return self.narrow or self.live
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from hermes_memory_store.names import Names
 from hermes_memory_store.query import clean, parse_query
 from hermes_memory_store.ranking import Candidate, rank_exact, rank_question, rank_some, rarity_of, spread
 from hermes_memory_store.reads import Reads
-from hermes_memory_store.scanning import scan_facts
+from hermes_memory_store.scanning import Within, scan_facts
 from hermes_memory_store.schema import THEME_SHIFT
 from hermes_memory_store.text_indexes import FACTS, damaged_indexes, is_usable, note_of, note_trouble
 
@@ -81,27 +81,6 @@ HITS_CHECKED = (
     "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ?"
     " AND EXISTS (SELECT 1 FROM facts f WHERE f.id = facts_text.rowid AND {}) ORDER BY rowid DESC LIMIT ?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Which facts a search is confined to, in the terms of the index."""
-
-    ranges: list[tuple[int, int]]
-    """Ranges of fact ids."""
-    narrow: str | None
-    """Expression for scope, type, target and tiers, None when only the usual tiers are asked for."""
-    live: str
-    """Expression for the tiers."""
-    where: str
-    """The same filter as SQL over `facts f`, for what the index does not know."""
-    args: list[Any]
-    checked: bool
-    """Whether times, actors or pins must be checked while walking."""
-
-    @property
-    def facets(self) -> str:
-        return self.narrow or self.live
 
 
 @dataclass(frozen=True, slots=True)

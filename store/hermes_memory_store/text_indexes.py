@@ -3,7 +3,7 @@
 An index is derived from facts or turns, so damage to it must not stand in the way of either. Who meets damage while writing
 sets the index aside, in a transaction of its own: a row in `set_aside_indexes` says why, and the triggers that feed the index go.
 From then on every process leaves it alone: writes keep the fact without it, and searches read the texts themselves (see
-`scanning.py`), so that nothing is missed, until `rebuild_indexes` makes it anew. A trigger or a table of an index that is missing
+`scanning.py`), so that nothing is missed, until `index_repair.py` makes it anew. A trigger or a table of an index that is missing
 counts as set aside, too: such an index is no longer told of every change.
 """
 
@@ -13,17 +13,12 @@ import functools
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.schema import FIRST_SCHEMA, SECOND_SCHEMA
-
-if TYPE_CHECKING:
-    from hermes_memory_store.db import Db
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -228,49 +223,6 @@ def write_set_aside(conn: sqlite3.Connection, reasons: Mapping[str, str]) -> Non
         if known is None:
             now = time.time_ns() // 1_000_000
             conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, why[:200]))
-
-
-@contextmanager
-def forgetting_indexes(db: Db, names: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """One transaction in which indexes are taken out, whatever state they are in, and made anew, empty; fill them before it ends.
-
-    An index leaves by its rows in the schema: to drop it, SQLite would have to read it. Its old pages, which may hold words of
-    what was erased since, are given up and overwritten by the VACUUM that follows. VACUUM reads every table there is, so all
-    damaged indexes have to leave together.
-
-    :raises FileError: nothing was changed then
-    """
-    from hermes_memory_store.db import Db as AnotherDb
-
-    indexes = [INDEXES[name] for name in names]
-    # With the parts of another form of FTS5 table, which a damaged schema may name.
-    gone = sorted(
-        {f"{name}_{part}" for name in names for part in ("content", "docsize")}.union(*(i.parts for i in indexes))
-    )
-    with closing(AnotherDb(db.path, lock_timeout_s=db.lock_timeout_s)) as own:
-        own.conn.execute("PRAGMA writable_schema = ON")
-        with own.writing() as conn:
-            conn.execute(f"DELETE FROM sqlite_master WHERE name IN ({', '.join('?' * len(gone))})", gone)
-            version = conn.execute("PRAGMA schema_version").fetchone()[0]
-            conn.execute(f"PRAGMA schema_version = {version + 1}")
-            conn.execute("PRAGMA writable_schema = RESET")
-            for statement in chain.from_iterable(index.statements for index in indexes):
-                conn.execute(statement)
-            if conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SET_ASIDE,)).fetchone():
-                conn.executemany(f"DELETE FROM {SET_ASIDE} WHERE name = ?", [(name,) for name in names])
-                if conn.execute(f"SELECT 1 FROM {SET_ASIDE}").fetchone() is None:
-                    conn.execute(f"DROP TABLE {SET_ASIDE}")
-            yield conn
-        with db.lock:
-            vacuum(own)
-
-
-def vacuum(db: Db) -> None:
-    """Write the file anew without pages that belong to nothing. :raises FileError: StoreLocked, DiskFull, …"""
-    from hermes_memory_store.db import translating
-
-    with db.lock, translating(db.path):
-        db.retry(lambda: db.conn.execute("VACUUM"))
 
 
 def again_without_index(method: Callable[P, R]) -> Callable[P, R]:

@@ -329,8 +329,8 @@ def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_a
     for index in (FACTS, TURNS):
         HARM["data, every page"](path, index)
     code = (
-        "import os, signal; from hermes_memory_store import text_indexes;"
-        "text_indexes.vacuum = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
+        "import os, signal; from hermes_memory_store import index_repair;"
+        "index_repair.vacuum = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
     )
     code = REPAIR + code + "examine(Store.open(sys.argv[1]), repair=True)"
 
