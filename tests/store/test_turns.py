@@ -10,6 +10,8 @@ import pytest
 from hermes_memory_store.backup import backup
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.errors import InputError, UnsafeText
+from hermes_memory_store.exchange import export_jsonl, import_jsonl
+from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.turn_rows import MAX_TURN
 
@@ -186,3 +188,18 @@ def test_erased_turns_leave_the_backups_this_program_made(store: Store, tmp_path
         assert [turn.content for turn in copy.turns.list("default")] == ["lunch is at noon"]
         assert said(copy, "zanzibar") == []
         assert said(copy, "lunch") == ["lunch is at noon"]
+
+
+def test_undoing_an_import_of_facts_and_turns_takes_back_the_facts_alone(store: Store, tmp_path: Path) -> None:
+    store.turns.add("default", "user", "the cache")
+    store.facts.write("default", "V[cache]: redis")
+    file = tmp_path / "theme.jsonl"
+    file.write_text("\n".join(export_jsonl(store, "default", turns=True)), encoding="utf-8")
+    with Store.open(tmp_path / "other.db") as other:
+        report = import_jsonl(other, file, "default", None, None)
+        assert (report.created, report.turns, report.errors) == (1, 1, [])
+        created, captured = other.journal.changes(entities=["fact", "turn"])
+        assert created.change != captured.change
+        other.undo.last()
+        assert other.facts.count(FactFilter()) == 0
+        assert [turn.content for turn in other.turns.list("default")] == ["the cache"]
