@@ -1,7 +1,8 @@
 """JSON with comments and trailing commas, changed in place: everything outside the one member stays byte for byte.
 
-json-five could give a parsed document back with its comments, but its tree tells no positions to splice at, reads all of
-JSON5, which hosts do not, and is slow; the parser is the smaller part of this file. Setting a member only ever adds
+json-five (1.1.2) gives a document back byte for byte and tells the place of each node, too. It is left out since it reads all of
+JSON5 (bare keys, single quotes, `+1`), which the hosts refuse, and takes 0.65 s for 80 kB where this takes 0.03 s; the layout of
+an added member, which is most of this file, would still be ours. Setting a member only ever adds
 text, and adds another text in each situation: on several lines where there are other members, on one line in an object that was
 empty. So taking the member out can find the one text that it was set in, and give it back byte for byte.
 """
