@@ -4,6 +4,11 @@ May import the bridge, the store and the themes; nobody imports it. It holds no 
 of the store that a script could call. Read `cli/__init__.py` for the commands and `app.py` for the screen.
 """
 
-from hermes_memory_bridge.version import __version__
 
-__all__ = ["__version__"]
+def __getattr__(name: str) -> str:
+    """The version, read when it is asked for: no command imports the bridge at its start."""
+    if name == "__version__":
+        from hermes_memory_bridge.version import __version__
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import click
 
 from hermes_memory_bridge.click_support import HELP_SETTINGS, LazyGroup
-from hermes_memory_tui import __version__
 from hermes_memory_tui.cli.options import Settings, common
 
 COMMANDS = {
@@ -54,7 +53,7 @@ COMMANDS = {
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,
 )
-@click.version_option(__version__, prog_name="hermes-memory-tui")
+@click.version_option(package_name="hermes-memory-tui", prog_name="hermes-memory-tui")
 @click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
 @click.option("--serve", is_flag=True, help="Show the inspector in a browser on this machine.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to serve it.  [default: 7681]")
