@@ -172,6 +172,11 @@ class Db:
             finally:
                 self._roll_back()
 
+    def look_for_replacement(self) -> None:
+        """`notice_replacement`, outside of a transaction."""
+        with self.lock, translating(self.path):
+            self.notice_replacement()
+
     def notice_replacement(self) -> None:
         """Empty the caches when the file's whole content was replaced (a backup was put back): keys mean others now."""
         version = self.conn.execute("PRAGMA schema_version").fetchone()[0]

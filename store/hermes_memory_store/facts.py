@@ -36,15 +36,16 @@ from hermes_memory_store.model import (
     format_notation,
 )
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of, standing_fact
+from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, standing_fact
+from hermes_memory_store.row_reader import RowReader
 from hermes_memory_store.scopes import changed, checked_label
 from hermes_memory_store.sessions import Sessions
 from hermes_memory_store.sources import source_of
 from hermes_memory_store.text_indexes import again_without_index
-from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.tiers import ResolvedTheme, Tiers, present_gauge
 from hermes_memory_store.waiting import WHY, waiting
 from hermes_memory_store.writing import write_fact
-from hermes_memory_themes import Policies
+from hermes_memory_themes import Policies, Policy
 
 if TYPE_CHECKING:
     from hermes_memory_store.bulk import BulkResult, Line
@@ -66,6 +67,7 @@ class Facts:
         self._policies = policies
         self._tiers = tiers
         self._sessions = sessions
+        self._reader = RowReader(names)
 
     @again_without_index
     def write(
@@ -77,6 +79,7 @@ class Facts:
         actor: Actor | None = None,
         session: Session | None = None,
         split: bool = False,
+        policy: Policy | None = None,
     ) -> WriteResult:
         """Write one fact. Acknowledged means durable: the result is returned after the commit reached the disk.
 
@@ -84,9 +87,11 @@ class Facts:
         :param scope: its unit of work, opened if new; without one, the session's present scope, else none
         :param actor: who writes; the session when one is given, else a person
         :param split: store an over-long content as numbered parts instead of refusing it
+        :param policy: what holds for the theme, where the caller has looked it up
         :raises NotationError: ContentTooLong, UnsafeText, MemoryFull; nothing was changed then
         """
-        parts = self._parsed(theme, line, split)
+        policy = policy or self._policies.for_theme(theme)
+        parts = parse_fact_line(line, policy.fact_chars, split)
         label = None if scope is None else checked_label(scope)
         who = actor or (Actor("session", session.name) if session else PERSON)
         with self._db.writing() as conn:
@@ -94,17 +99,15 @@ class Facts:
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.present_scope(conn, session)
-            before = self._tiers.gauge_within(conn, theme_id)
-            written = []
-            for said in parts:
-                self._tiers.refuse_overfull(before, len(str(said)))
-                written.append(write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said))
+            resolved = ResolvedTheme(theme_id, theme, policy)
+            before = self._tiers.gauge_with_room(conn, resolved, parts)
+            written = [write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said) for said in parts]
             kept = [one.row.uid for one in written]
-            relief, gauge = self._tiers.relieve_within(change, theme_id, before.level, keep=kept)
+            relief, gauge = self._tiers.relieve_within(change, resolved, before.level, keep=kept)
             if session is not None and not written[-1].closed:
                 self._sessions.wrote(conn, session, written[-1].row.scope_id)
             seqs = change.record()
-            facts = [fact_of(row, self._names) for row in self._stored(conn, kept)]
+            facts = self._reader.facts(self._stored(conn, kept))
         return WriteResult(
             fact=facts[0],
             created=any(one.created for one in written),
@@ -157,8 +160,7 @@ class Facts:
                 )
                 change.record()
                 known = (row.uid,)
-            (stored,) = self._stored(conn, [known[0]])
-            return fact_of(stored, self._names)
+            return self._reader.facts(self._stored(conn, [known[0]]))[0]
 
     def waiting(self, theme: str | None = None) -> builtins.list[Waiting]:
         """The facts that wait for a person, of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
@@ -216,7 +218,7 @@ class Facts:
         found: dict[int, Fact] = {}
         for some in in_chunks(ids):
             sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
-            found.update((row[0], fact_of(row, self._names)) for row in self._db.rows(sql, tuple(some)))
+            found |= self._reader.by_id(self._db.rows(sql, tuple(some)))
         return [found[key] for key in ids if key in found]
 
     def named(self, wanted: Iterable[str]) -> dict[str, Fact]:
@@ -224,8 +226,7 @@ class Facts:
         found: dict[str, Fact] = {}
         for some in in_chunks([uids.to_bytes(uid) for uid in wanted]):
             sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
-            for fact in (fact_of(row, self._names) for row in self._db.rows(sql, list(some))):
-                found[fact.uid] = fact
+            found |= {fact.uid: fact for fact in self._reader.facts(self._db.rows(sql, list(some)))}
         return found
 
     def purged(self, wanted: Iterable[str]) -> set[str]:
@@ -353,12 +354,6 @@ class Facts:
 
         return self._each(self._found(names, theme), "move", actor, columns)
 
-    def _parsed(self, theme: str, line: str | Notation, split: bool) -> builtins.list[Notation]:
-        limit = self._policies.for_theme(theme).fact_chars
-        if split:
-            return notation.split(line, limit)
-        return [notation.parse(str(line), limit=limit)]
-
     def _stored(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
         return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
 
@@ -378,7 +373,7 @@ class Facts:
         """Set, for each fact, the columns that the rule names; one change for all of them, none when one is refused."""
         with self._db.writing() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
-            levels: dict[int, Gauge] = {}
+            themes: dict[int, tuple[ResolvedTheme, Gauge]] = {}
             hot = []
             for uid in wanted:
                 row = change.fact_row(uid)
@@ -388,18 +383,20 @@ class Facts:
                     raise errors.FactConflict(
                         f"{uids.to_text(uid)} is {row.tier} and cannot be changed by {op}; restore it first", row.tier
                     )
-                levels.setdefault(row.theme_id, self._tiers.gauge_within(conn, row.theme_id))
+                if row.theme_id not in themes:
+                    resolved = self._tiers.resolved_theme(row.theme_id)
+                    themes[row.theme_id] = resolved, present_gauge(conn, resolved)
                 patch = columns(change, row)
                 patch = {k: v for k, v in (patch or {}).items() if k == "scope" or getattr(row, k) != v}
                 if patch:
                     change.update_fact(row, op, **patch)
                 if patch.get("tier") == Tier.HOT or "content" in patch or patch.get("pinned"):
                     hot.append(uid)
-            for theme_id, before in levels.items():
-                after = self._tiers.gauge_within(conn, theme_id)
+            for resolved, before in themes.values():
+                after = present_gauge(conn, resolved)
                 self._tiers.refuse_overfull(after, 0)
                 level = PressureLevel.CALM if hot and after.pct >= 95 else before.level
-                self._tiers.relieve_within(change, theme_id, level, keep=hot)
+                self._tiers.relieve_within(change, resolved, level, keep=hot)
             return changed(change)
 
     def _find(self, name: str, theme: str | None) -> FactRow:
@@ -407,6 +404,11 @@ class Facts:
 
     def _find_all(self, names: Iterable[str], theme: str | None) -> builtins.list[FactRow]:
         return find_facts(self._db, builtins.list(names), None if theme is None else self._names.theme(theme))
+
+
+def parse_fact_line(line: str | Notation, limit: int, split: bool) -> list[Notation]:
+    """A line as the facts it becomes: several where it is too long and may be split. :raises InputError: it is none"""
+    return notation.split(line, limit) if split else [notation.parse(str(line), limit=limit)]
 
 
 def restoring(change: Mutation, row: FactRow) -> dict[str, Any] | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from hermes_memory_store import abbreviations, tokens
 from hermes_memory_store.db import Db
-from hermes_memory_store.model import Fact, Injection, Session
+from hermes_memory_store.model import Fact, Injection, Session, notation_lines
 from hermes_memory_store.names import Names
 from hermes_memory_store.reads import Reads
-from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.records import FACTS_WITH_READS
+from hermes_memory_store.row_reader import RowReader
 from hermes_memory_store.tiers import BINDING, Tiers
 from hermes_memory_themes import Policies
 
@@ -55,19 +56,20 @@ class Injections:
         self._tiers = tiers
         self._policies = policies
         self._reads = reads
+        self._reader = RowReader(names)
 
     def status(self, theme: str, *, session: Session | None = None, record: bool = True) -> Injection:
         """What an agent of this theme is told now. Recorded: which facts, how many tokens, which session.
 
         :param record: not when a person looks at what an agent would be told
         """
-        budget = self._policies.for_theme(theme).injection_tokens
-        gauge = self._tiers.gauge(theme)
-        ranked = self._ranked(theme)
-        keys, spent = packed(ranked, budget)
+        policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
+        gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
+        ranked = self._ranked(theme_id)
+        keys, spent = packed(ranked, policy.injection_tokens)
         chosen = self._facts(keys)
         left_out = len(ranked) - len(keys)
-        scopes = self._open_scopes(theme)
+        scopes = self._open_scopes(theme_id)
         text = self._text(chosen, left_out, scopes, f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]")
         if record:
             self._reads.note("status", theme, chosen, session=session, tokens=spent)
@@ -75,11 +77,10 @@ class Injections:
 
     def ranked(self, theme: str) -> list[Fact]:
         """The hot facts of a theme in the order they are told: pinned, then most binding, then most recently used."""
-        return self._facts([key for key, _ in self._ranked(theme)])
+        return self._facts([key for key, _ in self._ranked(self._names.theme_or_none(theme))])
 
-    def _ranked(self, theme: str) -> list[tuple[int, int]]:
+    def _ranked(self, theme_id: int | None) -> list[tuple[int, int]]:
         """(key, tokens) in that order."""
-        theme_id = self._names.theme_or_none(theme)
         rows = [] if theme_id is None else self._db.rows(HOT, (theme_id,))
         rows.sort(key=lambda row: (-row[2], BINDING[row[1]], -max(row[3], row[4] or 0), -row[0]))
         return [(row[0], row[5]) for row in rows]
@@ -87,11 +88,10 @@ class Injections:
     def _facts(self, keys: list[int]) -> list[Fact]:
         marks = ", ".join("?" * len(keys))
         rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", tuple(keys))
-        found = {row[0]: fact_of(row, self._names) for row in rows}
+        found = self._reader.by_id(rows)
         return [found[key] for key in keys if key in found]
 
-    def _open_scopes(self, theme: str) -> list[str]:
-        theme_id = self._names.theme_or_none(theme)
+    def _open_scopes(self, theme_id: int | None) -> list[str]:
         sql = (
             "SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
             " ORDER BY id DESC LIMIT 200"
@@ -100,7 +100,7 @@ class Injections:
 
     def _text(self, facts: list[Fact], left_out: int, scopes: list[str], gauge_line: str) -> str:
         lines = [SPEC, gauge_line, ""]
-        lines += [fact.notation for fact in facts] or ["(no active facts)"]
+        lines += notation_lines(facts) or ["(no active facts)"]
         if left_out:
             lines.append(f"(+{left_out} more: memory_search)")
         if scopes:

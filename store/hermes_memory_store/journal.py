@@ -70,16 +70,16 @@ class Journal:
         """Record one change (all entries together) in the running transaction; the sequence numbers of its rows."""
         seq, _, link = conn.execute(HEAD).fetchone() or (0, 0, FIRST_HASH)
         change = seq + 1
-        rows = []
+        rows, names = [], self._names
         noise = os.urandom(8 * len(entries))
         for n, entry in enumerate(entries):
             seq += 1
             who = entry.actor or actor
             before, after, salt = dumped(entry.before), dumped(entry.after), noise[8 * n : 8 * n + 8]
-            theme = self._names.theme_name(entry.theme_id)
+            theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
             facts = header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes)
             link = chained(link, facts, digest(salt, before, after))
-            actor_id = self._names.actor(conn, who)
+            actor_id = names.known_actor_keys.get((who.kind, who.name)) or names.actor(conn, who)
             rows.append(
                 (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
                 + (change, undoes, before, after, salt, None, link)

@@ -5,6 +5,7 @@ Times are UTC milliseconds since the epoch, lengths are characters of MEMORY_SPE
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
 from typing import Any, Literal, NewType
@@ -183,6 +184,11 @@ class Fact:
     def notation(self) -> str:
         """The fact as MEMORY_SPEC writes it."""
         return format_notation(self.type, self.target, self.content)
+
+
+def notation_lines(facts: Iterable[Fact]) -> list[str]:
+    """Facts as MEMORY_SPEC writes them, one a line."""
+    return [fact.notation for fact in facts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import itertools
 import sqlite3
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.db import Db, translating
+from hermes_memory_store.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
 
 UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
 
+SCOPE = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?"
 
 KINDS = frozenset({"person", "session", "import", "relief", "sync"})
 """Kinds of actors: they mean something even where none of the kind has written yet."""
@@ -29,19 +30,23 @@ class ScopeKey:
 
 
 class Names:
-    """Looks names up, and remembers those that never change."""
+    """Looks names up, and remembers those that never change.
+
+    What is remembered may be read by whoever reads many rows; it is emptied, never replaced.
+    """
 
     def __init__(self, db: Db) -> None:
         self._db = db
-        self._themes: dict[str, int] = {}
-        self._theme_names: dict[int, str] = {}
-        self._actors: dict[Actor, int] = {}
-        self._actor_names: dict[int, Actor] = {}
+        self.known_themes: dict[str, int] = {}
+        self.known_theme_names: dict[int, str] = {}
+        self.known_actors: dict[int, Actor] = {}
+        self.known_actor_keys: dict[tuple[str, str], int] = {}
+        """By kind and name."""
         db.on_rollback(self.forget)
 
     def forget(self) -> None:
         """Drop what is remembered: a transaction was undone, or the file was replaced."""
-        for known in (self._themes, self._theme_names, self._actors, self._actor_names):
+        for known in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
             known.clear()
 
     def theme(self, name: str) -> int:
@@ -54,14 +59,13 @@ class Names:
     def theme_or_none(self, name: str) -> int | None:
         """Key of a theme, None when nothing was ever written to it."""
         if not self._db.conn.in_transaction:
-            with self._db.lock, translating(self._db.path):
-                self._db.notice_replacement()
-        key = self._themes.get(name)
+            self._db.look_for_replacement()
+        key = self.known_themes.get(name)
         if key is None:
             key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
             if key is not None:
-                self._themes[name] = key
-                self._theme_names[key] = name
+                self.known_themes[name] = key
+                self.known_theme_names[key] = name
         return key
 
     def theme_for_writing(self, conn: sqlite3.Connection, name: str, now: int) -> int:
@@ -70,16 +74,16 @@ class Names:
         if key is None:
             key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
             assert key is not None
-            self._themes[name] = key
-            self._theme_names[key] = name
+            self.known_themes[name] = key
+            self.known_theme_names[key] = name
         return key
 
     def theme_name(self, key: int) -> str:
         """Name of a theme by its key."""
-        name = self._theme_names.get(key)
+        name = self.known_theme_names.get(key)
         if name is None:
             name = str(self._db.value("SELECT name FROM themes WHERE id = ?", (key,)))
-            self._theme_names[key] = name
+            self.known_theme_names[key] = name
         return name
 
     def all_themes(self) -> list[str]:
@@ -88,24 +92,24 @@ class Names:
 
     def actor(self, conn: sqlite3.Connection, actor: Actor) -> int:
         """Key of an actor, made when it is new. Call it inside a write transaction."""
-        key = self._actors.get(actor)
+        key = self.known_actor_keys.get((actor.kind, actor.name))
         if key is None:
             row = conn.execute("SELECT id FROM actors WHERE kind = ? AND name = ?", (actor.kind, actor.name)).fetchone()
             if row is None:
                 cursor = conn.execute("INSERT INTO actors (kind, name) VALUES (?, ?)", (actor.kind, actor.name))
                 row = (cursor.lastrowid,)
             key = int(row[0])
-            self._actors[actor] = key
-            self._actor_names[key] = actor
+            self.known_actor_keys[actor.kind, actor.name] = key
+            self.known_actors[key] = actor
         return key
 
     def actor_by_key(self, key: int) -> Actor:
         """The actor behind a key."""
-        actor = self._actor_names.get(key)
+        actor = self.known_actors.get(key)
         if actor is None:
             kind, name = self._db.row("SELECT kind, name FROM actors WHERE id = ?", (key,)) or ("unknown", "")
             actor = Actor(kind, name)
-            self._actor_names[key] = actor
+            self.known_actors[key] = actor
         return actor
 
     def actors_called(self, text: str, theme: str | None = None) -> list[int]:
@@ -142,9 +146,9 @@ class Names:
 
     def scope_or_none(self, theme_id: int, label: str | None) -> ScopeKey | None:
         """Key of a scope, withdrawn ones included, or None."""
-        row = self._db.row(
-            "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?", (theme_id, label or UNSCOPED)
-        )
+        args = (theme_id, label or UNSCOPED)
+        conn = self._db.conn
+        row = conn.execute(SCOPE, args).fetchone() if conn.in_transaction else self._db.row(SCOPE, args)
         return ScopeKey(*row) if row else None
 
     def labels(self, theme: str | None = None) -> list[str]:

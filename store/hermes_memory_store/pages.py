@@ -19,7 +19,8 @@ from hermes_memory_store.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Cursor, Fact, FactFilter, FactType, Page, Sort, Tier
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACTS_WITH_READS, fact_of
+from hermes_memory_store.records import FACTS_WITH_READS
+from hermes_memory_store.row_reader import RowReader
 from hermes_memory_store.schema import THEME_SHIFT
 
 MAX_LIMIT = 1_000
@@ -321,7 +322,8 @@ def type_rank() -> str:
 def fetched(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
     """Facts by key, in the order of the keys."""
     found: dict[int, Fact] = {}
+    reader = RowReader(names)
     for some in in_chunks(keys):
         rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
-        found.update((row[0], fact_of(row, names)) for row in rows)
+        found |= reader.by_id(rows)
     return [found[key] for key in keys if key in found]

@@ -18,7 +18,8 @@ from hermes_memory_store.items import FACT
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import HELD, PERSON, RELIEF, Actor, PurgePlan, Tier
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, fact_of
+from hermes_memory_store.records import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
+from hermes_memory_store.row_reader import RowReader
 from hermes_memory_store.text_indexes import again_without_index
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
@@ -60,7 +61,7 @@ class Purge:
             args,
         )
         by_tier = {Tier(tier): number for tier, number in counts}
-        return PurgePlan(theme, scope, by_tier, [fact_of(row, self._names) for row in newest])
+        return PurgePlan(theme, scope, by_tier, RowReader(self._names).facts(newest))
 
     @again_without_index
     def run(

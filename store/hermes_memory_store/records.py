@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from hermes_memory_store import fulltext, tokens, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.journal import Entry, Journal
-from hermes_memory_store.model import Actor, Fact, FactType, Millis, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.schema import THEME_SHIFT
 
@@ -70,29 +70,11 @@ class FactRow(NamedTuple):
     cooled_by: str | None
 
 
-def fact_of(row: tuple[Any, ...], names: Names) -> Fact:
-    """A row of `FACTS_WITH_READS` as data."""
-    stored = FactRow(*row[:16])
-    label, times, last_at = row[16:]
-    return Fact(
-        id=stored.id,
-        uid=uids.to_text(stored.uid),
-        theme=names.theme_name(stored.theme_id),
-        scope=label or None,
-        type=FactType(stored.type),
-        target=stored.target,
-        content=stored.content,
-        tier=Tier(stored.tier),
-        pinned=bool(stored.pinned),
-        chars=stored.chars,
-        tokens=stored.tokens,
-        actor=names.actor_by_key(stored.actor_id),
-        created_at=Millis(stored.created_at),
-        updated_at=Millis(stored.updated_at),
-        superseded_by=None if stored.superseded_by is None else uids.to_text(stored.superseded_by),
-        reads=times or 0,
-        read_at=None if last_at is None else Millis(last_at),
-    )
+def standing_facts(conn: sqlite3.Connection, scope_id: int, kinds: Sequence[str], target: str) -> dict[str, FactRow]:
+    """The facts that stand for this scope and target, by their types: of each of these one at most."""
+    marks = ", ".join("?" * len(kinds))
+    sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type IN ({marks}) AND target = ? AND {STANDS}"
+    return {row[4]: FactRow(*row) for row in conn.execute(sql, (scope_id, *kinds, target))}
 
 
 def standing_fact(
@@ -144,6 +126,8 @@ class Mutation:
 
         A `source` in it stands in the journal only.
         """
+        by = given.get("by") or self.actor
+        line = str(said)
         row = FactRow(
             id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
             uid=uid or uids.new_uid(self.now),
@@ -154,9 +138,9 @@ class Mutation:
             content=said.content,
             tier=given.get("tier", Tier.HOT.value),
             pinned=int(given.get("pinned", False)),
-            chars=notation_chars(said.target, said.content),
-            tokens=tokens.estimate(str(said)),
-            actor_id=self.names.actor(self.conn, given.get("by", self.actor)),
+            chars=len(line),
+            tokens=tokens.estimate(line),
+            actor_id=self.names.known_actor_keys.get((by.kind, by.name)) or self.names.actor(self.conn, by),
             created_at=given.get("created_at", self.now),
             updated_at=given.get("updated_at", self.now),
             superseded_by=given.get("superseded_by"),
@@ -164,8 +148,8 @@ class Mutation:
         )
         self.add(row)
         words = self._portable(row, scope.label)
-        if given.get("by", self.actor) != self.actor:
-            words["by"] = str(given["by"])
+        if by is not self.actor and by != self.actor:
+            words["by"] = str(by)
         if given.get("source"):
             words["source"] = given["source"]
         self.entries.append(Entry(op, "fact", row.uid, theme_id, None, words))

@@ -41,7 +41,7 @@ from hermes_memory_store.records import Mutation
 from hermes_memory_store.scopes import changed
 from hermes_memory_store.screening import NoScreen, Screen, screened
 from hermes_memory_store.text_indexes import again_without_index
-from hermes_memory_store.tiers import Tiers
+from hermes_memory_store.tiers import Tiers, present_gauge
 from hermes_memory_store.travelling import (
     DELETED,
     Applied,
@@ -354,7 +354,8 @@ class Sync:
         with self._db.writing() as conn:
             self.stamp(conn)
             node_of(conn)
-            level = self._tiers.gauge_within(conn, theme_id).level
+            gauged = self._tiers.resolved_theme(theme_id)
+            level = present_gauge(conn, gauged).level
             receiving = Receiving(conn, theme_id, theme, self._clocks(conn), rows, held)
             receiving.take(found)
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
@@ -362,7 +363,7 @@ class Sync:
             touched |= waiting_for(conn, theme_id, receiving.touched)
             conflicts = receiving.conflicts + self._settle(conn, theme_id, theme, touched, receiving.plain)
             relief = Mutation(conn, self._names, self._journal, SYNC)
-            self._tiers.relieve_within(relief, theme_id, level)
+            self._tiers.relieve_within(relief, gauged, level)
             relief.record()
             conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
             if listing is not None:

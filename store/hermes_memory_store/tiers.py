@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from hermes_memory_store import abbreviations, errors
 from hermes_memory_store.db import Db
 from hermes_memory_store.journal import Journal
-from hermes_memory_store.model import RELIEF, FactType, Gauge, PressureLevel, Relief, Tier
+from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.names import Names
 from hermes_memory_store.records import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.text_indexes import again_without_index
-from hermes_memory_themes import Policies
+from hermes_memory_themes import Policies, Policy
 
 CALM_AGAIN_PCT = 85.0
 """Where consolidation stops, in percent of the budget."""
@@ -39,6 +40,14 @@ COOLED_BY_PRESSURE = "pressure"
 GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
 
 
+class ResolvedTheme(NamedTuple):
+    """A theme as a change needs it, looked up once."""
+
+    id: int
+    name: str
+    policy: Policy
+
+
 class Tiers:
     """Reads the gauges and relieves pressure."""
 
@@ -50,22 +59,37 @@ class Tiers:
 
     def gauge(self, theme: str) -> Gauge:
         """The gauge of a theme; an empty one for a theme nothing was written to. O(1) at any size."""
-        key = self._names.theme_or_none(theme)
-        row = None if key is None else self._db.row(GAUGE, (key,))
-        return self._gauge(theme, row or (0, 0, 0, 0))
+        return self.gauge_by_key(theme, self._names.theme_or_none(theme), self._policies.for_theme(theme))
+
+    def gauge_by_key(self, theme: str, theme_id: int | None, policy: Policy) -> Gauge:
+        """`gauge`, where the theme's key and policy are known. :param theme_id: None: nothing was written to it"""
+        row = None if theme_id is None else self._db.row(GAUGE, (theme_id,))
+        return gauge_of(theme, policy, row or (0, 0, 0, 0))
 
     @again_without_index
     def relieve(self, theme: str) -> Relief:
         """Do now what the present level asks for."""
         with self._db.writing() as conn:
             change = Mutation(conn, self._names, self._journal, RELIEF)
-            relief, _ = self.relieve_within(change, self._names.theme(theme), PressureLevel.CALM)
+            relief, _ = self.relieve_within(change, self.resolved_theme(self._names.theme(theme)), PressureLevel.CALM)
             change.record()
             return relief
 
+    def resolved_theme(self, theme_id: int) -> ResolvedTheme:
+        """A theme with its name and policy, for the rest of a change."""
+        name = self._names.theme_name(theme_id)
+        return ResolvedTheme(theme_id, name, self._policies.for_theme(name))
+
     def gauge_within(self, conn: sqlite3.Connection, theme_id: int) -> Gauge:
         """The gauge as a running change has left it."""
-        return self._gauge(self._names.theme_name(theme_id), conn.execute(GAUGE, (theme_id,)).fetchone())
+        return present_gauge(conn, self.resolved_theme(theme_id))
+
+    def gauge_with_room(self, conn: sqlite3.Connection, theme: ResolvedTheme, parts: Iterable[Notation]) -> Gauge:
+        """The gauge before these are written. :raises MemoryFull: one of them finds no room"""
+        gauge = present_gauge(conn, theme)
+        for said in parts:
+            self.refuse_overfull(gauge, len(str(said)))
+        return gauge
 
     def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
         """:raises MemoryFull: when a fact of `chars` finds no room even with every unpinned fact moved out"""
@@ -77,31 +101,40 @@ class Tiers:
             )
 
     def relieve_within(
-        self, change: Mutation, theme_id: int, before: PressureLevel, *, keep: Iterable[bytes] = ()
+        self, change: Mutation, theme: ResolvedTheme, before: PressureLevel, *, keep: Iterable[bytes] = ()
     ) -> tuple[Relief, Gauge]:
         """Relief as part of a running change, for every level crossed since `before`, and the gauge it leaves.
 
         :param keep: uids that stay hot
         """
-        gauge = self.gauge_within(change.conn, theme_id)
-        if LEVELS.index(gauge.level) <= LEVELS.index(before) and gauge.pct < 95:
+        gauge = present_gauge(change.conn, theme)
+        level = gauge.level
+        if LEVELS.index(level) <= LEVELS.index(before) and level is not PressureLevel.CONSOLIDATE:
             return Relief(), gauge
+        theme_id = theme.id
         spared = frozenset(keep)
         merged = cooled = archived = 0
-        if crossed(PressureLevel.MERGE, before, gauge.level):
+        if crossed(PressureLevel.MERGE, before, level):
             merged = merge_duplicates(change, theme_id, spared)
-        if crossed(PressureLevel.ARCHIVE, before, gauge.level):
+        if crossed(PressureLevel.ARCHIVE, before, level):
             cooled = cool_closed_scopes(change, theme_id)
             archived = archive_unread(change, theme_id)
-        gauge = self.gauge_within(change.conn, theme_id)
+        gauge = present_gauge(change.conn, theme)
         if gauge.pct >= 95:
             cooled += consolidate(change, theme_id, gauge, spared)
-            gauge = self.gauge_within(change.conn, theme_id)
+            gauge = present_gauge(change.conn, theme)
         return Relief(merged, cooled, archived), gauge
 
-    def _gauge(self, theme: str, row: tuple[int, int, int, int]) -> Gauge:
-        used, tokens, facts, pinned = row
-        return Gauge(theme, used, self._policies.for_theme(theme).hot_chars, tokens, facts, pinned)
+
+def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
+    """The gauge of a theme as a transaction sees it."""
+    return gauge_of(theme.name, theme.policy, conn.execute(GAUGE, (theme.id,)).fetchone())
+
+
+def gauge_of(theme: str, policy: Policy, row: tuple[int, int, int, int]) -> Gauge:
+    """A row of `GAUGE` as data."""
+    used, tokens, facts, pinned = row
+    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
 
 
 def crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 
 from hermes_memory_store.model import Uid
@@ -45,6 +46,11 @@ def to_text(uid: bytes) -> Uid:
     """The canonical 36-character form."""
     text = uid.hex()
     return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+
+
+def to_texts(wanted: Iterable[bytes]) -> list[Uid]:
+    """The canonical form of several."""
+    return [to_text(uid) for uid in wanted]
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,10 @@ from typing import Any
 
 from hermes_memory_store import sources
 from hermes_memory_store.db import Db
-from hermes_memory_store.model import Millis, Tier, Waiting
+from hermes_memory_store.model import Fact, Millis, Tier, Waiting
 from hermes_memory_store.names import Names
-from hermes_memory_store.records import FACT_COLUMNS, READ_COLUMNS, FactRow, fact_of
+from hermes_memory_store.records import FACT_COLUMNS, READ_COLUMNS, FactRow
+from hermes_memory_store.row_reader import RowReader
 
 MOST = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
@@ -39,13 +40,13 @@ NEWEST = f"""
 def waiting(db: Db, names: Names, theme: str | None) -> list[Waiting]:
     """The newest facts that wait, of one theme or of all. :raises UnknownTheme:"""
     theme_id = None if theme is None else names.theme(theme)
-    return [one(row, names) for row in db.rows(NEWEST, (theme_id, Tier.QUARANTINED.value, MOST))]
+    rows = db.rows(NEWEST, (theme_id, Tier.QUARANTINED.value, MOST))
+    return [one(row, fact) for row, fact in zip(rows, RowReader(names).facts(rows), strict=True)]
 
 
-def one(row: tuple[Any, ...], names: Names) -> Waiting:
+def one(row: tuple[Any, ...], fact: Fact) -> Waiting:
     """A row of `NEWEST` as data."""
     *columns, at, after, client = row
-    fact = fact_of(tuple(columns), names)
     said = json.loads(after) if after else {}
     source = said.get("source")
     if source is None and fact.actor.kind == "session":

@@ -14,7 +14,7 @@ from typing import Any
 
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.names import UNSCOPED, ScopeKey
-from hermes_memory_store.records import FactRow, Mutation, standing_fact
+from hermes_memory_store.records import FactRow, Mutation, standing_facts
 from hermes_memory_store.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 
 ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
@@ -22,6 +22,12 @@ ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
 
 OPEN_TYPES = ("C", "D", "V", "?")
 """Types that `~` makes obsolete."""
+
+# What was obsolete has something to say again when it is answered: both beside each other would contradict.
+SETTLED = {kind: {FactType.UNKNOWN.value: "resolve", FactType.OBSOLETE.value: "supersede"} for kind in ANSWERS}
+"""By type: which other types a notation settles about its target, with the name of the operation, in their order."""
+
+SETTLED[FactType.OBSOLETE] = dict.fromkeys(OPEN_TYPES, "obsolete")
 
 
 @dataclass(slots=True)
@@ -36,10 +42,12 @@ class Written:
 
 def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation, *, tier: Tier = Tier.HOT) -> Written:
     """Apply the rules for one notation inside a running change. `tier` is where a new fact starts."""
-    if said.type is not FactType.DONE:
+    if said.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
         reopen_scope(change, scope)
-    standing = standing_fact(change.conn, scope.id, said.type, said.target)
-    outdated = answered(change, scope, said)
+    settles = SETTLED.get(said.type, {})
+    stand = standing_facts(change.conn, scope.id, (said.type.value, *settles), said.target)
+    standing = stand.get(said.type.value)
+    outdated = [(stand[kind], op) for kind, op in settles.items() if kind in stand]
     # A closed scope stays closed when it is said to be done again, and nothing of it is told.
     cooled = {"tier": Tier.COLD.value, "cooled_by": COOLED_BY_CLOSING} if is_closed_to(scope, said) else None
     if standing is not None and standing.content == said.content:
@@ -48,28 +56,15 @@ def write_fact(change: Mutation, theme_id: int, scope: ScopeKey, said: Notation,
     else:
         if standing is not None:
             outdated.append((standing, "supersede"))
-        uid = change.new_uid()
-        supersede(change, outdated, uid)
+        uid = change.new_uid() if outdated else None
+        if uid is not None:
+            supersede(change, outdated, uid)
         row = change.insert_fact(theme_id, scope, said, uid=uid, **(cooled or {"tier": tier.value}))
         written = Written(row, created=True)
     written.superseded += [row.uid for row, _ in outdated]
     if said.type is FactType.DONE and close_scope(change, scope, why="done"):
         written.closed.append(scope.label)
     return written
-
-
-def answered(change: Mutation, scope: ScopeKey, said: Notation) -> list[tuple[FactRow, str]]:
-    """What this notation settles about its target besides its own type, with the name of the operation."""
-    if said.type in ANSWERS:
-        question = standing_fact(change.conn, scope.id, FactType.UNKNOWN, said.target)
-        # What was obsolete has something to say again: both beside each other would contradict.
-        obsolete = standing_fact(change.conn, scope.id, FactType.OBSOLETE, said.target)
-        met = ((question, "resolve"), (obsolete, "supersede"))
-        return [(row, op) for row, op in met if row is not None]
-    if said.type is FactType.OBSOLETE:
-        open_facts = (standing_fact(change.conn, scope.id, kind, said.target) for kind in OPEN_TYPES)
-        return [(row, "obsolete") for row in open_facts if row is not None]
-    return []
 
 
 def supersede(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) -> None:
