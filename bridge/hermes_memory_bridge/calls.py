@@ -48,9 +48,7 @@ async def call(hub: Hub, connection: Connection, spec: ToolSpec, arguments: Argu
         answer = await answered(hub, connection, spec, arguments, key)
         outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
         data = answer.data if outcome == "ok" else None
-        took = time.perf_counter() - begun
-        hub.metrics.called(spec.name, outcome, took)
-        hub.metrics.of_theme(connection.theme).called(spec.name, outcome, took)
+        hub.metrics.count_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
         return answer
     except ConsentNeeded:
         outcome = "consent.needed"
@@ -112,9 +110,8 @@ async def meaning_of(hub: Hub, connection: Connection, spec: ToolSpec, arguments
 
 async def hold_session(hub: Hub, connection: Connection, arguments: Arguments) -> None:
     """Open the session a call belongs to, in a commit of its own: a tool that fails does not take it back."""
-    name = connection.session_name(arguments)
-    connection.hear(name)
-    if not connection.knows(name):
+    name = connection.unopened_session(arguments)
+    if name is not None:
         connection.remember(await hub.write(lambda store: connection.using(store).take_session(name)))
 
 

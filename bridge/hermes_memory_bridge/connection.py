@@ -177,11 +177,19 @@ class Connection:
 
     def session_name(self, arguments: Arguments | None) -> str:
         """Name of the session a call belongs to. :raises ArgumentError: `session_id` is no text, or blank"""
-        return (name_or_none(arguments, "session_id") if arguments else None) or self.name
+        if not arguments or "session_id" not in arguments:
+            return self.name
+        return name_or_none(arguments, "session_id") or self.name
 
     def knows(self, name: str) -> bool:
         """Whether that session is open already."""
         return name in self._known
+
+    def unopened_session(self, arguments: Arguments) -> str | None:
+        """Name of the session a call belongs to, which is heard of by it; None when it is open already."""
+        name = self.session_name(arguments)
+        self.hear(name)
+        return None if name in self._known else name
 
     def hear(self, name: str) -> None:
         """A call belongs to that session: whoever has it is alive."""

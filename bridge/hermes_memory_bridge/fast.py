@@ -58,7 +58,9 @@ class FastPath:
             return None
         arguments = params.get("arguments") or {}
         try:
-            answer = await call(self.hub, self.connection, spec, arguments, key_of(params.get("_meta")))
+            answer = await call(
+                self.hub, self.connection, spec, arguments, key_of(params["_meta"]) if "_meta" in params else None
+            )
         except ConsentNeeded:
             return None
         result = self.result_of(answer)

@@ -70,6 +70,11 @@ class Metrics(ThemeMetrics):
                 del self._themes[next(iter(self._themes))]
         return found
 
+    def count_call(self, theme: str, tool: str, outcome: str, seconds: float) -> None:
+        """A call of a theme's connection was answered: it counts for all themes together and for its own."""
+        self.called(tool, outcome, seconds)
+        self.of_theme(theme).called(tool, outcome, seconds)
+
     def committed(self, writes: int) -> None:
         """A group of writes is on the disk."""
         self._groups.observe(writes)

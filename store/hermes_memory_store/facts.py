@@ -96,7 +96,7 @@ class Facts:
         who = actor or (Actor("session", session.name) if session else PERSON)
         with self._db.writing() as conn:
             change = Mutation(conn, self._names, self._journal, who)
-            theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.present_scope(conn, session)
             resolved = ResolvedTheme(theme_id, theme, policy)

@@ -29,10 +29,13 @@ class FactType(StrEnum):
     DONE = "✓"
     OBSOLETE = "~"
 
-    @property
-    def word(self) -> str:
-        """The name used on the command line and in JSON: `constraint`, `decision` …"""
-        return self.name.lower()
+    word: str
+    """The name used on the command line and in JSON: `constraint`, `decision` …"""
+
+
+for _kind in FactType:
+    _kind.word = _kind.name.lower()
+del _kind
 
 
 class Tier(StrEnum):

@@ -13,7 +13,7 @@ from hermes_memory_store.model import Actor, FactFilter
 UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
 
-SCOPE = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?"
+SCOPE_BY_LABEL = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?"
 
 KINDS = frozenset({"person", "session", "import", "relief", "sync"})
 """Kinds of actors: they mean something even where none of the kind has written yet."""
@@ -148,7 +148,9 @@ class Names:
         """Key of a scope, withdrawn ones included, or None."""
         args = (theme_id, label or UNSCOPED)
         conn = self._db.conn
-        row = conn.execute(SCOPE, args).fetchone() if conn.in_transaction else self._db.row(SCOPE, args)
+        row = (
+            conn.execute(SCOPE_BY_LABEL, args).fetchone() if conn.in_transaction else self._db.row(SCOPE_BY_LABEL, args)
+        )
         return ScopeKey(*row) if row else None
 
     def labels(self, theme: str | None = None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from hermes_memory_store import errors, text
 from hermes_memory_store.model import FactType, Notation
@@ -70,6 +71,7 @@ def pieces(content: str, limit: int = LIMIT) -> list[str]:
     return parts
 
 
+@lru_cache(maxsize=1)  # who looks at a line before it is written parses it first
 def _parsed(line: str) -> Notation:
     if len(line) > MAX_LINE:
         raise errors.ContentTooLong(f"the line has {len(line)} characters; a fact is one short sentence", line[:200])

@@ -15,7 +15,7 @@ from hermes_memory_store import fulltext, tokens, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.journal import Entry, Journal
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.names import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.names import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
 from hermes_memory_store.schema import THEME_SHIFT
 
 FACT_COLUMNS = (
@@ -253,9 +253,10 @@ class Mutation:
 
     def scope_for_writing(self, theme_id: int, label: str | None) -> ScopeKey:
         """The scope of that label, opened when it is new and brought back when its opening was undone."""
-        key = self.names.scope_or_none(theme_id, label)
-        if key is None:
+        row = self.conn.execute(SCOPE_BY_LABEL, (theme_id, label or UNSCOPED)).fetchone()
+        if row is None:
             return self.insert_scope(theme_id, label or UNSCOPED)
+        key = ScopeKey(*row)
         if key.status == ScopeStatus.WITHDRAWN:
             self.update_scope(key.id, "open", status=ScopeStatus.OPEN, opened_at=self.now)
             return ScopeKey(key.id, key.uid, key.label, ScopeStatus.OPEN)

@@ -13,6 +13,7 @@ from hermes_memory_store import notation
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
 from hermes_memory_store.model import Fact, Relief, WriteResult, format_notation
 from hermes_memory_store.uids import short
+from hermes_memory_themes import Policy
 
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
@@ -27,10 +28,11 @@ MOST_MASKED = 20_000
 def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
     content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
-    session = connection.session(arguments)
-    verdict = screened(connection, content, split=flag(arguments, "split"))
+    session, split = connection.session(arguments), flag(arguments, "split")
+    policy = connection.store.policies.for_theme(connection.theme)
+    verdict = screened(connection, content, policy, split=split)
     if connection.trust is not None and scope is not None:
-        connection.trust.check_name(connection.theme, "the scope", scope)
+        connection.trust.check_name(connection.theme, "the scope", scope, policy)
     if verdict.suspicion is not None:
         kept = connection.store.facts.quarantine(
             connection.theme,
@@ -43,7 +45,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
         return quarantined(kept, verdict.suspicion)
     try:
         result = connection.store.facts.write(
-            connection.theme, verdict.content, scope=scope, session=session, split=flag(arguments, "split")
+            connection.theme, verdict.content, scope=scope, session=session, split=split, policy=policy
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(connection.theme).pct
@@ -67,7 +69,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     )
 
 
-def screened(connection: Connection, line: str, *, split: bool = False) -> Verdict:
+def screened(connection: Connection, line: str, policy: Policy, *, split: bool = False) -> Verdict:
     """The line as it may be kept. What is no notation, or far too long, is left for the store to refuse, in its own words.
 
     Secrets are masked in what was written, before white space is made single spaces: a key keeps its lines. The limit on
@@ -79,14 +81,18 @@ def screened(connection: Connection, line: str, *, split: bool = False) -> Verdi
         said = notation.parse(line, limit=max(len(line), 1))
     except InputError:
         # A refusal repeats the beginning of the line.
-        connection.trust.check_name(connection.theme, "this is no notation, and", line[:MOST_REPEATED])
+        connection.trust.check_name(connection.theme, "this is no notation, and", line[:MOST_REPEATED], policy)
         return Verdict(line)
-    limit = connection.trust.policies.for_theme(connection.theme).fact_chars
-    if not split and len(said.content) > max(limit, MOST_MASKED):
+    if not split and len(said.content) > max(policy.fact_chars, MOST_MASKED):
         return Verdict(line)
     written = line.partition("]")[2].partition(":")[2].strip()
     verdict = connection.trust.screen(
-        connection.theme, said.target, written, source=connection.source, sources=connection.store.sources
+        connection.theme,
+        said.target,
+        written,
+        source=connection.source,
+        sources=connection.store.sources,
+        policy=policy,
     )
     if not verdict.masked:
         return replace(verdict, content=line)

@@ -17,7 +17,7 @@ from hermes_memory_bridge.trust.spans import mark_names, replace_spans
 from hermes_memory_bridge.trust.vault import Kept, Vault
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.sources import Sources
-from hermes_memory_themes import Policies
+from hermes_memory_themes import Policies, Policy
 
 __all__ = ["NameRefused", "SecretRefused", "SourceRefused", "Suspicion", "Trust", "Vault", "Verdict", "placeholder"]
 
@@ -86,24 +86,40 @@ class Trust:
                 log.exception("the secret %r of theme %s is kept although its fact is not", kept.name, kept.theme)
 
     def screen(
-        self, theme: str, target: str, content: str, *, source: str = "", sources: Sources | None = None
+        self,
+        theme: str,
+        target: str,
+        content: str,
+        *,
+        source: str = "",
+        sources: Sources | None = None,
+        policy: Policy | None = None,
     ) -> Verdict:
         """Look at a fact before it is written.
 
         :param source: the program that writes it
         :param sources: what a person has ruled about programs; without it every suspicious fact waits
+        :param policy: what holds for the theme, where the caller has looked it up
         :raises SourceRefused: it is suspicious, and a person has ruled that nothing suspicious of this source is kept
         :raises SecretRefused: it holds a secret, and the policy keeps none
         :raises VaultError: it holds a secret that could not be kept
         """
-        self.check_name(theme, "the target", target)
-        return self.look(theme, target, content, source=source, sources=sources)
+        policy = policy or self.policies.for_theme(theme)
+        self.check_name(theme, "the target", target, policy)
+        return self.look(theme, target, content, source=source, sources=sources, policy=policy)
 
     def look(
-        self, theme: str, target: str, content: str, *, source: str = "", sources: Sources | None = None
+        self,
+        theme: str,
+        target: str,
+        content: str,
+        *,
+        source: str = "",
+        sources: Sources | None = None,
+        policy: Policy | None = None,
     ) -> Verdict:
         """As `screen`, under a target that stands already."""
-        policy = self.policies.for_theme(theme)
+        policy = policy or self.policies.for_theme(theme)
         suspected = suspicion(target, content) if policy.quarantine else None
         if suspected is not None and sources is not None:
             rule = sources.rule(theme, source)
@@ -117,9 +133,9 @@ class Trust:
                 suspected = None
         return Verdict(*self._masked(theme, target, content, policy.secrets), suspicion=suspected)
 
-    def check_name(self, theme: str, what: str, name: str) -> None:
+    def check_name(self, theme: str, what: str, name: str, policy: Policy | None = None) -> None:
         """Look at a name, which stands in clear wherever it is listed. :raises SecretRefused: NameRefused"""
-        policy = self.policies.for_theme(theme)
+        policy = policy or self.policies.for_theme(theme)
         found = secrets_in("", name) if policy.secrets != "allow" else []
         if found:
             raise SecretRefused(f"{what} holds a secret ({shape(found[0])}); write it as the content", shape(found[0]))
