@@ -27,8 +27,10 @@ MOST_MASKED = 20_000
 
 def memory_write(connection: Connection, arguments: Arguments) -> Answer:
     """Store one fact."""
-    content, scope = text(arguments, "content"), text_or_none(arguments, "scope")
-    session, split = connection.session(arguments), flag(arguments, "split")
+    content = text(arguments, "content")
+    scope = text_or_none(arguments, "scope") if "scope" in arguments else None
+    split = "split" in arguments and flag(arguments, "split")
+    session = connection.session(arguments)
     policy = connection.store.policies.for_theme(connection.theme)
     verdict = screened(connection, content, policy, split=split)
     if connection.trust is not None and scope is not None:
