@@ -1,14 +1,92 @@
-"""For all tests: random ones try the same cases in every run, so that a failure is a change's own.
+"""For all tests: which of them run, where their files lie, and how often the random ones try.
 
-`HYPOTHESIS_PROFILE=explore` tries others each time, which is how new cases are found.
+Without `--all` the crash, fuzz, soak, chaos and long random tests are left out, files lie in memory where the system has room
+for them there, and a property is tried with few examples. `--all` runs everything, with files on the disk and all examples.
+Random tests try the same cases in every run, so that a failure is a change's own; `HYPOTHESIS_PROFILE=explore` tries others
+each time, which is how new cases are found.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True, print_blob=True)
+TIERS = {
+    "crash": "ends processes with kill -9 at chosen or random steps and looks at what they left",
+    "fuzz": "random input, or the whole product of inputs where the fast tier takes pairs",
+    "soak": "does the same thing for long, or many times, and looks whether something grows",
+    "chaos": "several machines on failing lines and with wrong clocks",
+    "long": "takes many seconds: long random histories, large stores, many processes",
+}
+"""What runs with `--all` only; `-m` and a test's own name choose from everything."""
+
+MEMORY_DISK = Path("/dev/shm")
+MEMORY_DISK_BYTES = 2 * 2**30
+"""As much as must be free there."""
+
+settings.register_profile("dev", derandomize=True, print_blob=True, max_examples=15)
+settings.register_profile("full", derandomize=True, print_blob=True)
 settings.register_profile("explore", derandomize=False, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all", action="store_true", help=f"run {', '.join(TIERS)} tests too, on the disk and with all examples"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, what in TIERS.items():
+        config.addinivalue_line("markers", f"{name}: {what} (with --all)")
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full" if config.option.all else "dev"))
+    if not config.option.all:
+        use_memory_disk()
+
+
+def use_memory_disk() -> None:
+    """Put temporary files where a flush costs nothing: the programs still flush, but nobody waits for a disk."""
+    chosen = "TMPDIR" in os.environ or "PYTEST_DEBUG_TEMPROOT" in os.environ
+    if chosen or not (MEMORY_DISK.is_mount() and os.access(MEMORY_DISK, os.W_OK)):
+        return
+    if shutil.disk_usage(MEMORY_DISK).free >= MEMORY_DISK_BYTES:
+        os.environ["TMPDIR"] = str(MEMORY_DISK)  # for the processes that tests start, too
+        tempfile.tempdir = None  # read $TMPDIR again
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run on every core, unless single files were named or `-n` says how many processes."""
+    option = config.option
+    if os.environ.get("PYTEST_XDIST_WORKER") or getattr(option, "numprocesses", 0) is not None:
+        return
+    if not (option.collectonly or option.usepdb or any(Path(arg.partition("::")[0]).is_file() for arg in config.args)):
+        option.numprocesses = "auto"
+        option.dist = "worksteal" if option.dist == "no" else option.dist
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Every core that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.all or config.option.markexpr or any("::" in arg for arg in config.args):
+        return
+    kept = [item for item in items if not any(mark.name in TIERS for mark in item.iter_markers())]
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays until the end: no collection of garbage need look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

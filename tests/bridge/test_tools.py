@@ -11,6 +11,7 @@ from mcp import Client, StdioServerParameters
 
 from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
+from tests.bridge.running import until
 
 MODES = ["auto", "legacy"]
 
@@ -152,7 +153,9 @@ async def test_a_connection_is_a_session_that_ends_with_it(server: StdioServerPa
             (running,) = store.sessions.list()
             assert (running.turn, running.scope, running.ended_at) == (2, "login", None)
 
+    # The shim has said goodbye; the bridge acts on it in a process of its own.
     with Store.open(db, read_only=True) as store:
+        until(lambda: store.sessions.list()[0].ended_at, "the end of the session")
         (ended,) = store.sessions.list()
         assert ended.status.value == "closed"
         assert ended.checkpoint is not None

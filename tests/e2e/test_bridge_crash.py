@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import psutil
+import pytest
 
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.places import Places
@@ -87,6 +88,7 @@ class Agent(threading.Thread):
         return self.shim
 
 
+@pytest.mark.crash
 def test_nothing_acknowledged_is_lost_and_nothing_is_stored_twice(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     Store.open(db).close()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from hermes_memory_bridge.control import ask
 from hermes_memory_bridge.places import Places
@@ -120,6 +121,7 @@ def bother_http(places: Places, chance: random.Random) -> None:
             return
 
 
+@pytest.mark.fuzz
 def test_nonsense_stops_nobody(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     chance = random.Random(5)

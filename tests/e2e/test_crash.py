@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
@@ -73,6 +75,7 @@ print(json.dumps(acknowledged))
 """Forks writers and kills them, round after round on one file; says what they were acknowledged, newest per fact."""
 
 
+@pytest.mark.crash
 def test_fifty_kills_in_bursts_of_writes_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
 

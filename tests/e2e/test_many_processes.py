@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store import recount
 from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, Tier
@@ -65,6 +67,7 @@ def assert_whole(store: Store) -> None:
     assert [check for check in examine(store) if not check.ok] == []
 
 
+@pytest.mark.long
 def test_eight_processes_of_500_facts_each_lose_nothing(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
 

@@ -108,6 +108,7 @@ def test_writers_go_on_during_a_backup_and_each_backup_is_one_moment(filled: Sto
             assert all(check.ok for check in examine(copy))
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("step", range(1, 49, 3))
 def test_a_backup_killed_at_any_step_leaves_no_half_file(filled: Store, target: Path, step: int) -> None:
     filled.close()
@@ -289,6 +290,7 @@ def test_what_is_no_sound_backup_is_refused_and_nothing_changes(filled: Store, t
     assert portrait(filled) == before
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("step", range(1, 73, 4))
 def test_a_restore_killed_at_any_step_leaves_one_of_the_two_whole(filled: Store, target: Path, step: int) -> None:
     backup.backup(filled, target)

@@ -298,6 +298,7 @@ def test_a_repair_beside_a_process_that_writes_loses_nothing(path: Path) -> None
 REPAIR = "import sys; from hermes_memory_store.store import Store; from hermes_memory_store.doctor import examine;"
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("after_s", [0.05, 0.2, 0.35, 0.5, 0.7])
 @pytest.mark.parametrize(("name", "harmed"), [("blobs random", [FACTS]), ("data, every page", [FACTS, TURNS])])
 def test_a_repair_that_is_killed_leaves_all_or_nothing(
@@ -325,6 +326,7 @@ def test_a_repair_that_is_killed_leaves_all_or_nothing(
     assert failing(path) == set()
 
 
+@pytest.mark.crash
 def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_again(path: Path) -> None:
     for index in (FACTS, TURNS):
         HARM["data, every page"](path, index)

@@ -19,6 +19,7 @@ from hermes_memory_store.exchange import ImportReport, export_jsonl, export_spec
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
 from tests.store.test_translog import STEP, live
@@ -57,7 +58,7 @@ def everything(store: Store, theme: str) -> list[dict[str, Any]]:
     return sorted(said, key=lambda words: str(words["uid"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_spec_lines_bring_the_same_facts_to_the_same_scopes_and_once(steps: list[tuple[str, int, int, str]]) -> None:
     clock = HandClock()
@@ -74,7 +75,7 @@ def test_spec_lines_bring_the_same_facts_to_the_same_scopes_and_once(steps: list
         assert (standing(other, "t0") if expected else set()) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_jsonl_brings_everything_as_it_was_and_once(steps: list[tuple[str, int, int, str]]) -> None:
     clock = HandClock()

@@ -24,6 +24,7 @@ from hermes_memory_store.importers import KINDS, ForeignReport, bring, recognise
 from hermes_memory_store.importers.taking import moment, named, target_of
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.test_exchange import fresh
 
@@ -387,7 +388,9 @@ def tried(kind: str, content: bytes, folder: Path, opened: Callable[[], Any]) ->
         assert all_that_is_said(store) == once
 
 
-FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(
+    max_examples=example_count(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @FUZZ
@@ -435,7 +438,7 @@ ENTRY = st.tuples(
 )
 
 
-@settings(FUZZ, max_examples=60)
+@settings(FUZZ, max_examples=example_count(60))
 @given(st.lists(ENTRY, max_size=12), st.booleans())
 def test_what_says_the_same_or_otherwise_at_its_source_comes_in_once(
     tmp_path: Path, entries: list[tuple[str, str, int, int]], one_theme: bool
@@ -456,7 +459,7 @@ def test_what_says_the_same_or_otherwise_at_its_source_comes_in_once(
             assert all_that_is_said(store) == once
 
 
-@settings(FUZZ, max_examples=15)
+@settings(FUZZ, max_examples=example_count(15))
 @given(st.integers(0, 60_000), st.binary(min_size=1, max_size=200))
 def test_a_damaged_database_is_read_or_refused(tmp_path: Path, place: int, junk: bytes) -> None:
     whole = OLD.read_bytes()

@@ -10,6 +10,7 @@ from hermes_memory_store import doctor
 from hermes_memory_store.errors import ArgumentError, UnknownScope
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from tests.store.conftest import HandClock
 
 ALL = FactFilter(theme="t", tiers=frozenset(Tier))
 
@@ -20,10 +21,11 @@ def picture(store: Store) -> list[tuple[str, str, str | None, str]]:
     return sorted((fact.target, fact.content, fact.scope, fact.tier.value) for fact in facts)
 
 
-def test_the_newer_fact_stands_whichever_side_it_was_on(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "m.db") as store:
+def test_the_newer_fact_stands_whichever_side_it_was_on(tmp_path: Path, clock: HandClock) -> None:
+    with Store.open(tmp_path / "m.db", clock=clock) as store:
         store.facts.write("t", "V[a]: old", scope="desk-9")
         store.facts.write("t", "V[b]: new", scope="desk-009")
+        clock.forward(1)
         store.facts.write("t", "V[a]: new", scope="desk-009")
         store.facts.write("t", "V[b]: newest", scope="desk-9")
         store.facts.write("t", "D[c]: only here", scope="desk-9")

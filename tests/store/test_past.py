@@ -15,6 +15,7 @@ from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.past import store_at
 from hermes_memory_store.store import Store
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
 from tests.store.test_translog import STEP, fresh, live
@@ -40,7 +41,7 @@ def test_it_shows_what_stood_then_and_no_more(store: Store, clock: HandClock) ->
         assert said(past) == moments[0][1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(STEP, max_size=25), st.integers(0, 400))
 def test_rewinding_a_copy_and_replaying_the_journal_meet(steps: list[tuple[str, int, int, str]], ago: int) -> None:
     clock = HandClock()

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store import memory_files
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.relief import optimize
@@ -55,6 +57,7 @@ print(json.dumps({"killed": killed, "exit": os.WEXITSTATUS(status)}))
 """Runs the same relief again and again, killed one system call later each time, until one reaches its end."""
 
 
+@pytest.mark.crash
 def test_a_relief_killed_at_any_step_loses_nothing_and_is_finished_by_the_next(tmp_path: Path) -> None:
     template = tmp_path / "template"
     (template / "memories").mkdir(parents=True)

@@ -14,6 +14,7 @@ from hermes_memory_store.relief import FileReport, optimize
 from hermes_memory_store.shortening import abbreviate
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 
 from .profiles import Profile, filler, folded, standing
 
@@ -42,7 +43,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(entries=st.lists(ENTRY, max_size=14), stored=st.lists(FACT, max_size=5), threshold=st.sampled_from([0, 30, 55]))
 def test_every_entry_is_in_the_file_or_in_the_store_or_equal_up_to_abbreviation(
     shared: Store, entries: list[str], stored: list[str], threshold: int

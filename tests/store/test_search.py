@@ -18,6 +18,7 @@ from hermes_memory_store.model import PERSON, Tier
 from hermes_memory_store.reads import ENOUGH
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 
 FACTS = (
@@ -274,7 +275,7 @@ def shared() -> Iterator[Store]:
             yield store
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=example_count(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     line=st.text(max_size=80)
     | st.lists(

@@ -20,6 +20,7 @@ from hermes_memory_store.doctor import examine
 from hermes_memory_store.model import FactFilter, ScopeStatus, Session
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 
 THEME = "default"
@@ -347,7 +348,11 @@ def undo_everything(store: Store) -> None:
 
 
 LIMITS = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+    max_examples=example_count(40),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
 )
 
 TestMemory = MemoryMachine.TestCase

@@ -15,7 +15,7 @@ from tests.store.histories.shrinking import shrink
 from tests.store.histories.steps import History, Step, make_history
 
 
-@pytest.mark.parametrize("first", range(1, 61, 10))
+@pytest.mark.parametrize("first", [1, *(pytest.param(first, marks=pytest.mark.long) for first in range(11, 61, 10))])
 def test_histories_end_with_the_same_on_every_machine(first: int) -> None:
     for seed in range(first, first + 10):
         play(make_history(seed))

@@ -17,6 +17,7 @@ from hermes_memory_store.journal_records import load_records
 from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
 
@@ -84,7 +85,7 @@ def step(store: Store, verb: str, one: int, two: int, said: str) -> None:
             store.sessions.close(store.sessions.open(theme, f"agent{one}"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_a_replay_gives_the_identical_store(steps: list[tuple[str, int, int, str]]) -> None:
     clock = HandClock()

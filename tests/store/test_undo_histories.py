@@ -11,7 +11,7 @@ from tests.store.histories.player import play
 from tests.store.histories.steps import make_lonely_history
 
 
-@pytest.mark.parametrize("first", range(1, 61, 20))
+@pytest.mark.parametrize("first", [1, *(pytest.param(first, marks=pytest.mark.long) for first in range(21, 61, 20))])
 def test_undo_in_any_order_keeps_the_rules(first: int) -> None:
     for seed in range(first, first + 20):
         play(make_lonely_history(seed))

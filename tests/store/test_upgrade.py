@@ -292,6 +292,7 @@ def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
     assert stat.S_IMODE(old.stat().st_mode) == 0o644
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("step", range(1, 197, 8))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
     prepare = (

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.connect.command import HostFileError, changed
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
+from tests.examples import example_count
 
 ENTRY = ("/opt/my tools/hermes-memory-bridge", ["--db", "/home/ü/memory.db", "--theme", "me"])
 
@@ -103,7 +104,7 @@ def texts_of(host: Host) -> st.SearchStrategy[str]:
 
 
 @pytest.mark.parametrize("name", HOSTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(data=st.data())
 def test_taking_out_gives_back_what_putting_in_was_given(name: str, data: st.DataObject) -> None:
     host = HOSTS[name]
@@ -124,7 +125,7 @@ def test_taking_out_gives_back_what_putting_in_was_given(name: str, data: st.Dat
 def test_few_of_the_generated_files_are_left_alone(name: str) -> None:
     host, taken, tried = HOSTS[name], 0, 0
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=example_count(100), deadline=None)
     @given(text=texts_of(host))
     def count(text: str) -> None:
         nonlocal taken, tried

@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector for these tests: one server a run, one database a test."""
+"""A real PostgreSQL with pgvector for these tests: one server a process of the run, one database a test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,9 @@ def postgres() -> Iterator[Embedded]:
     # Not under the folder of the tests: the path of its socket must be short.
     with tempfile.TemporaryDirectory(prefix="hm-pg-") as folder:
         server = Embedded(Path(folder))
+        with psycopg.connect(server.dsn, autocommit=True) as conn:
+            conn.execute("ALTER SYSTEM SET fsync = off")  # no test cuts the power of the server
+            conn.execute("SELECT pg_reload_conf()")
         try:
             yield server
         finally:
@@ -55,13 +59,22 @@ def postgres() -> Iterator[Embedded]:
 counter = itertools.count()
 
 
-@pytest.fixture
-def empty(postgres: Embedded) -> Iterator[Database]:
-    """A database without tables, and a role that may log in and nothing else."""
+@pytest.fixture(scope="session")
+def template(postgres: Embedded) -> str:
+    """The name of a migrated database that nobody connects to: databases are made as copies of it."""
+    with psycopg.connect(postgres.dsn, autocommit=True) as conn:
+        conn.execute("CREATE DATABASE team_template")
+    migrate(conninfo.make_conninfo(postgres.dsn, dbname="team_template"))
+    return "team_template"
+
+
+@contextmanager
+def made_database(postgres: Embedded, template: str) -> Iterator[Database]:
+    """A copy of a database, and a role that may log in to it and nothing else; dropped afterwards."""
     name = f"team{next(counter)}"
     role = f"{name}_runtime"
     with psycopg.connect(postgres.dsn, autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name}")
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         conn.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'pw-of-{role}'")
     admin = conninfo.make_conninfo(postgres.dsn, dbname=name)
     yield Database(admin, conninfo.make_conninfo(admin, user=role, password=f"pw-of-{role}"), name)
@@ -71,7 +84,15 @@ def empty(postgres: Embedded) -> Iterator[Database]:
 
 
 @pytest.fixture
-def database(empty: Database) -> Database:
-    """A migrated database."""
-    migrate(empty.admin, runtime_role=f"{empty.name}_runtime")
-    return empty
+def empty(postgres: Embedded) -> Iterator[Database]:
+    """A database without tables."""
+    with made_database(postgres, "template1") as made:
+        yield made
+
+
+@pytest.fixture
+def database(postgres: Embedded, template: str) -> Iterator[Database]:
+    """A migrated database, which lets its role in."""
+    with made_database(postgres, template) as made:
+        migrate(made.admin, runtime_role=f"{made.name}_runtime")
+        yield made

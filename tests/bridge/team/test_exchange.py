@@ -269,6 +269,7 @@ def act(side: Side, chance: random.Random, uids: list[str]) -> str | None:
     return None
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))
 def test_stores_on_lines_that_fail_all_end_with_the_same(database: Database, seed: int) -> None:
     chance = random.Random(seed)

@@ -99,6 +99,7 @@ def act(machine: Machine, chance: random.Random, said: set[str], purged: set[str
             purged.add(uid)
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(6 if LONG else 1))
 def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
     database: Database, tmp_path: Path, seed: int

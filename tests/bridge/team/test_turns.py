@@ -572,6 +572,7 @@ def test_a_database_that_lost_its_newest_changes_is_offered_all_turns_again(
     assert database.one("SELECT count(*) FROM hm.turn") == 2
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(12 if LONG else 3))
 def test_turns_arrive_over_lines_that_fail_and_what_was_erased_never_returns(
     database: Database, join: Callable[..., Machine], seed: int, monkeypatch: pytest.MonkeyPatch

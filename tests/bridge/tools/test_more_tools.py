@@ -23,6 +23,7 @@ from hermes_memory_bridge.trust import Trust, Vault
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Rights, Tier
+from tests.examples import example_count
 
 
 class Desk:
@@ -190,7 +191,9 @@ JSON = st.recursive(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=example_count(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
 def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:

@@ -20,6 +20,7 @@ from hermes_memory_bridge.trust.spans import MARK, Span, merge_spans, replace_sp
 from hermes_memory_store import notation
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_themes import Policies
+from tests.examples import example_count
 
 from .held_out import held_out
 from .secret_samples import Sample, all_samples, tokens
@@ -204,7 +205,7 @@ TEXT = st.lists(SAID | SECRET | MARKED | st.sampled_from([" ", "a", "\n", '"']),
 
 
 @given(st.sampled_from(["note", "db.password", "stripe.api_key"]), TEXT)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 def test_what_is_revealed_is_what_was_written(target: str, text: str) -> None:
     vault = MemoryVault()
     verdict = Trust(POLICIES, vault).mask("ours", target, text)

@@ -29,6 +29,7 @@ from hermes_memory_bridge.trust.vault import VaultError
 from hermes_memory_store import notation
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from tests.examples import example_count
 
 HERE = Path(__file__).parent
 ORDINARY = (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
@@ -79,14 +80,14 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -> None:
     each = [rule for rule in RULES if any(hint in text for hint in rule.hints)]
     assert [rule for rule, _ in rules_for(text)] == each
 
 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 def test_what_spares_work_on_ordinary_texts_changes_nothing_of_them(text: str) -> None:
     assert spaced(text) == re.sub(r"\s+", " ", text)
 

@@ -384,6 +384,7 @@ def test_a_terminal_that_is_closed_leaves_nothing(stage: Path) -> None:
     gone(stage)
 
 
+@pytest.mark.crash
 @pytest.mark.slow
 def test_children_that_are_killed_are_no_hindrance(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "3") as terminal:
@@ -397,6 +398,7 @@ def test_children_that_are_killed_are_no_hindrance(stage: Path) -> None:
     gone(stage)
 
 
+@pytest.mark.crash
 @pytest.mark.slow
 def test_even_a_kill_leaves_no_process(stage: Path) -> None:
     with on_a_terminal(stage, "--agents", "2") as terminal:

@@ -22,6 +22,13 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def attentive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot looks every 4 ms whether the app is at rest, not every 20: the same question, asked more often."""
+    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 0.004)
+    monkeypatch.setattr("textual._wait.SLEEP_IDLE", 0.0002)
+
+
+@pytest.fixture(autouse=True)
 def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the inspector remembers stays in the test."""
     monkeypatch.setenv("HERMES_HOME", str(tmp_path / ".hermes"))

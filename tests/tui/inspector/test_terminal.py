@@ -158,6 +158,7 @@ run()
 """The inspector, failing at `y`."""
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_no_process_stays_whenever_its_terminal_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HERMES_MEMORY_MOMENTS=200 HERMES_MEMORY_SEED=7 pytest ... tries more moments, and others."""

@@ -69,8 +69,17 @@ def harmless(text: str, width: int) -> None:
     assert [line for line in text.splitlines() if cell_len(line.rstrip()) > width] == []
 
 
-@pytest.mark.parametrize("size", [(150, 38), (80, 24), (20, 5)])
-@pytest.mark.parametrize("name", VIEWS)
+SIZES = [(150, 38), (80, 24), (20, 5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=() if (row + column) % 3 == 0 else pytest.mark.fuzz)
+        for row, name in enumerate(VIEWS)
+        for column, size in enumerate(SIZES)
+    ],
+)
 async def test_hostile_texts_are_shown_as_they_are(hostile: Path, name: str, size: tuple[int, int]) -> None:
     async with inspecting(hostile, size=size) as pilot:
         view = await opened(pilot, name)

@@ -183,6 +183,7 @@ class Monkey:
                 await asyncio.sleep(0.01)
 
 
+@pytest.mark.fuzz
 @pytest.mark.slow
 async def test_no_keys_break_the_app_or_the_store(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
