@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full" if config.option.all else "dev"))
+    os.environ.setdefault("HERMES_MEMORY_SECRETS", "file")  # the keyring of whoever runs the tests is theirs
     if not config.option.all:
         use_memory_disk()
 
