@@ -26,11 +26,11 @@ os.environ["TZ"] = "UTC"
 from textual.pilot import Pilot
 
 from hermes_memory_store import uids
-from hermes_memory_store.holders import Holder
-from hermes_memory_tui.demo import day, home
+from hermes_memory_store.diagnostics.file_holders import Holder
+from hermes_memory_tui.demo import demo_day, demo_home
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.memory import Memory
-from hermes_memory_tui.views import agents
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.views import agents_view
 
 FOLDER = Path(__file__).parent
 
@@ -90,15 +90,15 @@ def pictures() -> Iterator[Picture]:
 @contextmanager
 def nothing_by_chance(place: Path) -> Iterator[None]:
     """Random bytes from a seed, one process that holds the file, and the demo's own home."""
-    kept_bytes, kept_holders, kept_home = os.urandom, agents.holders, os.environ.get("HERMES_HOME")
+    kept_bytes, kept_holders, kept_home = os.urandom, agents_view.find_holders, os.environ.get("HERMES_HOME")
     os.urandom = random.Random(1).randbytes
     uids._last = 0
-    agents.holders = lambda _: [Holder(4711, "hermes-memory-tui", day.NOW - 42 * 60_000)]
+    agents_view.find_holders = lambda _: [Holder(4711, "hermes-memory-tui", demo_day.NOW - 42 * 60_000)]
     os.environ["HERMES_HOME"] = str(place)
     try:
         yield
     finally:
-        os.urandom, agents.holders = kept_bytes, kept_holders
+        os.urandom, agents_view.find_holders = kept_bytes, kept_holders
         if kept_home is None:
             del os.environ["HERMES_HOME"]
         else:
@@ -108,8 +108,8 @@ def nothing_by_chance(place: Path) -> Iterator[None]:
 async def take(picture: Picture, folder: Path) -> str:
     """One picture as SVG."""
     with tempfile.TemporaryDirectory() as made, nothing_by_chance(Path(made) / ".hermes"):
-        path = home.make(Path(made) / ".hermes")
-        memory = Memory(lambda: day.open_store(path, day.DemoClock()))
+        path = demo_home.make_demo_home(Path(made) / ".hermes")
+        memory = Memory(lambda: demo_day.open_demo_store(path, demo_day.DemoClock()))
         memory.shown_path = Path.home() / ".hermes" / "memory.db"
         app = Inspector(memory, picture.theme, look=picture.look)
         async with app.run_test(size=picture.size, notifications=True) as pilot:

@@ -1,7 +1,8 @@
-"""The bridge: the process that agents talk to. It serves the store over MCP.
+"""The bridge: the daemon process that serves the memory store to agents over MCP.
 
-May import the store and the themes, never the screen. The tools themselves know nothing of MCP: `server.py` is the one
-module that imports the SDK. Read `tools/__init__.py` for what an agent can do, `connection.py` for whose memory it is.
+May import the store and the themes, never the terminal UI. The tools themselves know nothing of MCP: only the
+package `protocol` imports the SDK. Read `tools/__init__.py` for what an agent can do, `toolkit/connection.py` for
+how a connection is bound to a theme.
 """
 
 from hermes_memory_bridge.version import __version__
@@ -14,7 +15,7 @@ __all__ = ["AsyncMemoryClient", "MemoryClient", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """The clients, imported when they are asked for: the shim imports this package and must start within milliseconds."""
+    """Import the client classes on first access: the shim imports this package and must start within milliseconds."""
     if name in ("AsyncMemoryClient", "MemoryClient"):
         from hermes_memory_bridge import client
 

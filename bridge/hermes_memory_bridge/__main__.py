@@ -17,25 +17,25 @@ ALIASES = ("stdio",)
 def main(args: list[str] | None = None) -> None:
     """Entry point of the console script. Exit codes: 0, 1 (it cannot be done), 2 (usage)."""
     given = sys.argv[1:] if args is None else args
-    options = shim_options(given[1:] if given[:1] and given[0] in ALIASES else given)
+    options = parse_shim_options(given[1:] if given[:1] and given[0] in ALIASES else given)
     if options is not None:
-        from hermes_memory_bridge.shim import main as shim
+        from hermes_memory_bridge.launcher.shim import run_shim as shim
 
         sys.exit(shim(options))
     if given[:1] == ["serve"]:
-        from hermes_memory_bridge.daemon_start import parse_serve_options, run_daemon
-        from hermes_memory_bridge.error_report import exit_code_of
+        from hermes_memory_bridge.daemon.daemon_start import parse_serve_options, run_daemon_process
+        from hermes_memory_bridge.daemon.error_report import exit_code_of
 
         serving = parse_serve_options(given[1:])
         if serving is not None:
-            sys.exit(exit_code_of(lambda: run_daemon(serving)))
-    from hermes_memory_bridge.bridge_cli import run_bridge_command
+            sys.exit(exit_code_of(lambda: run_daemon_process(serving)))
+    from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 
     sys.exit(run_bridge_command(given))
 
 
-def shim_options(given: list[str]) -> dict[str, str] | None:
-    """The options of a shim; None when these are the words of a command, or a mistake that the full parser explains."""
+def parse_shim_options(given: list[str]) -> dict[str, str] | None:
+    """Parse the options of a shim; None for the words of a command, or a mistake that the full parser explains."""
     options: dict[str, str] = {}
     rest = iter(given)
     for word in rest:

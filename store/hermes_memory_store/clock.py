@@ -1,4 +1,4 @@
-"""Time comes in from outside, so that tests need no patching."""
+"""The clock is passed in, so that tests need no patching; formatting and parsing of times."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_
 
 
 def system_clock() -> Millis:
-    """The present by the machine's clock. It may step back; the journal never does (see `journal.py`)."""
+    """Return the current time by the system clock. It may step back; the journal never does (see `rows/journal.py`)."""
     return Millis(time.time_ns() // 1_000_000)
 
 
-def iso(millis: int) -> str:
-    """ISO 8601 in UTC with milliseconds: `2026-03-01T12:00:00.000Z`."""
+def format_iso_time(millis: int) -> str:
+    """Format as ISO 8601 in UTC with milliseconds: `2026-03-01T12:00:00.000Z`."""
     moment = datetime.fromtimestamp(millis // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis % 1000:03d}Z"
 
 
-def duration(text: str) -> int:
-    """Milliseconds of an age such as `30d`, `12h`, `45m`, `10s` or `2w`.
+def parse_duration(text: str) -> int:
+    """Parse an age such as `30d`, `12h`, `45m`, `10s` or `2w` into milliseconds.
 
     :raises ArgumentError: when the text is not a whole number and one of these units
     """
@@ -40,13 +40,13 @@ def duration(text: str) -> int:
     return int(match[1]) * UNITS[match[2]]
 
 
-def moment(text: str, now: int) -> Millis:
-    """The moment a person means: an ISO date or time (UTC unless it says otherwise), or an age before `now`.
+def parse_moment(text: str, now: int) -> Millis:
+    """Parse an ISO date or time (UTC unless it says otherwise), or an age before `now`.
 
     :raises ArgumentError: when it is neither
     """
     try:
-        return Millis(now - duration(text))
+        return Millis(now - parse_duration(text))
     except ArgumentError:
         pass
     try:

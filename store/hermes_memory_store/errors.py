@@ -1,7 +1,7 @@
-"""Everything that can go wrong, as one family.
+"""The errors of the store, one class hierarchy.
 
-StoreError                      code of its own on every leaf, a sentence a person can act on, the offending value
-├── InputError                  what was asked cannot be understood; nothing was changed
+StoreError                      own code on every leaf, a sentence a person can act on, the offending value
+├── InputError                  the input cannot be understood; nothing was changed
 │   ├── NotationError           notation.invalid
 │   ├── ContentTooLong          content.too_long
 │   ├── UnsafeText              text.unsafe
@@ -9,14 +9,14 @@ StoreError                      code of its own on every leaf, a sentence a pers
 │   ├── ArgumentError           argument.invalid
 │   ├── ImportFileError         import.invalid
 │   └── PolicyInvalid           policy.invalid: memory-themes.toml, with the line
-├── NotFound                    a name that stands for nothing, with the nearest names that do
+├── NotFound                    a name that matches nothing, with the nearest that exist
 │   ├── UnknownTheme            theme.unknown
 │   ├── UnknownScope            scope.unknown
 │   ├── UnknownFact             fact.unknown
 │   ├── UnknownSession          session.unknown
 │   ├── UnknownToken            token.unknown
 │   └── UnknownChange           change.unknown
-├── Conflict                    it is understood, but the memory has moved on
+├── Conflict                    it is understood, but the memory has changed meanwhile
 │   ├── AmbiguousUid            fact.ambiguous
 │   ├── NothingToUndo           undo.nothing
 │   ├── UndoConflict            undo.conflict
@@ -26,11 +26,11 @@ StoreError                      code of its own on every leaf, a sentence a pers
 └── FileError                   the store's file, not its content
     ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
     │   ├── StoreMissing        store.unreadable: no file, or an empty one
-    │   └── StoreUnfinished     store.unreadable: its creation was cut off, and it is open for reading only
+    │   └── StoreUnfinished     store.unreadable: its creation was interrupted, and it is open for reading only
     ├── StoreTooNew             store.too_new
     ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
     │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
-    ├── IndexDamaged            store.index_damaged: of the full-text index alone, which is set aside until doctor --repair
+    ├── IndexDamaged            store.index_damaged: full-text index only, disabled until doctor --repair
     ├── StoreLocked             store.locked
     ├── StoreReadOnly           store.read_only
     ├── DiskFull                store.disk_full
@@ -49,17 +49,17 @@ MAX_SHOWN_VALUE = 120
 
 
 class StoreError(Exception):
-    """The root of the family. Catch this and show `str(error)`; it is written for a person."""
+    """Base class of all errors of the store. Catch it and show `str(error)`, which is written for a person."""
 
     code = "store.error"
 
     def __init__(self, message: str, value: Any = None) -> None:
         super().__init__(message)
         self.message = message
-        self.value = shorten(value)
+        self.value = shorten_value(value)
 
     def as_dict(self) -> dict[str, Any]:
-        """The error as the command line's `--json` prints it."""
+        """Return the error as the command line's `--json` prints it."""
         return {"code": self.code, "message": self.message, "value": self.value}
 
 
@@ -96,15 +96,15 @@ class PolicyInvalid(InputError):
 
 
 class NotFound(StoreError):
-    """A name that stands for nothing; `near` holds the closest names that exist."""
+    """A name that matches nothing; `near` holds the closest names that exist."""
 
     code = "not_found"
     noun = "name"
 
     def __init__(self, value: str, known: Iterable[str] = (), hint: str = "") -> None:
         names = list(known)
-        self.near = nearest(value, names)
-        message = f"no {self.noun} named {shorten(value)!r}"
+        self.near = closest_names(value, names)
+        message = f"no {self.noun} named {shorten_value(value)!r}"
         if self.near:
             message += "; did you mean " + " or ".join(repr(name) for name in self.near) + "?"
         elif names:
@@ -181,11 +181,11 @@ class StoreUnreadable(FileError):
 
 
 class StoreMissing(StoreUnreadable):
-    """There is no store at a path, and nobody asked for one to be created."""
+    """There is no store at a path, and it was not to be created."""
 
 
 class StoreUnfinished(StoreUnreadable):
-    """The creation of a store was cut off; whoever opens it for writing finishes it."""
+    """The creation of a store was interrupted; the next process that opens it for writing finishes it."""
 
 
 class StoreTooNew(FileError):
@@ -197,11 +197,11 @@ class StoreNeedsUpgrade(FileError):
 
 
 class StoreOlder(StoreNeedsUpgrade):
-    """A store of our own, of an older version, that is open for reading only."""
+    """A store written by an older version of this program, opened for reading only."""
 
 
 class IndexDamaged(FileError):
-    """A write met a damaged index. Nothing was changed; the index is set aside, so that the same write succeeds now."""
+    """A write met a damaged index. Nothing was changed; the index is disabled, so that a retry succeeds."""
 
     code = "store.index_damaged"
 
@@ -226,13 +226,13 @@ class JournalBroken(FileError):
     code = "journal.broken"
 
 
-def nearest(value: str, known: Iterable[str]) -> list[str]:
-    """Up to three known names closest to `value`, best first."""
+def closest_names(value: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known names closest to `value`, best first."""
     return difflib.get_close_matches(value[:200], list(known), n=3, cutoff=0.5)
 
 
-def shorten(value: Any) -> Any:
-    """The value as an error may repeat it: printable, and never longer than `MAX_SHOWN_VALUE` characters."""
+def shorten_value(value: Any) -> Any:
+    """Return the value as an error may repeat it: printable, at most `MAX_SHOWN_VALUE` characters."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = str(value).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,6 +1,7 @@
-"""The words of the memory as frozen data, handed across rooms instead of rows or dicts.
+"""The memory's data types: frozen values passed between packages instead of rows or dicts.
 
-Times are UTC milliseconds since the epoch, lengths are characters of MEMORY_SPEC notation, costs are estimated tokens.
+Times are UTC milliseconds since the epoch, lengths are characters of MEMORY_SPEC notation, costs are estimated
+tokens.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Millis = NewType("Millis", int)
 
 
 class FactType(StrEnum):
-    """What a fact says, most binding first. The value is its MEMORY_SPEC symbol."""
+    """What kind of statement a fact makes, most binding first. The value is its MEMORY_SPEC symbol."""
 
     CONSTRAINT = "C"
     DECISION = "D"
@@ -39,7 +40,7 @@ del _kind
 
 
 class Tier(StrEnum):
-    """Where a fact lives."""
+    """The tier that holds a fact."""
 
     HOT = "hot"
     COLD = "cold"
@@ -107,7 +108,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a connection of an agent may do with its theme's memory."""
+    """What an agent's connection may do with its theme's memory."""
 
     read: bool = True
     write: bool = True
@@ -120,7 +121,7 @@ class Rights:
 
     @classmethod
     def parse(cls, words: str) -> Rights:
-        """`read,write` as rights, any of `RIGHTS`. :raises ValueError: names the word"""
+        """Parse `read,write` into rights, each one of `RIGHTS`. :raises ValueError: names the unknown word"""
         given = [word.strip().lower().replace("_", "-") for word in words.split(",") if word.strip()]
         for word in given:
             if word not in RIGHTS:
@@ -140,7 +141,7 @@ PERSON = Actor("person")
 RELIEF = Actor("relief")
 IMPORT = Actor("import")
 
-HELD = "hold"
+HOLD_OPERATION = "hold"
 """Operation by which an agent's purge takes a fact away for the time of its retention."""
 
 
@@ -163,7 +164,7 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of memory and where it stands."""
+    """One line of memory and its state."""
 
     id: int
     uid: Uid
@@ -185,7 +186,7 @@ class Fact:
 
     @property
     def notation(self) -> str:
-        """The fact as MEMORY_SPEC writes it."""
+        """The fact in MEMORY_SPEC notation."""
         return format_notation(self.type, self.target, self.content)
 
 
@@ -195,8 +196,8 @@ def notation_lines(facts: Iterable[Fact]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A suspicious fact that waits for a person."""
+class QuarantinedFact:
+    """A suspicious fact in the quarantine queue."""
 
     fact: Fact
     why: str
@@ -213,7 +214,7 @@ Rule = Literal["always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class SourceRule:
-    """What a person has ruled about one source, in one theme."""
+    """A person's rule for one source in one theme."""
 
     theme: str
     source: str
@@ -253,8 +254,8 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Theme:
-    """Whose memory it is, with its counts."""
+class ThemeSummary:
+    """A theme with its gauge and counts."""
 
     name: str
     gauge: Gauge
@@ -329,7 +330,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What one accepted write did."""
+    """The result of one accepted write."""
 
     fact: Fact
     created: bool
@@ -350,7 +351,7 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class Relief:
-    """How many facts pressure moved."""
+    """How many facts relief moved."""
 
     merged: int = 0
     cooled: int = 0
@@ -358,16 +359,16 @@ class Relief:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What a command changed: the facts, and the journal rows that say so."""
+class ChangeResult:
+    """The result of a command: the facts it changed and the journal rows it wrote."""
 
     uids: tuple[Uid, ...]
     seqs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """What an undo took back (`undone`) and the journal rows it wrote to do so (`seqs`)."""
+class UndoResult:
+    """The changes an undo reverted (`undone`) and the journal rows it wrote to do so (`seqs`)."""
 
     undone: tuple[int, ...]
     seqs: tuple[int, ...]
@@ -378,7 +379,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What a turn of conversation did."""
+    """The effects of one turn of conversation."""
 
     turn: int
     closed: tuple[str, ...]
@@ -402,7 +403,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnHit:
-    """A turn that answers a search, and how well: 1.0 when it has every word that was asked for."""
+    """A turn found by a search, and how well it matches: 1.0 when it has every query term."""
 
     turn: Turn
     score: float
@@ -411,7 +412,7 @@ class TurnHit:
 
 
 class Sort(StrEnum):
-    """The orders a page of facts comes in; newest or A first depends on `descending`."""
+    """The sort orders of a page of facts; `descending` decides whether the newest or A comes first."""
 
     UPDATED = "updated"
     CREATED = "created"
@@ -421,7 +422,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
-    """Which facts: every field that is set must hold. Empty sets mean no restriction."""
+    """Select facts: every field that is set must match. Empty sets mean no restriction."""
 
     theme: str | None = None
     scopes: frozenset[str | None] = frozenset()
@@ -439,18 +440,18 @@ class FactFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where a page ended: hand it back to read the next one."""
+class PageCursor:
+    """The end of a page; pass it back to read the next one."""
 
     key: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some facts in order, where to go on, and how many there are in all."""
+class FactPage:
+    """One page of facts in order, the cursor of the next page, and the total count."""
 
     facts: list[Fact]
-    next: Cursor | None
+    next: PageCursor | None
     total: int
     more: bool = False
     """Whether there are more than `total`: what the tallies cannot count is counted up to a bound."""
@@ -458,7 +459,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search line taken apart: what to find, and which facts it may be found in."""
+    """A parsed search line: what to find, and which facts to search."""
 
     words: tuple[str, ...]
     phrases: tuple[str, ...]
@@ -471,8 +472,8 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The answer to a search, best first."""
+class FactSearchResult:
+    """The result of a search, best match first."""
 
     facts: list[Fact]
     total: int
@@ -488,8 +489,8 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Injection:
-    """What an agent is told about its memory at one moment."""
+class ContextBlock:
+    """The context block an agent is given about its memory at one moment."""
 
     text: str
     """The whole answer: MEMORY_SPEC block, gauge line, facts, count of what was left out."""

@@ -1,4 +1,4 @@
-"""Time-ordered UUIDs (RFC 9562, version 7): the names that sync and people use for facts, scopes and sessions."""
+"""Time-ordered UUIDs (RFC 9562, version 7), which name facts, scopes and sessions for sync and people."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _last = 0
 
 
 def new_uid(millis: int) -> bytes:
-    """A fresh UUIDv7 of 16 bytes for that moment; later ones of one process sort later, even within a millisecond."""
+    """Create a UUIDv7 of 16 bytes for that time; later ones of one process sort later, even within a millisecond."""
     return new_uids(millis, 1)[0]
 
 
 def new_uids(millis: int, count: int) -> list[bytes]:
-    """Several fresh UUIDv7 in ascending order.
+    """Create several UUIDv7 in ascending order.
 
     The 12 bits after the timestamp count up from the last one, as method 1 of RFC 9562 section 6.2 allows.
     """
@@ -42,48 +42,51 @@ def new_uids(millis: int, count: int) -> list[bytes]:
     return made
 
 
-def to_text(uid: bytes) -> Uid:
-    """The canonical 36-character form."""
+def format_uid(uid: bytes) -> Uid:
+    """Return the canonical 36-character form."""
     text = uid.hex()
     return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
 def to_texts(wanted: Iterable[bytes]) -> list[Uid]:
     """The canonical form of several."""
-    return [to_text(uid) for uid in wanted]
+    return [format_uid(uid) for uid in wanted]
 
 
 @lru_cache(maxsize=4096)
-def to_bytes(uid: str) -> bytes:
-    """The 16 bytes of a full uid. :raises ValueError: when it is not one"""
+def parse_uid(uid: str) -> bytes:
+    """Return the 16 bytes of a full uid. :raises ValueError: when it is not one"""
     digits = uid.replace("-", "")
     if len(digits) != 32:
         raise ValueError(f"not a uid: {uid[:40]!r}")
     return bytes.fromhex(digits)
 
 
-def short(uid: str, digits: int = SHORT_DIGITS) -> str:
-    """The end of a uid, by which people and agents call a fact: its beginning is the time, which facts of one minute share."""
+def short_uid(uid: str, digits: int = SHORT_DIGITS) -> str:
+    """Return the end of a uid, by which people and agents refer to a fact.
+
+    Its beginning is the time, which facts of one minute share.
+    """
     return uid[-digits:]
 
 
-def parse_digits(name: str) -> str | None:
-    """The hexadecimal digits of a uid or of a part of it, in lower case; hyphens do not count. None when it is none."""
+def parse_uid_digits(name: str) -> str | None:
+    """Return the hexadecimal digits of a uid or part of one, in lower case, hyphens ignored; None for other text."""
     digits = name.strip().replace("-", "").lower()
     return digits if digits and len(digits) <= DIGITS and set(digits) <= set("0123456789abcdef") else None
 
 
-def prefix_range(digits: str) -> tuple[bytes, bytes]:
-    """The lowest and highest uid that begin with these digits, as `parse_digits` gives them."""
+def uid_prefix_range(digits: str) -> tuple[bytes, bytes]:
+    """Return the lowest and highest uid that begin with these digits, as `parse_uid_digits` gives them."""
     return bytes.fromhex(digits.ljust(DIGITS, "0")), bytes.fromhex(digits.ljust(DIGITS, "f"))
 
 
-def byte_ends(digits: str) -> list[bytes]:
-    """The last bytes of every uid that ends with these digits: one end, or 16 for an odd number of digits."""
+def uid_suffixes(digits: str) -> list[bytes]:
+    """Return the last bytes of every uid with these final digits: one suffix, or 16 for an odd number of digits."""
     return [bytes.fromhex(half + digits) for half in ("0123456789abcdef" if len(digits) % 2 else ("",))]
 
 
-def begins_or_ends(uid: str, digits: str) -> bool:
-    """Whether a uid begins or ends with these digits."""
+def has_uid_part(uid: str, digits: str) -> bool:
+    """Check whether a uid begins or ends with these digits."""
     whole = uid.replace("-", "").lower()
     return whole.startswith(digits) or whole.endswith(digits)

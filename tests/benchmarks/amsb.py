@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge import __version__
-from hermes_memory_bridge.answers import Answer
-from hermes_memory_bridge.calls import call
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_bridge.trust import Trust, Vault
-from hermes_memory_bridge.trust.screening import suspicion
-from hermes_memory_bridge.trust.secrets import secrets_in
-from hermes_memory_store import notation
+from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust.injection_check import find_suspicion
+from hermes_memory_bridge.trust.secrets import find_secret_texts
+from hermes_memory_store.notation import memory_spec
 
 HERE = Path(__file__).parent.parent / "bridge" / "trust"
 
@@ -39,14 +39,14 @@ class Agent:
         path = Path(self.folder.name) / "memory.db"
         self.loop = asyncio.new_event_loop()
         self.hub = self.loop.run_until_complete(self.opened(path))
-        trust = Trust(self.hub.store.policies, Vault(path.with_name("secrets.json"), "file"))
-        self.connection = Connection(self.hub.store, "default", trust=trust, later=self.hub.later)
+        trust = WriteChecks(self.hub.store.policies, Vault(path.with_name("secrets.json"), "file"))
+        self.connection = Connection(self.hub.store, "default", trust=trust, later=self.hub.write_in_background)
 
-    async def opened(self, path: Path) -> Hub:
-        return Hub(path)
+    async def opened(self, path: Path) -> StoreWorker:
+        return StoreWorker(path)
 
-    def ask(self, tool: str, **arguments: Any) -> Answer:
-        return self.loop.run_until_complete(call(self.hub, self.connection, TOOLS[tool], arguments, None))
+    def ask(self, tool: str, **arguments: Any) -> ToolResult:
+        return self.loop.run_until_complete(dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, None))
 
     def close(self) -> None:
         self.hub.close()
@@ -78,7 +78,7 @@ def adapter() -> Any:
 
         def recall(self, key: str) -> Any:
             for line in self.agent.ask("memory_export").data["lines"]:
-                said = notation.parse(line, limit=100_000)
+                said = memory_spec.parse_notation(line, limit=100_000)
                 if said.target == key:
                     return said.content
             turns = self.agent.connection.store.turns.list("default")
@@ -100,15 +100,19 @@ def main() -> None:
     )
     print(f"      {card.false_positives} false positives of {card.benign_total}")
     attacks = (HERE / "attacks.txt").read_text(encoding="utf-8").splitlines()
-    caught = sum(suspicion("note", line) is not None for line in attacks)
+    caught = sum(find_suspicion("note", line) is not None for line in attacks)
     measured = (HERE / "measured.txt").read_text(encoding="utf-8").splitlines()
-    half = sum(suspicion("note", line) is not None for line in measured)
-    ordinary = [notation.parse(line) for line in (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()]
-    wrong = sum(bool(suspicion(one.target, one.content) or secrets_in(one.target, one.content)) for one in ordinary)
+    half = sum(find_suspicion("note", line) is not None for line in measured)
+    ordinary = [
+        memory_spec.parse_notation(line) for line in (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
+    ]
+    wrong = sum(
+        bool(find_suspicion(one.target, one.content) or find_secret_texts(one.target, one.content)) for one in ordinary
+    )
     begun = time.perf_counter()
     for one in ordinary:
-        suspicion(one.target, one.content)
-        secrets_in(one.target, one.content)
+        find_suspicion(one.target, one.content)
+        find_secret_texts(one.target, one.content)
     each = (time.perf_counter() - begun) / len(ordinary) * 1e6
     print(
         f"own:  {caught} of {len(attacks)} attacks it is held to, {half} of {len(measured)} others, "

@@ -24,8 +24,8 @@ from typing import Any
 import psutil
 from mcp import Client, StdioServerParameters
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import median_us, p99_us, table
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, until
@@ -69,7 +69,7 @@ def starting(db: Path, rounds: int) -> list[list[object]]:
     cold = []
     for _ in range(5):
         cold.append(once()[0])
-        until(lambda: ask(Places.of(db), "status") is None, "the end of the bridge")
+        until(lambda: ask_bridge(BridgePaths.of(db), "status") is None, "the end of the bridge")
     with bridge(db):
         warm = [once() for _ in range(rounds)]
     sdk = []
@@ -162,7 +162,7 @@ def queries(db: Path) -> list[tuple[str, str]]:
     return made
 
 
-async def many(db: Path, places: Places, agents: int, calls: int) -> list[list[object]]:
+async def many(db: Path, places: BridgePaths, agents: int, calls: int) -> list[list[object]]:
     """Many raw clients at once: nine searches to one write."""
     words = queries(db)
     themes = sorted({theme for theme, _ in words})
@@ -221,9 +221,9 @@ async def many(db: Path, places: Places, agents: int, calls: int) -> list[list[o
     ]
 
 
-def sessions(db: Path, places: Places, count: int) -> list[list[object]]:
+def sessions(db: Path, places: BridgePaths, count: int) -> list[list[object]]:
     """What is left in the bridge after many sessions came and went."""
-    running = ask(places, "status")
+    running = ask_bridge(places, "status")
     assert running is not None
     process = psutil.Process(running["pid"])
 
@@ -247,7 +247,7 @@ def sessions(db: Path, places: Places, count: int) -> list[list[object]]:
     asyncio.run(round_of(100))
     before = process.memory_info().rss, process.num_fds(), process.num_threads()
     asyncio.run(round_of(count))
-    until(lambda: (ask(places, "status") or {}).get("connections") == 0, "the last session's end")
+    until(lambda: (ask_bridge(places, "status") or {}).get("connections") == 0, "the last session's end")
     after = process.memory_info().rss, process.num_fds(), process.num_threads()
     return [
         [f"resident after {count} sessions", f"{(after[0] - before[0]) / 2**20:+.1f} MiB", "within 10 MiB"],

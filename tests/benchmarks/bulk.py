@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hermes_memory_store.bulk import BATCH
+from hermes_memory_store.memory.bulk_writer import BATCH
 from hermes_memory_store.model import IMPORT
 from hermes_memory_store.store import Store
 from tests.benchmarks.generate import vocabulary

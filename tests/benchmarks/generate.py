@@ -19,12 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_store import fulltext, uids
-from hermes_memory_store.journal import Entry
+from hermes_memory_store import uids
+from hermes_memory_store.database import fulltext
+from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import Actor, Millis
-from hermes_memory_store.names import UNSCOPED
-from hermes_memory_store.records import INSERT_FACT, FactRow, notation_chars
-from hermes_memory_store.schema import THEME_SHIFT
+from hermes_memory_store.rows.journal import JournalEntry
+from hermes_memory_store.rows.mutation import INSERT_FACT, FactRow, count_notation_chars
+from hermes_memory_store.rows.name_keys import UNSCOPED
 from hermes_memory_store.store import Store
 
 THEMES = ("default", "marketing", "intraday-sre", "frontend", "billing", "research", "support", "platform")
@@ -110,13 +111,13 @@ class Generator:
 
     def run(self) -> None:
         """Generate and store everything, in transactions of `BATCH` facts."""
-        with self.store.db.writing() as conn:
+        with self.store.db.write_transaction() as conn:
             self.theme_ids = [self.store.names.theme_for_writing(conn, name, START) for name in THEMES]
             self.scopes = self.open_scopes(conn)
             self.actor_id = self.store.names.actor(conn, self.actor)
         rows = self.rows()
         while batch := list(itertools.islice(rows, BATCH)):
-            with self.store.db.writing() as conn:
+            with self.store.db.write_transaction() as conn:
                 self.insert(conn, batch)
 
     def open_scopes(self, conn: sqlite3.Connection) -> dict[int, list[tuple[int, str]]]:
@@ -133,7 +134,7 @@ class Generator:
             scopes[theme_id].append((scope_id, label))
             if label:
                 after = {"label": label, "status": "open", "opened_at": START}
-                entry = Entry("open", "scope", uid, theme_id, None, after)
+                entry = JournalEntry("open", "scope", uid, theme_id, None, after)
                 self.store.journal.append(conn, [entry], actor=self.actor, at=START)
         return scopes
 
@@ -161,7 +162,7 @@ class Generator:
                 tier = "superseded" if newer else "hot" if made > hot_from else self.tier()
                 key = theme_id << THEME_SHIFT | counts[theme_id]
                 content = self.content()
-                chars = notation_chars(target, content)
+                chars = count_notation_chars(target, content)
                 yield (
                     FactRow(
                         key, uid, theme_id, scope_id, kind, target, content, tier, 0, chars, chars // 4 + 1,
@@ -187,7 +188,7 @@ class Generator:
     def insert(self, conn: sqlite3.Connection, batch: list[tuple[FactRow, str]]) -> None:
         """One batch: facts (their triggers count them), words, journal."""
         conn.executemany(INSERT_FACT, [row for row, _ in batch])
-        fulltext.index_many(
+        fulltext.index_facts(
             conn, [(row.id, row.target, row.content, row.scope_id, row.tier, row.type) for row, _ in batch]
         )
         for row, label in batch:
@@ -198,7 +199,7 @@ class Generator:
                 "content": row.content,
                 "tier": row.tier,
             }
-            entry = Entry("create", "fact", row.uid, row.theme_id, None, after)
+            entry = JournalEntry("create", "fact", row.uid, row.theme_id, None, after)
             self.store.journal.append(conn, [entry], actor=self.actor, at=row.created_at)
 
 

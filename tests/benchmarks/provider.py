@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.provider import HermesMemory, settings
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.provider import HermesMemory, provider_settings
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import median_us, p99_us, table
 
@@ -96,17 +96,17 @@ def main() -> None:
         with Store.open(db) as store:
             for n in range(options.facts):
                 store.facts.write("default", f"V[bench.n{n}]: {' '.join(rng.choices(WORDS, k=8))} {n}")
-        places = Places.of(db)
+        places = BridgePaths.of(db)
         for name, pause_s, running in (
             ("bridge, turns 100 ms apart", 0.1, True),
             ("bridge, turns at once", 0.0, True),
             ("no bridge", 0.0, False),
         ):
             home = Path(folder) / name.replace(" ", "-").replace(",", "")
-            settings.save(str(home), {"db": str(db), "start": "false"})
+            provider_settings.save_provider_settings(str(home), {"db": str(db), "start": "false"})
             command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db)]
             process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ | {"HOME": folder})
-            while ask(places, "status") is None:
+            while ask_bridge(places, "status") is None:
                 time.sleep(0.02)
             if not running:
                 process.kill()

@@ -32,17 +32,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge import recall
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.embedding import local
-from hermes_memory_bridge.embedding.asked import Asked
-from hermes_memory_bridge.embedding.near import Near, packed, unit
-from hermes_memory_store.asked import STOP_WORDS
+from hermes_memory_bridge.embedding import local_model
+from hermes_memory_bridge.embedding.query_vector import QueryVector
+from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
+from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
+from hermes_memory_store.search.query_terms import STOP_WORDS
+from hermes_memory_store.search.vector_file import Vector, Vectors
 from hermes_memory_store.store import Store
-from hermes_memory_store.uids import to_bytes
-from hermes_memory_store.vectors import Vector, Vectors
-from hermes_memory_themes import Embedding, Policies
+from hermes_memory_store.uids import parse_uid
+from hermes_memory_themes import EmbeddingSettings, Policies
 
 BUDGET = 180
 FIRST = 5
@@ -100,7 +100,9 @@ def main() -> None:
     given = options.parse_args()
     samples = json.loads(given.file.read_text(encoding="utf-8"))
     model = (
-        None if given.model == "none" or not (given.model or local.is_there()) else local.LocalModel.load(given.model)
+        None
+        if given.model == "none" or not (given.model or local_model.is_model_installed())
+        else local_model.LocalModel.load(given.model)
     )
     print(f"{'':6} {'way':24} {'@180tok':>8} {'R@5':>8} {'p50 ms':>8} {'p95 ms':>8}")
     for kind, read in (("fact", observations), ("turn", turns)):
@@ -146,7 +148,7 @@ def outcome(ask: Ask, talk: Conversation, question: Question) -> Outcome:
 
 
 @contextmanager
-def asked_of(kind: str, talk: Conversation, model: local.LocalModel | None) -> Iterator[dict[str, Ask]]:
+def asked_of(kind: str, talk: Conversation, model: local_model.LocalModel | None) -> Iterator[dict[str, Ask]]:
     """A conversation in a store of its own, and the ways to ask it."""
     with tempfile.TemporaryDirectory() as folder:
         policies = Path(folder) / "memory-themes.toml"
@@ -177,53 +179,53 @@ def asked_of(kind: str, talk: Conversation, model: local.LocalModel | None) -> I
                 yield ways
 
 
-def filled(kind: str, store: Store, vectors: Vectors, model: local.LocalModel) -> Callable[[str], Asked]:
+def filled(kind: str, store: Store, vectors: Vectors, model: local_model.LocalModel) -> Callable[[str], QueryVector]:
     """Give everything its vector; what gives a question its own."""
     after = 0
-    while page := store.sayings.page(kind, after, 200):
-        rows = model._embed([one.text for one in page])
-        vectors.keep(
+    while page := store.embedding_inputs.page(kind, after, 200):
+        rows = model._embed_batch([one.text for one in page])
+        vectors.save(
             [
-                Vector(kind, one.id, one.uid, one.digest, "m", *packed(unit(row)))
+                Vector(kind, one.id, one.uid, one.digest, "m", *pack_unit_vector(to_unit_vector(row)))
                 for one, row in zip(page, rows, strict=True)
                 if row is not None
             ]
         )
         after = page[-1].id
-    near = Near(vectors)
+    near = VectorIndex(vectors)
 
-    def asked(query: str) -> Asked:
-        (row,) = model._embed([query])
+    def asked(query: str) -> QueryVector:
+        (row,) = model._embed_batch([query])
         assert row is not None
 
         def nearest(
             store: Store, kind: str, theme: str, limit: int, besides: Collection[int] = ()
         ) -> list[tuple[int, float]]:
-            span = store.sayings.span(theme)
+            span = store.embedding_inputs.id_range(theme)
             assert span is not None
-            return near.nearest(kind, "m", span, row, limit, Embedding().floor, besides)
+            return near.nearest(kind, "m", span, row, limit, EmbeddingSettings().floor, besides)
 
-        return Asked(model.name, nearest)
+        return QueryVector(model.name, nearest)
 
     return asked
 
 
-def by_vectors(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], Asked]) -> Ask:
+def by_vectors(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], QueryVector]) -> Ask:
     """The nearest alone."""
     return lambda question: [by_id[key] for key, _ in asked(question.text).nearest(store, kind, "default", TAKEN)]
 
 
-def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], Asked | None]) -> Ask:
+def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], QueryVector | None]) -> Ask:
     """As the tool does it."""
-    uids = {one.uid: by_id[one.id] for one in store.sayings.page(kind, 0, 100_000)}
+    uids = {one.uid: by_id[one.id] for one in store.embedding_inputs.page(kind, 0, 100_000)}
     connection = Connection(store, "default")
 
     def ask(question: Question) -> list[Text]:
-        view = connection.using(store, asked(question.text))
+        view = connection.with_store(store, asked(question.text))
         if kind == "fact":
-            found = recall.facts(view, ["default"], question.text, TAKEN, session=None)
-            return [uids[to_bytes(one.fact.uid)] for one in found]
-        return [uids[to_bytes(one.turn.uid)] for one in recall.turns(view, ["default"], question.text, TAKEN)]
+            found = hybrid.recall_facts(view, ["default"], question.text, TAKEN, session=None)
+            return [uids[parse_uid(one.fact.uid)] for one in found]
+        return [uids[parse_uid(one.turn.uid)] for one in hybrid.recall_turns(view, ["default"], question.text, TAKEN)]
 
     return ask
 

@@ -23,14 +23,14 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from hermes_memory_bridge.team.embedded import Embedded
-from hermes_memory_bridge.team.schema import migrate
-from hermes_memory_bridge.team.screens import TeamScreen
-from hermes_memory_bridge.team.server import BATCH, PAGE, STAGE, Known, Server, new_token
-from hermes_memory_bridge.trust import Trust, Vault
+from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
+from hermes_memory_bridge.team.database.team_server import BATCH, PAGE, STAGE, KnownTheme, TeamServer, new_push_token
+from hermes_memory_bridge.team.team_checks import TeamContentChecks
+from hermes_memory_bridge.trust import Vault, WriteChecks
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Cursor, SyncRow
+from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 from hermes_memory_themes import Policies
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
 from tests.bridge.team.machines import THEME, team
@@ -88,11 +88,11 @@ def in_parts(send: Any, rows: list[SyncRow], size: int, theme: str) -> float:
     """Rows a second, in parts of that size."""
     began = time.perf_counter()
     for n in range(0, len(rows), size):
-        send(theme, rows[0].node, rows[n : n + size], new_token())
+        send(theme, rows[0].node, rows[n : n + size], new_push_token())
     return len(rows) / (time.perf_counter() - began)
 
 
-def pulled(server: Server, theme: str, size: int = PAGE) -> float:
+def pulled(server: TeamServer, theme: str, size: int = PAGE) -> float:
     """Rows a second, in pages."""
     began = time.perf_counter()
     after, count, more = 0, 0, True
@@ -124,7 +124,7 @@ def rates(dsn: str, facts: int, rounds: int) -> None:
     """First push and pull."""
     found: dict[str, list[float]] = {}
     rows = rows_of(facts)
-    with Server(dsn) as server:
+    with TeamServer(dsn) as server:
         for n in range(rounds):
             few = rows[: max(BATCH, facts // 10)]
             for name, rate in (
@@ -149,13 +149,13 @@ def rates(dsn: str, facts: int, rounds: int) -> None:
 
 def idle(dsn: str, rounds: int) -> None:
     """An exchange with nothing to do."""
-    with Server(dsn) as server, psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as plain:
+    with TeamServer(dsn) as server, psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as plain:
         node = str(uuid.uuid4())
-        known = [Known("load0", server.pull("load0", 0, 1_000_000).cursor), Known("none", Cursor())]
+        known = [KnownTheme("load0", server.pull("load0", 0, 1_000_000).cursor), KnownTheme("none", PullCursor())]
         assert not server.hello(node, known).news
-        assert server.unchanged(known)
+        assert server.is_unchanged(known)
         ours, floor = interleaved(
-            rounds, lambda _: server.unchanged(known), lambda _: plain.execute("SELECT 1").fetchone()
+            rounds, lambda _: server.is_unchanged(known), lambda _: plain.execute("SELECT 1").fetchone()
         )
     print()
     table(
@@ -181,7 +181,7 @@ def taken_in(facts: int, rounds: int) -> None:
             with Store.open(home / "source.db", policies=shared) as store:
                 store.sync.themes()
                 store.facts.write_many("ours", lines, actor=PERSON)
-                rows = list(enumerate(store.sync.pending("ours", limit=10 * facts), 1))
+                rows = list(enumerate(store.sync.pending_rows("ours", limit=10 * facts), 1))
             with Store.open(home / "floor.db", policies=alone) as store:
                 began = time.process_time()
                 store.facts.write_many("ours", lines, actor=PERSON)
@@ -190,12 +190,12 @@ def taken_in(facts: int, rounds: int) -> None:
                 with Store.open(home / f"{name}.db", policies=shared) as store:
                     if guarded:
                         vault = Vault(home / "secrets.json", "file")
-                        store.sync.screen = TeamScreen(Trust(shared, vault), store.sources)
+                        store.sync.screen = TeamContentChecks(WriteChecks(shared, vault), store.sources)
                     store.sync.themes()
                     began = time.process_time()
                     for start in range(0, len(rows), TAKEN):
                         page = rows[start : start + TAKEN]
-                        store.sync.apply("ours", page, cursor=Cursor(page[-1][0]))
+                        store.sync.apply("ours", page, cursor=PullCursor(page[-1][0]))
                     found.setdefault(name, []).append(len(rows) / (time.process_time() - began))
     middle = {name: statistics.median(values) for name, values in found.items()}
     floor = middle["written in bulk"]
@@ -247,11 +247,11 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=30.0, help="seconds to look at an idle bridge")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hm-pg-") as folder:
-        postgres = Embedded(Path(folder))
+        postgres = DevServer(Path(folder))
         try:
             with psycopg.connect(postgres.dsn, autocommit=True) as conn:
                 conn.execute("CREATE ROLE stores LOGIN")
-            migrate(postgres.dsn, runtime_role="stores")
+            migrate_team_schema(postgres.dsn, runtime_role="stores")
             rates(postgres.dsn, options.facts, options.rounds)
             taken_in(max(1_000, options.facts // 10), options.rounds)
             idle(make_conninfo(postgres.dsn, user="stores"), 2_000)

@@ -24,15 +24,15 @@ import numpy as np
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from hermes_memory_bridge.embedding.near import packed
-from hermes_memory_bridge.team import questions
-from hermes_memory_bridge.team.embedded import Embedded
-from hermes_memory_bridge.team.schema import index, migrate
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.vectors import numbers
+from hermes_memory_bridge.embedding.vector_index import pack_unit_vector
+from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_schema import index_large_themes, migrate_team_schema
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.search import fact_queries
+from hermes_memory_bridge.team.vector_upload import to_vector_literal
+from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.gathered import gathered
-from hermes_memory_store.policies import StorePolicies
+from hermes_memory_store.remote.remote_facts import build_remote_fact_store
 from tests.benchmarks.timing import table
 
 DIMENSIONS, MODEL, WANTED = 384, "drawn:384", 10
@@ -99,7 +99,7 @@ def fill(dsn: str, sizes: Sequence[int], vectors: Any) -> Corpus:
                 copy.write_row((f"theme{theme}", uid, said, attrs.format(n, now), b"x", 1, uid, n + 1))
         with conn.cursor().copy("COPY hm.vector (theme, id, model, content_sha, embedding) FROM STDIN") as copy:
             for theme, uid, vector in zip(themes, ids, vectors, strict=True):
-                row = numbers(packed(vector.tolist())[1])
+                row = to_vector_literal(pack_unit_vector(vector.tolist())[1])
                 copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]"))
         conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.fact GROUP BY theme")
         conn.execute("VACUUM ANALYZE hm.fact")
@@ -112,7 +112,7 @@ def literal(vector: Any) -> str:
     return "[" + ",".join(f"{one:.9g}" for one in vector.tolist()) + "]"
 
 
-def ways(server: Server, theme: str) -> dict[str, Callable[[Any], Sequence[str]]]:
+def ways(server: TeamServer, theme: str) -> dict[str, Callable[[Any], Sequence[str]]]:
     """How a theme may be asked."""
 
     def plain(statement: str, settings: Sequence[str] = ()) -> Callable[[Any], Sequence[str]]:
@@ -126,15 +126,18 @@ def ways(server: Server, theme: str) -> dict[str, Callable[[Any], Sequence[str]]
 
     return {
         "floor: plain, one index": plain(PLAIN),
-        "iterative, one index": plain(PLAIN, questions.SETTINGS),
+        "iterative, one index": plain(PLAIN, fact_queries.SETTINGS),
         "every vector compared": plain(EXACT),
         "as recall asks": lambda vector: [
-            uid for uid, _ in questions.nearest(server, theme, questions.Meant(MODEL, vector.tolist()), WANTED, -1.0)
+            uid
+            for uid, _ in fact_queries.find_nearest_facts(
+                server, theme, fact_queries.QueryEmbedding(MODEL, vector.tolist()), WANTED, -1.0
+            )
         ],
     }
 
 
-def looked(server: Server, corpus: Corpus, theme: int, asked: Any) -> list[tuple[object, ...]]:
+def looked(server: TeamServer, corpus: Corpus, theme: int, asked: Any) -> list[tuple[object, ...]]:
     """Every way of asking one theme, in turn for each question: recall@10, median and 95th percentile in ms."""
     chance = random.Random(3)
     right = [corpus.nearest(theme, vector) for vector in asked]
@@ -181,10 +184,14 @@ def one_index(dsn: str) -> None:
         conn.execute("VACUUM ANALYZE hm.everybody")
 
 
-def whole(server: Server, theme: str, vector: Any, line: str) -> list[str]:
+def whole(server: TeamServer, theme: str, vector: Any, line: str) -> list[str]:
     """A whole question, by words and meaning: ask, gather, rank by words."""
-    said = questions.answers(server, theme, line, questions.Meant(MODEL, vector.tolist()), 60, 0.0, system_clock)
-    store = gathered(theme, said.facts, total=said.total, scopes=[], policies=StorePolicies.load(), clock=system_clock)
+    said = fact_queries.find_fact_answers(
+        server, theme, line, fact_queries.QueryEmbedding(MODEL, vector.tolist()), 60, 0.0, system_clock
+    )
+    store = build_remote_fact_store(
+        theme, said.facts, total=said.total, scopes=[], policies=StorePolicies.load(), clock=system_clock
+    )
     try:
         return [fact.uid for fact in store.search.find(theme, line, limit=60, record=False).facts]
     finally:
@@ -202,15 +209,15 @@ def main() -> None:
     some = drawn(options.facts, np.random.default_rng(7))
     asked = some(options.questions)
     with tempfile.TemporaryDirectory(prefix="hm-pg-") as folder:
-        postgres = Embedded(Path(folder))
+        postgres = DevServer(Path(folder))
         try:
             with psycopg.connect(postgres.dsn, autocommit=True) as conn:
                 conn.execute("CREATE ROLE stores LOGIN")
-            migrate(postgres.dsn, runtime_role="stores", dimension=DIMENSIONS)
+            migrate_team_schema(postgres.dsn, runtime_role="stores", dimension=DIMENSIONS)
             corpus = fill(postgres.dsn, sizes, some(options.facts))
-            built = [("an index for each theme above 10,000", timed(lambda: index(postgres.dsn)))]
+            built = [("an index for each theme above 10,000", timed(lambda: index_large_themes(postgres.dsn)))]
             built.append(("one index over all themes", timed(lambda: one_index(postgres.dsn))))
-            with Server(make_conninfo(postgres.dsn, user="stores"), listen=False) as server:
+            with TeamServer(make_conninfo(postgres.dsn, user="stores"), listen=False) as server:
                 rows = [row for theme in (options.themes - 1, 0) for row in looked(server, corpus, theme, asked)]
             table(("vectors", "way", "recall@10", "p50 ms", "p95 ms"), rows)
             print()

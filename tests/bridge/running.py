@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 
 PATIENCE_S = 60.0
 
@@ -45,12 +45,12 @@ def until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) ->
 
 
 @contextlib.contextmanager
-def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) -> Iterator[Places]:
+def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) -> Iterator[BridgePaths]:
     """A running bridge of its own; stopped and gone afterwards.
 
     :param files: descriptors it may have: the soft and the hard limit, or one number for both
     """
-    places = Places.of(db)
+    places = BridgePaths.of(db)
     limits = (files, files) if isinstance(files, int) else files
     process = subprocess.Popen(
         [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
@@ -59,7 +59,7 @@ def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) 
         preexec_fn=None if limits is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
     )
     try:
-        until(lambda: ask(places, "status"), "the bridge")
+        until(lambda: ask_bridge(places, "status"), "the bridge")
         yield places
     finally:
         process.terminate()
@@ -145,7 +145,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def dial(places: Places) -> socket.socket:
+def dial(places: BridgePaths) -> socket.socket:
     """A raw connection to the line socket."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     made.settimeout(PATIENCE_S)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from hermes_memory_bridge.calllog import LOOKED_THROUGH, MOST_ABOUT, MOST_SESSIONS, CallLog
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.runtime.call_log import MOST_CHECKED_CHARS, MOST_SESSIONS, MOST_SUBJECT_CHARS, CallLog
+from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.model import Millis, Rights, SessionStatus
 from hermes_memory_store.store import Store
@@ -27,14 +27,14 @@ from tests.bridge.test_fast import exchange
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 
-def asked(places: Places, command: str, **arguments: Any) -> dict[str, Any]:
+def asked(places: BridgePaths, command: str, **arguments: Any) -> dict[str, Any]:
     """What the bridge answers."""
-    answer = ask(places, command, **arguments)
+    answer = ask_bridge(places, command, **arguments)
     assert answer is not None
     return answer
 
 
-def calls_of(places: Places, **arguments: Any) -> list[dict[str, Any]]:
+def calls_of(places: BridgePaths, **arguments: Any) -> list[dict[str, Any]]:
     """The calls the bridge tells of."""
     calls: list[dict[str, Any]] = asked(places, "calls", **arguments)["calls"]
     return calls
@@ -81,9 +81,9 @@ def test_both_ways_to_call_a_tool_are_told_alike(db: Path) -> None:
 async def test_an_mcp_client_is_followed(server: StdioServerParameters, db: Path) -> None:
     async with Client(stdio_client(server)) as client:
         await client.call_tool("memory_write", {"content": "D[cache]: redis"})
-        (told,) = await asyncio.to_thread(calls_of, Places.of(db))
+        (told,) = await asyncio.to_thread(calls_of, BridgePaths.of(db))
         assert told["about"] == "D[cache]: redis"
-        (session,) = (await asyncio.to_thread(asked, Places.of(db), "sessions"))["sessions"]
+        (session,) = (await asyncio.to_thread(asked, BridgePaths.of(db), "sessions"))["sessions"]
         assert session["session"] == told["session"]
 
 
@@ -115,7 +115,7 @@ def test_a_secret_an_agent_writes_or_asks_for_is_not_told(db: Path, monkeypatch:
             ("memory_edit", {"uid": written["uid"], "content": f"it is {KEY}"}),
             ("memory_edit", {"uid": KEY, "content": "x"}),
             ("memory_search", {"query": f"whose is {KEY} ?"}),
-            ("memory_search", {"query": " " * (LOOKED_THROUGH - 20) + KEY}),
+            ("memory_search", {"query": " " * (MOST_CHECKED_CHARS - 20) + KEY}),
             ("memory_search", {"query": f"-----BEGIN RSA PRIVATE KEY-----\n{KEY}\n-----END"}),
             ("memory_reflect", {"topic": KEY}),
             ("memory_turn", {"role": "user", "content": f"my key is {KEY}"}),
@@ -143,7 +143,7 @@ def test_what_a_call_is_about_is_short_and_printable(db: Path) -> None:
         exchange(agent, message(3, "memory_search", {"query": ["no text"]}))
         long, endless, wrong = calls_of(places)
         assert long["about"].startswith("a\\u{202e}b\\u{1b}[31m word word")
-        assert len(long["about"]) == MOST_ABOUT
+        assert len(long["about"]) == MOST_SUBJECT_CHARS
         assert long["about"].endswith("…")
         assert (endless["about"], wrong["about"]) == (None, None)
 
@@ -283,14 +283,14 @@ def test_an_agent_that_never_called_can_be_sent_away(db: Path) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_answered_with_an_error_that_names_it(
-    shared: Places, name: str, arguments: dict[str, Any], named: str
+    shared: BridgePaths, name: str, arguments: dict[str, Any], named: str
 ) -> None:
     answer = asked(shared, name, **arguments)
     assert answer["error"]["code"] == "argument.invalid"
     assert named in answer["error"]["message"]
 
 
-def test_arguments_that_are_none_are_answered_too(shared: Places) -> None:
+def test_arguments_that_are_none_are_answered_too(shared: BridgePaths) -> None:
     for said in (["since"], "since", 5):
         with dial(shared) as stranger:
             answer = exchange(stranger, {"hermes-memory": 1, "command": "calls", "arguments": said})
@@ -304,7 +304,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield places
 
 
-def test_a_session_that_never_was_is_said_so(shared: Places) -> None:
+def test_a_session_that_never_was_is_said_so(shared: BridgePaths) -> None:
     answer = asked(shared, "end", theme="default", session="nobody")
     assert answer["ended"] is False
     assert "nobody" in answer["why"]
@@ -333,8 +333,8 @@ def test_the_log_is_bounded() -> None:
     assert log.last == 25
     for number in range(MOST_SESSIONS + 50):
         noted(log, session=f"s{number}")
-    assert log.counted("default", "s0").calls == 0, "the counts of sessions are bounded, too"
-    assert log.counted("default", f"s{MOST_SESSIONS + 49}").calls == 1
+    assert log.session_counts("default", "s0").calls == 0, "the counts of sessions are bounded, too"
+    assert log.session_counts("default", f"s{MOST_SESSIONS + 49}").calls == 1
 
 
 def test_a_secret_that_a_theme_allows_to_be_kept_is_not_told_either() -> None:
@@ -351,10 +351,10 @@ def test_calls_of_the_last_minute_are_counted() -> None:
     for _ in range(90):
         clock.now += 1_000
         noted(log)
-    counts = log.counted("default", "a")
+    counts = log.session_counts("default", "a")
     assert (counts.calls, counts.calls_per_minute) == (90, 60)
     clock.now += 600_000
-    assert log.counted("default", "a").calls_per_minute == 0
+    assert log.session_counts("default", "a").calls_per_minute == 0
 
 
 def test_many_threads_may_note_at_once() -> None:
@@ -370,4 +370,4 @@ def test_many_threads_may_note_at_once() -> None:
     for thread in threads:
         thread.join()
     assert [call.number for call in log.since(0)] == list(range(1, 4001))
-    assert log.counted("default", "a").calls == 4000
+    assert log.session_counts("default", "a").calls == 4000

@@ -19,11 +19,11 @@ import click
 import pytest
 
 from hermes_memory_bridge.__main__ import main
-from hermes_memory_bridge.bridge_cli import PROGRAM, bridge_cli
-from hermes_memory_bridge.click_support import HELP_SETTINGS
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.daemon_start import ServeOptions, parse_serve_options
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.cli.bridge_commands import PROGRAM, bridge_cli
+from hermes_memory_bridge.cli.click_support import HELP_SETTINGS
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.daemon.daemon_start import ServeOptions, parse_serve_options
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from tests.bridge.running import until
 
 RECORD: dict[str, Any] = json.loads(Path(__file__).with_name("command_line.json").read_text(encoding="utf-8"))
@@ -197,7 +197,7 @@ def importers(trace: str, wanted: str) -> Iterator[list[str]]:
 
 
 def test_neither_the_shim_nor_the_bridge_that_it_starts_loads_the_command_line(db: Path, tmp_path: Path) -> None:
-    places = Places.of(db)
+    places = BridgePaths.of(db)
     environment = os.environ | {"PYTHONPROFILEIMPORTTIME": "1", "HERMES_MEMORY_LINGER": "0.1"}
     hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
@@ -210,7 +210,7 @@ def test_neither_the_shim_nor_the_bridge_that_it_starts_loads_the_command_line(d
         shim.stdin.write(json.dumps(hello).encode() + b"\n")
         shim.stdin.flush()
         assert json.loads(shim.stdout.readline())["id"] == 1
-        process = until(lambda: ask(places, "status"), "the bridge")["pid"]
+        process = until(lambda: ask_bridge(places, "status"), "the bridge")["pid"]
         shim_trace = shim.communicate()[1].decode()
     until(lambda: not Path(places.pid).exists(), f"the end of bridge {process}")
     daemon_trace = Path(places.log).read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, dial, environment, until
@@ -40,7 +40,7 @@ def test_it_starts_answers_and_stops(db: Path) -> None:
     assert json.loads(command(db, "status", "--json").stdout)["pid"] != running["pid"]
     assert command(db, "stop").returncode == 0
     assert command(db, "status").returncode == 1
-    assert {file.name for file in Path(Places.of(db).folder).iterdir()} == {"bridge.log", "lock"}
+    assert {file.name for file in Path(BridgePaths.of(db).folder).iterdir()} == {"bridge.log", "lock"}
 
 
 def test_what_it_makes_is_for_its_owner_only(db: Path) -> None:
@@ -52,11 +52,11 @@ def test_what_it_makes_is_for_its_owner_only(db: Path) -> None:
 
 def test_a_second_one_finds_the_first_and_gives_way(db: Path) -> None:
     with bridge(db) as places:
-        first = ask(places, "status")
+        first = ask_bridge(places, "status")
         second = command(db, "serve")
         assert second.returncode == 0
         assert "serves" in second.stderr
-        assert ask(places, "status")["pid"] == first["pid"]  # type: ignore[index]
+        assert ask_bridge(places, "status")["pid"] == first["pid"]  # type: ignore[index]
 
 
 def test_many_starting_at_once_become_one(db: Path) -> None:
@@ -70,7 +70,7 @@ def test_many_starting_at_once_become_one(db: Path) -> None:
     ]
     try:
         until(lambda: sum(process.poll() is None for process in processes) == 1, "one survivor")
-        assert ask(Places.of(db), "status") is not None
+        assert ask_bridge(BridgePaths.of(db), "status") is not None
     finally:
         for process in processes:
             process.terminate()
@@ -83,13 +83,13 @@ def test_a_crash_leaves_nothing_that_blocks_the_next_start(db: Path) -> None:
         env=environment(db.parent),
         stderr=subprocess.DEVNULL,
     )
-    places = Places.of(db)
-    until(lambda: ask(places, "status"), "the bridge")
+    places = BridgePaths.of(db)
+    until(lambda: ask_bridge(places, "status"), "the bridge")
     process.kill()
     process.wait()
     assert Path(places.line).exists()
     with bridge(db):
-        assert ask(places, "status")["pid"] != process.pid  # type: ignore[index]
+        assert ask_bridge(places, "status")["pid"] != process.pid  # type: ignore[index]
 
 
 def test_it_stops_with_connections_open_and_ends_their_sessions(db: Path) -> None:
@@ -98,7 +98,7 @@ def test_it_stops_with_connections_open_and_ends_their_sessions(db: Path) -> Non
         env=environment(db.parent),
         stderr=subprocess.DEVNULL,
     )
-    until(lambda: ask(Places.of(db), "status"), "the bridge")
+    until(lambda: ask_bridge(BridgePaths.of(db), "status"), "the bridge")
     with Shim(db) as shim:
         shim.open()
         shim.call("memory_status")
@@ -184,8 +184,8 @@ def test_a_bridge_started_on_demand_leaves_after_somebody_who_only_asked(db: Pat
         env=environment(db.parent),
         stderr=subprocess.DEVNULL,
     )
-    places = Places.of(db)
-    until(lambda: ask(places, "status"), "the bridge")
+    places = BridgePaths.of(db)
+    until(lambda: ask_bridge(places, "status"), "the bridge")
     with dial(places):
         time.sleep(1)  # it looks whether anybody is left just while there is
     assert process.wait(10) == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.fast import STAMP, FastPath
+from hermes_memory_bridge.protocol.fast_path import STAMP, FastPath
 from tests.bridge.running import INITIALIZE, INITIALIZED, bridge, dial
 
 META = {
@@ -73,7 +73,7 @@ def watching(*messages: dict[str, Any]) -> FastPath:
     """A fast path that has heard these messages."""
     fast = FastPath(None, Nobody())  # type: ignore[arg-type]
     for message in messages:
-        assert fast.takes(json.dumps(message).encode()) is None
+        assert fast.find_plain_call(json.dumps(message).encode()) is None
     return fast
 
 
@@ -81,10 +81,10 @@ PLAIN = call(1, "memory_search", {"query": "a"})
 
 
 def test_a_call_before_the_handshake_is_left_to_the_sdk() -> None:
-    assert watching().takes(json.dumps(PLAIN).encode()) is None
-    assert watching(INITIALIZE).takes(json.dumps(PLAIN).encode()) is None
-    assert watching(INITIALIZED).takes(json.dumps(PLAIN).encode()) is None
-    assert watching(INITIALIZE, INITIALIZED).takes(json.dumps(PLAIN).encode()) == PLAIN
+    assert watching().find_plain_call(json.dumps(PLAIN).encode()) is None
+    assert watching(INITIALIZE).find_plain_call(json.dumps(PLAIN).encode()) is None
+    assert watching(INITIALIZED).find_plain_call(json.dumps(PLAIN).encode()) is None
+    assert watching(INITIALIZE, INITIALIZED).find_plain_call(json.dumps(PLAIN).encode()) == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_a_call_before_the_handshake_is_left_to_the_sdk() -> None:
     ],
 )
 def test_what_is_not_plain_is_left_to_the_sdk(odd: dict[str, Any]) -> None:
-    assert watching(INITIALIZE, INITIALIZED).takes(json.dumps(odd).encode()) is None
+    assert watching(INITIALIZE, INITIALIZED).find_plain_call(json.dumps(odd).encode()) is None
 
 
 def test_an_era_is_kept() -> None:
     modern = FastPath(None, Nobody())  # type: ignore[arg-type]
     enveloped = call(1, "memory_search", {"query": "a"}, _meta=META)
-    assert modern.takes(json.dumps(enveloped).encode()) == enveloped
-    assert modern.takes(json.dumps(PLAIN).encode()) is None
+    assert modern.find_plain_call(json.dumps(enveloped).encode()) == enveloped
+    assert modern.find_plain_call(json.dumps(PLAIN).encode()) is None
     assert "io.modelcontextprotocol/serverInfo" in STAMP
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hermes_memory_bridge.following import calls
+from hermes_memory_bridge.daemon.call_follower import follow_calls
 from tests.bridge.running import bridge, dial
 from tests.bridge.test_calls import calls_of, greeted
 from tests.bridge.test_daemon import command
@@ -36,7 +36,7 @@ def test_the_command_follows_through_another_bridge(db: Path) -> None:
     with bridge(db) as places, dial(places) as agent:
         greeted(agent)
         exchange(agent, message(1, "memory_search", {"query": "before"}))
-        lines = calls(places, 1, follow=True)
+        lines = follow_calls(places, 1, follow=True)
         assert next(lines)["about"] == "before"
         exchange(agent, message(2, "memory_search", {"query": "meanwhile"}))
         assert next(lines)["about"] == "meanwhile"

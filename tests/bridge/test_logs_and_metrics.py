@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hermes_memory_bridge.logs import readable, tail
+from hermes_memory_bridge.daemon.logs import format_log_line, tail_bridge_log
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
@@ -37,7 +37,7 @@ def test_the_log_is_json_lines_without_what_facts_say(db: Path) -> None:
 def test_a_log_is_followed_through_its_replacement(tmp_path: Path) -> None:
     log = tmp_path / "bridge.log"
     log.write_text("one\ntwo\n")
-    lines = tail(log, 1, follow=True)
+    lines = tail_bridge_log(log, 1, follow=True)
     assert next(lines) == "two"
     with log.open("a") as file:
         file.write("three\n")
@@ -48,9 +48,9 @@ def test_a_log_is_followed_through_its_replacement(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_no_document_is_shown_as_it_stands() -> None:
-    assert readable("Traceback") == "Traceback"
+    assert format_log_line("Traceback") == "Traceback"
     document = json.dumps({"at": "2026-01-01T00:00:00.000Z", "level": "info", "logger": "x", "message": "hello"})
-    assert readable(document) == "2026-01-01T00:00:00.000Z info    hello"
+    assert format_log_line(document) == "2026-01-01T00:00:00.000Z info    hello"
 
 
 def test_numbers_show_a_token_only_its_own_theme(db: Path) -> None:

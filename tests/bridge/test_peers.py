@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge import AsyncMemoryClient, MemoryClient, peers
-from hermes_memory_bridge.client.words import BridgeUnreachable
-from hermes_memory_bridge.control import ForeignBridge, ask
-from hermes_memory_bridge.peers import ForeignSocket
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.provider.line import Line, Starter, Unreachable
+from hermes_memory_bridge import AsyncMemoryClient, MemoryClient
+from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
+from hermes_memory_bridge.daemon.control import ForeignBridge, ask_bridge
+from hermes_memory_bridge.launcher import peers
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.peers import ForeignSocket
+from hermes_memory_bridge.provider.bridge_line import BridgeLine, BridgeNotReachable, BridgeStarter
 from hermes_memory_bridge.trust.vault import Vault, VaultError
 from tests.bridge.running import INITIALIZE, Shim, bridge
 
@@ -65,7 +66,7 @@ def listener_of_nobody(path: str, heard: Path) -> Iterator[None]:
 def by_shim(db: Path) -> str:
     with Shim(db, "--token", "hmt_secret", "--theme", "mine") as shim:
         shim.say(INITIALIZE)
-        said = str(shim.hear()["error"]["message"])
+        said = str(shim.note_activity()["error"]["message"])
         assert shim.close() == 1
         return said
 
@@ -79,25 +80,28 @@ def by_command(db: Path) -> str:
 
 def by_asking(db: Path) -> str:
     with pytest.raises(ForeignBridge) as refused:
-        ask(Places.of(db), "status")
+        ask_bridge(BridgePaths.of(db), "status")
     return refused.value.message
 
 
 def by_provider(db: Path) -> str:
-    with pytest.raises(Unreachable) as refused:
-        Line(str(db), "mine", str(db.parent)).call("memory_write", {"content": "D[a]: secret"})
+    with pytest.raises(BridgeNotReachable) as refused:
+        BridgeLine(str(db), "mine", str(db.parent)).call("memory_write", {"content": "D[a]: secret"})
     return str(refused.value)
 
 
 def by_client(db: Path) -> str:
-    with pytest.raises(BridgeUnreachable) as refused, MemoryClient(f"unix://{Places.of(db).http}", token="hmt_secret"):
+    with (
+        pytest.raises(BridgeUnreachable) as refused,
+        MemoryClient(f"unix://{BridgePaths.of(db).http}", token="hmt_secret"),
+    ):
         pass
     return refused.value.message
 
 
 def by_async_client(db: Path) -> str:
     async def dial() -> None:
-        async with AsyncMemoryClient(f"unix://{Places.of(db).http}", token="hmt_secret"):
+        async with AsyncMemoryClient(f"unix://{BridgePaths.of(db).http}", token="hmt_secret"):
             pass
 
     with pytest.raises(BridgeUnreachable) as refused:
@@ -112,7 +116,7 @@ WAYS = [by_shim, by_command, by_asking, by_provider, by_client, by_async_client]
 @pytest.mark.parametrize("dial", WAYS)
 def test_a_listener_of_another_user_hears_nothing(dial: Callable[[Path], str], tmp_path: Path) -> None:
     db, heard = tmp_path / "memory.db", tmp_path / "heard"
-    places = Places.of(db)
+    places = BridgePaths.of(db)
     places.make_folder()
     path = places.http if "client" in dial.__name__ else places.line
     with listener_of_nobody(path, heard):
@@ -144,7 +148,7 @@ def test_a_folder_that_others_can_write_in_is_not_dialed_into(
     dial: Callable[[Path], str], spoil: Callable[[Path], str], tmp_path: Path
 ) -> None:
     db = tmp_path / "memory.db"
-    places = Places.of(db)
+    places = BridgePaths.of(db)
     places.make_folder()
     with socket.socket(socket.AF_UNIX) as line, socket.socket(socket.AF_UNIX) as http:
         for made, path in ((line, places.line), (http, places.http)):
@@ -163,14 +167,14 @@ def test_a_folder_that_others_can_write_in_is_not_dialed_into(
 @pytest.mark.parametrize("spoil", [writable, linked, pytest.param(given_away, marks=as_root)])
 def test_a_bridge_does_not_listen_in_a_folder_of_others(spoil: Callable[[Path], str], tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
-    places = Places.of(db)
+    places = BridgePaths.of(db)
     places.make_folder()
     why = spoil(Path(places.folder))
     command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), "--linger", "0.1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert why in done.stderr
-    assert not Starter(str(db), (sys.executable, "-m", "hermes_memory_bridge")).start()
+    assert not BridgeStarter(str(db), (sys.executable, "-m", "hermes_memory_bridge")).start()
 
 
 def short(folder: Path) -> tuple[Path, str]:
@@ -183,8 +187,8 @@ def test_the_folders_in_the_temporary_directory_are_made_for_this_user_alone(tmp
     around, path = short(tmp_path)
     before = os.umask(0)
     try:
-        peers.make_folders(path)
-        peers.make_folders(path)
+        peers.make_private_folders(path)
+        peers.make_private_folders(path)
     finally:
         os.umask(before)
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in (around, around / "0123456789abcdef")] == [0o700, 0o700]
@@ -198,11 +202,11 @@ def test_a_folder_that_somebody_laid_out_in_the_temporary_directory_is_refused(
     around.mkdir(mode=0o700)
     why = spoil(around)
     with pytest.raises(ForeignSocket, match=why):
-        peers.make_folders(path)
+        peers.make_private_folders(path)
     assert list(around.iterdir()) == []
     (around / "0123456789abcdef").mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as made, pytest.raises(ForeignSocket, match=f"{why}.*shorter path"):
-        peers.connect(made, path)
+        peers.connect_own_socket(made, path)
 
 
 def test_no_secret_is_kept_in_a_folder_that_somebody_laid_out(tmp_path: Path) -> None:
@@ -221,8 +225,8 @@ def test_whoever_comes_first_makes_the_folder_for_this_user_alone(tmp_path: Path
         Vault(Path(path).with_name("secrets.json"), "file").keep("default", "stripe", "the secret itself")
     finally:
         os.umask(before)
-    for folder in peers.private_folders(path):
-        peers.check_folder(folder)
+    for folder in peers.find_private_folders(path):
+        peers.check_private_folder(folder)
 
 
 def test_a_store_whose_path_is_long_is_served_and_found(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hermes_memory_bridge import service
+from hermes_memory_bridge.daemon import service
 
 
 def test_a_unit_starts_this_installations_command(tmp_path: Path) -> None:
@@ -32,13 +32,13 @@ def test_a_unit_starts_this_installations_command(tmp_path: Path) -> None:
 
 
 def test_words_with_signs_are_quoted_for_systemd() -> None:
-    assert service.quoted("plain") == "plain"
-    assert service.quoted("a b") == '"a b"'
-    assert service.quoted('50% "$x"') == '"50%% \\"$$x\\""'
+    assert service.quote_systemd_word("plain") == "plain"
+    assert service.quote_systemd_word("a b") == '"a b"'
+    assert service.quote_systemd_word('50% "$x"') == '"50%% \\"$$x\\""'
 
 
 def test_a_launch_agent_has_its_words_apart() -> None:
-    agent = plistlib.loads(service.launchd(["/bin/bridge", "serve", "--db", "/a b"]).encode())
+    agent = plistlib.loads(service.to_launchd_plist(["/bin/bridge", "serve", "--db", "/a b"]).encode())
     assert agent["ProgramArguments"] == ["/bin/bridge", "serve", "--db", "/a b"]
     assert agent["RunAtLoad"] is True
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.shim import Lines
-from hermes_memory_store.filesystem import default_path
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.shim import LineBuffer
+from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, until
@@ -21,13 +21,13 @@ from tests.bridge.running import Shim, bridge, until
 
 def bridge_pid(db: Path) -> int:
     """Process id of the running bridge."""
-    running = until(lambda: ask(Places.of(db), "status"), "the bridge")
+    running = until(lambda: ask_bridge(BridgePaths.of(db), "status"), "the bridge")
     return int(running["pid"])
 
 
 def test_it_imports_only_the_standard_library_and_little_of_it() -> None:
     probe = (
-        "import sys; before = set(sys.modules); import hermes_memory_bridge.shim;"
+        "import sys; before = set(sys.modules); import hermes_memory_bridge.launcher.shim;"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
         "assert new <= set(sys.stdlib_module_names) | {'hermes_memory_bridge'}, new;"
         "assert not new & {'argparse', 'logging', 'pathlib', 'dataclasses', 'subprocess', 'asyncio', 'typing'}, new"
@@ -38,16 +38,16 @@ def test_it_imports_only_the_standard_library_and_little_of_it() -> None:
 def test_it_finds_the_store_where_everything_else_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("HERMES_MEMORY_DB", raising=False)
-    assert Places.of().store == os.path.realpath(default_path())
+    assert BridgePaths.of().store == os.path.realpath(default_store_path())
     monkeypatch.setenv("HERMES_MEMORY_DB", str(tmp_path / "other.db"))
-    assert Places.of().store == os.path.realpath(default_path())
+    assert BridgePaths.of().store == os.path.realpath(default_store_path())
 
 
 def test_a_store_with_a_long_path_is_served_from_a_short_one(tmp_path: Path) -> None:
-    places = Places.of(tmp_path / ("long" * 30) / "memory.db")
+    places = BridgePaths.of(tmp_path / ("long" * 30) / "memory.db")
     assert len(os.fsencode(places.line)) <= 104
-    assert places.folder == Places.of(places.store).folder
-    assert places.folder != Places.of(tmp_path / "memory.db").folder
+    assert places.folder == BridgePaths.of(places.store).folder
+    assert places.folder != BridgePaths.of(tmp_path / "memory.db").folder
 
 
 def test_the_first_one_starts_a_bridge_and_the_second_shares_it(db: Path) -> None:
@@ -56,7 +56,7 @@ def test_the_first_one_starts_a_bridge_and_the_second_shares_it(db: Path) -> Non
         second.open()
         first.call("memory_write", content="D[cache]: redis")
         assert "redis" in second.call("memory_search", query="cache")["result"]["content"][0]["text"]
-        assert ask(Places.of(db), "status")["connections"] == 2  # type: ignore[index]
+        assert ask_bridge(BridgePaths.of(db), "status")["connections"] == 2  # type: ignore[index]
         assert first.close() == 0
         assert second.close() == 0
 
@@ -66,8 +66,8 @@ def test_nothing_is_left_when_the_last_host_has_gone(db: Path) -> None:
         shim.open()
         pid = bridge_pid(db)
         shim.close()
-    until(lambda: ask(Places.of(db), "status") is None, "the end of the bridge")
-    places = Places.of(db)
+    until(lambda: ask_bridge(BridgePaths.of(db), "status") is None, "the end of the bridge")
+    places = BridgePaths.of(db)
     until(lambda: not Path(places.pid).exists(), "the end of its files")
     assert {file.name for file in Path(places.folder).iterdir()} <= {"bridge.log", "lock"}
     with pytest.raises(ProcessLookupError):
@@ -94,7 +94,7 @@ def test_a_call_in_flight_is_answered_with_an_error_and_its_retry_stores_once(db
         os.kill(pid, signal.SIGSTOP)  # it can take the call, and not answer it
         number = shim.request("tools/call", {"name": "memory_turn_counter", "arguments": {}})
         os.kill(pid, signal.SIGKILL)
-        answer = shim.hear()
+        answer = shim.note_activity()
         assert answer["id"] == number
         assert answer["error"]["code"] == -32000
         assert "make it again" in answer["error"]["message"]
@@ -112,7 +112,7 @@ def test_a_retry_of_a_cut_off_write_carries_the_same_key(db: Path) -> None:
         for _ in range(3):
             shim.request("tools/call", {"name": "memory_tick", "arguments": {"turn": 4, "message": "go on"}})
         os.kill(pid, signal.SIGKILL)
-        answers = [shim.hear() for _ in range(3)]
+        answers = [shim.note_activity() for _ in range(3)]
         for answer in answers:
             if "error" in answer:
                 again = shim.call("memory_tick", turn=4, message="go on")
@@ -160,7 +160,7 @@ def test_it_leaves_when_its_host_dies_without_closing_the_pipe(db: Path) -> None
     )
     assert host.stdout is not None
     pid = int(host.stdout.readline())
-    until(lambda: (ask(Places.of(db), "status") or {}).get("connections"), "the shim's connection")
+    until(lambda: (ask_bridge(BridgePaths.of(db), "status") or {}).get("connections"), "the shim's connection")
     host.communicate(b"x")
     try:
         until(lambda: not Path(f"/proc/{pid}").exists() or b"\0" not in cmdline(pid), "the end of the shim")
@@ -182,7 +182,7 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
     broken.write_bytes(b"this is no database" * 100)
     with Shim(broken) as shim:
         shim.say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
-        answer = shim.hear()
+        answer = shim.note_activity()
         assert answer["id"] == 9
         assert "not a readable SQLite database" in answer["error"]["message"]
         assert shim.process.wait(10) == 1
@@ -192,7 +192,7 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
 def test_an_impossible_theme_is_refused_by_name(db: Path) -> None:
     with Shim(db, "--theme", "???") as shim:
         shim.say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
-        assert "cannot be a theme" in shim.hear()["error"]["message"]
+        assert "cannot be a theme" in shim.note_activity()["error"]["message"]
 
 
 def test_a_token_binds_to_its_theme_whatever_the_host_says(db: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_token_binds_to_its_theme_whatever_the_host_says(db: Path) -> None:
 def test_a_stream_is_cut_into_lines_wherever_it_breaks() -> None:
     text = b"one\ntwo\n" + b"x" * 1000 + b"\nlast"
     for size in (1, 2, 3, 7, 500, 5000):
-        lines = Lines()
+        lines = LineBuffer()
         heard = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
         assert heard == [b"one\n", b"two\n", b"x" * 1000 + b"\n"]
         assert lines.rest == b"last"

@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_answered_and_the_bridge_goes_on(
 
 def test_help_and_version_cost_no_protocol() -> None:
     probe = (
-        "import sys; from hermes_memory_bridge.bridge_cli import run_bridge_command as run;"
+        "import sys; from hermes_memory_bridge.cli.bridge_commands import run_bridge_command as run;"
         "assert run(['--help']) == run(['--version']) == run(['sync', 'resolve', '--help']) == 0;"
         "assert 'mcp' not in sys.modules"
     )

@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from textual.pilot import Pilot
 
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.memory import Memory
-from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.facts_screen import MainScreen
 
 PATIENCE_S = 60.0
 """After this long, something never comes."""

@@ -15,11 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
-from hermes_memory_store.doctor import examine
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
-from hermes_memory_store.sessions import LEASE_MS
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, until
 
@@ -101,7 +101,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_stored_twice(tmp_path: Path
     killed = {"bridge": 0, "shim": 0}
     for _ in range(KILLS):
         threading.Event().wait(chance.uniform(*BETWEEN_S))
-        running = ask(Places.of(db), "status", 2.0)
+        running = ask_bridge(BridgePaths.of(db), "status", 2.0)
         if running is not None and chance.random() < 0.5:
             os.kill(running["pid"], signal.SIGKILL)
             killed["bridge"] += 1
@@ -126,14 +126,14 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_stored_twice(tmp_path: Path
         "the end",
         patience_s=4 * LEASE_MS / 1000,
     )
-    assert {file.name for file in Path(Places.of(db).folder).iterdir()} <= {"bridge.log", "lock", "bridge.log.1"}
+    assert {file.name for file in Path(BridgePaths.of(db).folder).iterdir()} <= {"bridge.log", "lock", "bridge.log.1"}
     acknowledged = [word for agent in agents for word in agent.acknowledged]
     unsure = {word for agent in agents for word in agent.unsure}
     with Store.open(db) as store:
         everything = FactFilter(tiers=frozenset(Tier) - {Tier.WITHDRAWN})
         facts = [fact.target for fact in store.facts.by_ids(store.facts.ids(everything))]
         turns = [row[0].removeprefix("turn ") for row in store.db.rows("SELECT content FROM turns")]
-        assert [check for check in examine(store) if not check.ok] == []
+        assert [check for check in examine_store(store) if not check.ok] == []
         statuses = {session.status for session in store.sessions.list()}
     stored = facts + turns
     assert len(stored) == len(set(stored)), "something was stored twice"

@@ -16,10 +16,10 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, dial
 
@@ -79,7 +79,7 @@ def line(chance: random.Random) -> bytes:
     return (text[: chance.randrange(1, len(text))] if kind == 2 else text) + b"\n"
 
 
-def bother(places: Places, chance: random.Random) -> None:
+def bother(places: BridgePaths, chance: random.Random) -> None:
     """One connection that misbehaves."""
     with dial(places) as connection:
         connection.settimeout(0.05)
@@ -98,7 +98,7 @@ def bother(places: Places, chance: random.Random) -> None:
             return
 
 
-def bother_http(places: Places, chance: random.Random) -> None:
+def bother_http(places: BridgePaths, chance: random.Random) -> None:
     """One HTTP connection that misbehaves."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(0.05)
@@ -127,7 +127,7 @@ def test_nonsense_stops_nobody(tmp_path: Path) -> None:
     chance = random.Random(5)
     slowest = 0.0
     with bridge(db) as places:
-        running = ask(places, "status")
+        running = ask_bridge(places, "status")
         assert running is not None
         process = psutil.Process(running["pid"])
         with Shim(db) as good:
@@ -147,10 +147,10 @@ def test_nonsense_stops_nobody(tmp_path: Path) -> None:
                 slowest = max(slowest, time.monotonic() - begun)
             after = process.memory_info().rss
             good.close()
-        assert ask(places, "status")["pid"] == running["pid"], "it crashed"  # type: ignore[index]
+        assert ask_bridge(places, "status")["pid"] == running["pid"], "it crashed"  # type: ignore[index]
     assert slowest < 2.0
     assert after - before < 20 * 2**20, f"{(after - before) / 2**20:.1f} MiB more"
     log = Path(places.log).read_text()
     assert "Traceback" not in log, log[log.index("Traceback") - 500 :][:3000]
     with Store.open(db) as store:
-        assert [check for check in examine(store) if not check.ok] == []
+        assert [check for check in examine_store(store) if not check.ok] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 
@@ -102,5 +102,5 @@ def test_fifty_kills_in_bursts_of_writes_lose_nothing_that_was_acknowledged(tmp_
         changed = [uid for uid, said in acknowledged.items() if stored[uid] != said]
         assert len(changed) <= 2 * KILLS
         assert all("edited" in stored[uid] for uid in changed)
-        assert [check for check in examine(store) if not check.ok] == []
+        assert [check for check in examine_store(store) if not check.ok] == []
         assert store.facts.write("default", "V[after]: all of it").created

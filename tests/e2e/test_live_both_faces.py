@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 
 from .faces import Person, agent, inspector, remember, told
@@ -66,7 +66,7 @@ async def test_a_person_finds_edits_and_undoes_what_an_agent_wrote_and_the_agent
     with Store.open(db) as store:
         told_of = [(change.actor.kind, change.op) for change in store.facts.history(uid)]
         assert told_of == [("session", "create"), ("person", "edit"), ("person", "undo")]
-        assert [check.name for check in examine(store) if not check.ok] == []
+        assert [check.name for check in examine_store(store) if not check.ok] == []
 
 
 async def test_an_agents_newer_decision_shows_while_a_person_edits_and_is_not_overwritten(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import recount
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics import gauge_recount
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
 
@@ -62,9 +62,9 @@ def written_at_once(db: Path, count: int, line: str) -> list[list[str]]:
 def assert_whole(store: Store) -> None:
     """Gauges equal a recount, the chain holds, and the doctor finds nothing."""
     with store.db.snapshot() as conn:
-        assert recount.differences(conn) == []
+        assert gauge_recount.find_gauge_differences(conn) == []
     assert store.journal.verify().ok
-    assert [check for check in examine(store) if not check.ok] == []
+    assert [check for check in examine_store(store) if not check.ok] == []
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hermes_memory_bridge.bridge_cli import bridge_cli
+from hermes_memory_bridge.cli.bridge_commands import bridge_cli
 from hermes_memory_tui.cli import cli
 
 UID = "01a1fc12-f375-7001-98d2-1607a8a2ab97"

@@ -15,11 +15,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.answers import ConsentNeeded
-from hermes_memory_bridge.calls import call
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.surface import completions, prompts, resources
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ConsentRequired
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
@@ -60,29 +60,39 @@ class Side:
     """One of the two stores, with an agent of `mine`."""
 
     def __init__(self, path: Path) -> None:
-        self.hub = Hub(path)
-        self.connection = Connection(self.hub.store, "mine", later=self.hub.later, resume="probing")
+        self.hub = StoreWorker(path)
+        self.connection = Connection(self.hub.store, "mine", later=self.hub.write_in_background, resume="probing")
 
     async def probe(self, kind: str, arguments: tuple[Any, ...]) -> str:
         """One probe's answer; an error's words and code are part of it."""
         try:
             if kind == "tool":
                 name, given = arguments
-                answer = await call(self.hub, self.connection, TOOLS[name], given, None)
+                answer = await dispatch_call(self.hub, self.connection, TOOLS[name], given, None)
                 return masked(answer.text) + masked(answer.data)
             if kind == "resource":
                 return masked(
-                    await self.hub.read(lambda store: resources.read(self.connection.using(store), *arguments))
+                    await self.hub.read(
+                        lambda store: resources.read_resource(self.connection.with_store(store), *arguments)
+                    )
                 )
             if kind == "prompt":
-                return masked(await self.hub.read(lambda store: prompts.made(self.connection.using(store), *arguments)))
+                return masked(
+                    await self.hub.read(
+                        lambda store: prompts.render_prompt(self.connection.with_store(store), *arguments)
+                    )
+                )
             if kind == "list":
-                found, _ = await self.hub.read(lambda store: resources.listed(self.connection.using(store), *arguments))
+                found, _ = await self.hub.read(
+                    lambda store: resources.list_resources(self.connection.with_store(store), *arguments)
+                )
                 return masked([one.uri + one.description for one in found])
             return masked(
-                await self.hub.read(lambda store: completions.completed(self.connection.using(store), *arguments))
+                await self.hub.read(
+                    lambda store: completions.complete_argument(self.connection.with_store(store), *arguments)
+                )
             )
-        except ConsentNeeded as needed:
+        except ConsentRequired as needed:
             return masked(needed.message)
         except StoreError as error:
             return masked(f"{error.code} {error.message}")

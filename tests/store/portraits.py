@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store import translog
+from hermes_memory_store.history import transaction_log
 from hermes_memory_store.store import Store
 
 FACTS = """
@@ -50,7 +50,7 @@ def portrait(store: Store) -> dict[str, list[Any]]:
         "words": store.db.rows(
             "SELECT term, doc, col, offset FROM temp.words WHERE col <> 'facets' ORDER BY 1, 2, 3, 4"
         ),
-        "journal": list(translog.lines(store)),
+        "journal": list(transaction_log.transaction_log_lines(store)),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from hermes_memory_store import memory_files
+from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter, Sort, Tier
 from hermes_memory_store.store import Store
 
@@ -22,10 +22,10 @@ class Profile:
         self.memory.parent.mkdir(parents=True)
 
     def write(self, *entries: str, user: bool = False) -> None:
-        (self.user if user else self.memory).write_text(memory_files.join(entries), encoding="utf-8")
+        (self.user if user else self.memory).write_text(memory_files.join_entries(entries), encoding="utf-8")
 
     def entries(self, *, user: bool = False) -> list[str]:
-        return memory_files.parse(memory_files.read(self.user if user else self.memory))
+        return memory_files.parse_entries(memory_files.read_memory_text(self.user if user else self.memory))
 
     def print(self) -> dict[str, str]:
         """Every file of the profile with its digest."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Uid
-from hermes_memory_store.screening import NoScreen, Screen
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Cursor, SyncRow
-from hermes_memory_store.travelling import Screened
+from hermes_memory_store.sync.content_checks import ContentCheck, NoContentCheck
+from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import CheckedVersion
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -53,11 +53,11 @@ class Strict:
         if "obey" in name:
             raise ArgumentError(f"{what} reads like an instruction", name)
 
-    def content(self, theme: str, target: str, content: str) -> Screened:
+    def content(self, theme: str, target: str, content: str) -> CheckedVersion:
         if "unspeakable" in content:
             raise ArgumentError("it must not be said", content)
         masked = content.replace("hunter2", "‹secret:it›")
-        return Screened(masked if masked != content else None, "command" if "obey" in content else None)
+        return CheckedVersion(masked if masked != content else None, "command" if "obey" in content else None)
 
     def turn(self, theme: str, content: str) -> str:
         if "unspeakable" in content:
@@ -65,7 +65,7 @@ class Strict:
         return content.replace("hunter2", "‹secret:it›")
 
 
-OPEN = NoScreen()
+OPEN = NoContentCheck()
 
 
 class Member:
@@ -73,7 +73,7 @@ class Member:
 
     def __init__(self, path: Path, clock: HandClock, policies: Policies) -> None:
         self.path, self.clock, self.policies = path, clock, policies
-        self.screen: Screen = OPEN
+        self.screen: ContentCheck = OPEN
         self.store = self._open()
         self.store.sync.themes()
 
@@ -93,7 +93,7 @@ class Member:
 
     def push(self, server: Server, *, limit: int = 500, acknowledged: bool = True) -> int:
         """Send one batch; the acknowledgement may be lost on the way."""
-        rows = self.store.sync.pending(THEME, limit=limit)
+        rows = self.store.sync.pending_rows(THEME, limit=limit)
         kept = server.push(rows)
         if acknowledged:
             sent = [(row.uid, row.hlc) for row in rows]
@@ -105,7 +105,7 @@ class Member:
         cursor = self.store.sync.cursor(THEME)
         page = server.pull(cursor.seq, limit)
         if page:
-            self.store.sync.apply(THEME, page, cursor=Cursor(page[-1][0]))
+            self.store.sync.apply(THEME, page, cursor=PullCursor(page[-1][0]))
         return len(page)
 
     def exchange(self, server: Server, *, limit: int = 500) -> bool:

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.database.index_health import FACTS, TURNS, is_index_usable
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
-from hermes_memory_store.text_indexes import FACTS, TURNS, is_usable
 
 THEME = "default"
 
@@ -129,7 +129,7 @@ def found(store: Store, line: str) -> list[str]:
 
 def failing(path: Path) -> set[str]:
     with Store.open(path) as store:
-        return {check.name for check in examine(store) if not check.ok}
+        return {check.name for check in examine_store(store) if not check.ok}
 
 
 @pytest.mark.parametrize("name", HARM)
@@ -175,7 +175,7 @@ def test_the_doctor_names_the_damage_and_makes_the_index_anew(name: str, index: 
     with Store.open(path) as store:
         store.facts.write(THEME, "V[fresh]: zebra")
         store.turns.add(THEME, "user", "fresh turn about zebras")
-        checks = {check.name: check for check in examine(store, repair=True)}
+        checks = {check.name: check for check in examine_store(store, repair=True)}
     assert all(check.ok for check in checks.values()), checks
     assert failing(path) == set()
     with Store.open(path) as store:
@@ -198,7 +198,7 @@ def test_the_doctor_makes_both_indexes_anew_when_both_are_damaged(name: str, pat
         HARM[name](path, index)
 
     with Store.open(path) as store:
-        checks = {check.name: check for check in examine(store, repair=True)}
+        checks = {check.name: check for check in examine_store(store, repair=True)}
     assert all(check.ok for check in checks.values()), checks
     assert failing(path) == set()
     with Store.open(path) as store:
@@ -261,13 +261,13 @@ def test_a_store_open_for_reading_only_is_searched_all_the_same(path: Path) -> N
 def test_other_processes_follow_when_an_index_is_set_aside_and_made_anew(path: Path) -> None:
     with Store.open(path) as one, Store.open(path) as other:
         assert found(other, "unique77x") == ["t77.part"]
-        with other.db.writing() as conn:
+        with other.db.write_transaction() as conn:
             conn.execute("UPDATE facts_text_data SET block = x'00' WHERE id >= 10")
         one.facts.write(THEME, "V[a]: okapi")
         other.facts.write(THEME, "V[b]: okapi")
         assert set(found(one, "okapi")) == set(found(other, "okapi")) == {"a", "b"}
-        assert all(check.ok for check in examine(one, repair=True))
-        assert is_usable(other.db.conn, FACTS)
+        assert all(check.ok for check in examine_store(one, repair=True))
+        assert is_index_usable(other.db.conn, FACTS)
         other.facts.write(THEME, "V[c]: okapi")
         assert set(found(one, "okapi")) == {"a", "b", "c"}
 
@@ -285,17 +285,20 @@ def test_a_repair_beside_a_process_that_writes_loses_nothing(path: Path) -> None
     writer.start()
     try:
         with Store.open(path) as store:
-            examine(store, repair=True)
+            examine_store(store, repair=True)
     finally:
         stopped.set()
         writer.join()
     with Store.open(path) as store:
-        assert len(store.facts.named(written)) == len(written)
-        assert all(check.ok for check in examine(store, repair=True))
+        assert len(store.facts.by_uids(written)) == len(written)
+        assert all(check.ok for check in examine_store(store, repair=True))
         assert store.search.find(THEME, "lemur", limit=1000).total == len(written)
 
 
-REPAIR = "import sys; from hermes_memory_store.store import Store; from hermes_memory_store.doctor import examine;"
+REPAIR = (
+    "import sys; from hermes_memory_store.store import Store;"
+    "from hermes_memory_store.diagnostics.doctor import examine_store;"
+)
 
 
 @pytest.mark.crash
@@ -321,7 +324,7 @@ def test_a_repair_that_is_killed_leaves_all_or_nothing(
     with Store.open(path) as store:
         store.facts.write(THEME, "V[after]: quagga")
         assert found(store, "quagga") == ["after"]
-        assert all(check.ok for check in examine(store, repair=True))
+        assert all(check.ok for check in examine_store(store, repair=True))
         assert found(store, "unique77x") == ["t77.part"]
     assert failing(path) == set()
 
@@ -331,7 +334,7 @@ def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_a
     for index in (FACTS, TURNS):
         HARM["data, every page"](path, index)
     code = (
-        "import os, signal; from hermes_memory_store import index_repair;"
+        "import os, signal; from hermes_memory_store.database import index_rebuild;"
         "index_repair.vacuum = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
     )
     code = REPAIR + code + "examine(Store.open(sys.argv[1]), repair=True)"
@@ -341,7 +344,7 @@ def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_a
     assert done.returncode == -signal.SIGKILL
     with Store.open(path) as store:
         assert found(store, "unique77x") == ["t77.part"]
-        assert all(check.ok for check in examine(store, repair=True))
+        assert all(check.ok for check in examine_store(store, repair=True))
     assert failing(path) == set()
 
 
@@ -351,7 +354,7 @@ def test_a_purge_says_that_a_damaged_index_may_still_hold_the_words(path: Path) 
         uid = store.facts.write(THEME, "V[secret]: hunterpassword").fact.uid
         _, unreached = store.purge.erase([uid])
         assert any("doctor --repair" in one for one in unreached)
-        examine(store, repair=True)
+        examine_store(store, repair=True)
         assert found(store, "hunterpassword") == []
     assert b"hunterpassword" not in path.read_bytes()
 
@@ -364,9 +367,9 @@ def test_damage_to_the_facts_themselves_is_left_to_a_backup(path: Path) -> None:
     overwrite(path, facts[len(facts) // 2])
 
     with Store.open(path) as store:
-        checks = {check.name: check for check in examine(store, repair=True)}
+        checks = {check.name: check for check in examine_store(store, repair=True)}
         assert not checks["database"].ok
         assert "restore a backup" in checks["database"].detail
-        assert is_usable(store.db.conn, FACTS)
+        assert is_index_usable(store.db.conn, FACTS)
         with pytest.raises((errors.StoreUnreadable, errors.FileError)):
             store.facts.by_ids(list(range((1 << 40) + 1, (1 << 40) + NUMBER)))

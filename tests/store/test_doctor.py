@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hermes_memory_store import fulltext
-from hermes_memory_store.doctor import CHECKS, examine
-from hermes_memory_store.items import FACT
+from hermes_memory_store.database import fulltext
+from hermes_memory_store.database.item_kinds import FACT
+from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
 from hermes_memory_store.model import Check, FactFilter
 from hermes_memory_store.store import Store
 from tests.store.portraits import portrait
@@ -48,7 +48,7 @@ def swapped(store: Store) -> None:
     for key, target, content in (one, two):
         fulltext.unindex_item(store.db.conn, FACT, key, target, content)
     for (key, *_), (_, target, content) in ((one, two), (two, one)):
-        fulltext.index(store.db.conn, key, target, content, scope_id=1, tier="hot", kind="V")
+        fulltext.index_fact(store.db.conn, key, target, content, scope_id=1, tier="hot", kind="V")
 
 
 def opened_to_others(store: Store) -> None:
@@ -62,14 +62,14 @@ def left_over(store: Store) -> None:
 
 
 def test_a_sound_store_passes_every_check_in_sentences(filled: Store) -> None:
-    checks = examine(filled)
+    checks = examine_store(filled)
     assert [check.name for check in checks] == list(CHECKS)
     assert failing(checks) == []
     assert all(" " in check.detail for check in checks)
 
 
 def test_an_empty_store_is_sound(store: Store) -> None:
-    assert failing(examine(store)) == []
+    assert failing(examine_store(store)) == []
 
 
 REPAIRABLE: list[tuple[str, Harm]] = [
@@ -97,11 +97,11 @@ REPAIRABLE: list[tuple[str, Harm]] = [
 def test_what_is_derived_is_found_wrong_and_made_anew(filled: Store, name: str, harm: Harm) -> None:
     before = portrait(filled)
     harm(filled)
-    assert failing(examine(filled)) == [name]
-    repaired = examine(filled, repair=True)
+    assert failing(examine_store(filled)) == [name]
+    repaired = examine_store(filled, repair=True)
     assert failing(repaired) == []
     assert [check.name for check in repaired if check.repaired] == [name]
-    assert failing(examine(filled)) == []
+    assert failing(examine_store(filled)) == []
     if name not in ("links", "gauges"):
         assert portrait(filled)["words"] == before["words"]
     assert portrait(filled)["gauges"] == before["gauges"]
@@ -111,7 +111,7 @@ def test_what_is_derived_is_found_wrong_and_made_anew(filled: Store, name: str, 
 def test_links_are_taken_out_as_a_journaled_change(filled: Store) -> None:
     filled.db.conn.execute("UPDATE facts SET superseded_by = uid WHERE tier = 'superseded'")
     last = filled.journal.last_seq()
-    examine(filled, repair=True)
+    examine_store(filled, repair=True)
     changes = filled.journal.changes(since=last)
     assert {(str(change.actor), change.op) for change in changes} == {("doctor", "unlink")}
     assert len(changes) == 10
@@ -132,7 +132,7 @@ def test_what_cannot_be_rebuilt_is_told_and_left(filled: Store, name: str, harm:
     filled.db.conn.execute("PRAGMA foreign_keys = OFF")
     harm(filled)
     for repair in (False, True):
-        found = {check.name: check for check in examine(filled, repair=repair)}
+        found = {check.name: check for check in examine_store(filled, repair=repair)}
         assert not found[name].ok
         assert said in found[name].detail
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_rebuilt_is_told_and_left(filled: Store, name: str, harm:
 def test_two_standing_facts_are_found(filled: Store) -> None:
     filled.db.conn.execute("DROP INDEX facts_standing")
     filled.db.conn.execute("UPDATE facts SET target = 'N1', scope_id = 2, type = 'V' WHERE target IN ('n2', 'n1')")
-    found = {check.name: check for check in examine(filled)}
+    found = {check.name: check for check in examine_store(filled)}
     assert not found["standing facts"].ok
     assert not found["schema"].ok
 
@@ -153,25 +153,25 @@ def test_a_damaged_page_is_found(filled: Store) -> None:
         file.seek((page - 1) * 4096 + 3000)
         file.write(os.urandom(1000))
     with Store.open(filled.path, policies=filled.policies) as store:
-        found = {check.name: check for check in examine(store)}
+        found = {check.name: check for check in examine_store(store)}
         assert not found["database"].ok
 
 
 def test_a_store_open_for_reading_is_examined_and_not_repaired(filled: Store) -> None:
     unindexed(filled)
     with Store.open(filled.path, read_only=True, policies=filled.policies) as reader:
-        assert failing(examine(reader, repair=True)) == ["full-text"]
+        assert failing(examine_store(reader, repair=True)) == ["full-text"]
 
 
 def test_names_are_told_as_the_examination_goes_on(filled: Store) -> None:
     said: list[str] = []
-    examine(filled, progress=said.append)
+    examine_store(filled, progress=said.append)
     assert said == list(CHECKS)
 
 
 def test_the_examination_leaves_no_trace(filled: Store) -> None:
     before, version = portrait(filled), stat.S_IMODE(filled.path.stat().st_mode)
-    examine(filled)
+    examine_store(filled)
     filled.facts.page(FactFilter())
     assert portrait(filled) == before
     assert stat.S_IMODE(filled.path.stat().st_mode) == version == 0o600

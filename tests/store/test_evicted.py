@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store import evicted
+from hermes_memory_store.host_files import eviction_archive
 from hermes_memory_store.store import Store
 
 
@@ -17,7 +17,7 @@ def archived(home: Path, *lines: object) -> None:
     folder = home / "memories"
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    (folder / evicted.FILE_NAME).write_text(text, encoding="utf-8")
+    (folder / eviction_archive.FILE_NAME).write_text(text, encoding="utf-8")
 
 
 def test_lines_of_several_versions_are_understood_newest_first(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_lines_of_several_versions_are_understood_newest_first(tmp_path: Path) -
         {"content": "C[db.id]: UUID mndtry", "target": "memory"},
         "",
     )
-    found = evicted.entries(tmp_path)
+    found = eviction_archive.load_evicted_entries(tmp_path)
     assert [(one.text, one.kind) for one in found] == [
         ("just a string", ""),
         ("likes short answers", "user"),
@@ -41,14 +41,14 @@ def test_lines_of_several_versions_are_understood_newest_first(tmp_path: Path) -
 
 
 def test_a_profile_without_an_archive_has_no_entries(tmp_path: Path) -> None:
-    assert evicted.entries(tmp_path) == []
-    assert evicted.archive(tmp_path) is None
+    assert eviction_archive.load_evicted_entries(tmp_path) == []
+    assert eviction_archive.find_archive_file(tmp_path) is None
 
 
 def test_what_is_rescued_can_be_stored(tmp_path: Path) -> None:
     archived(tmp_path, {"content": "D[cache]: redis\nV[port]: 6379"}, {"content": "long " * 300, "target": "user"})
     with Store.open(tmp_path / "m.db") as store:
-        for entry in evicted.entries(tmp_path):
+        for entry in eviction_archive.load_evicted_entries(tmp_path):
             for said in entry.lines(400):
                 store.facts.write("t", said)
         found = store.search.find("t", "redis").facts
@@ -64,5 +64,5 @@ def test_what_is_rescued_can_be_stored(tmp_path: Path) -> None:
     )
 )
 def test_no_line_is_a_reason_to_fail(lines: list[str]) -> None:
-    for one in evicted.understood(lines):
+    for one in eviction_archive.parse_archive_lines(lines):
         assert one.text

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store import errors, exchange, translog
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.exchange import ImportReport, export_jsonl, export_spec, import_file
+from hermes_memory_store import errors
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.history import transaction_log
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_store.transfer import export_import
+from hermes_memory_store.transfer.export_import import ImportReport, export_jsonl, export_spec, import_file
 from hermes_memory_themes import Policies
 from tests.examples import example_count
 from tests.store.conftest import HandClock
@@ -86,7 +88,7 @@ def test_jsonl_brings_everything_as_it_was_and_once(steps: list[tuple[str, int, 
         first = brought(other, lines, "t0")
         assert first.errors == []
         assert everything(other, "t0") == said
-        assert all(check.ok for check in examine(other))
+        assert all(check.ok for check in examine_store(other))
         last = other.journal.last_seq()
         for _ in range(2):
             assert counts(brought(other, lines, "t0")) == (0, first.created, 0, 0)
@@ -240,14 +242,14 @@ def test_the_fact_that_was_changed_last_goes_on_standing(store: Store, clock: Ha
     assert counts(brought(store, [newer])) == (1, 0, 0, 0)
     assert standing(store, "default") == {(None, "V[port]: 443")}
     assert store.facts.get(here.uid).superseded_by == "01a1fc09-467f-7001-a3da-0000000000ff"
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 def test_what_was_purged_here_is_not_brought_back(store: Store) -> None:
     uid = store.facts.write("default", "V[key]: sk-live-0000").fact.uid
     lines = list(export_jsonl(store, "default"))
     store.facts.archive([uid])
-    store.purge.run("default")
+    store.purge.execute("default")
     assert counts(brought(store, lines)) == (0, 0, 1, 0)
 
 
@@ -259,7 +261,7 @@ def test_what_was_undone_here_is_brought_back(store: Store) -> None:
     assert standing(store, "default") == set()
     assert counts(brought(store, lines)) == (1, 0, 0, 0)
     assert everything(store, "default") == said
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 def test_facts_that_were_replaced_by_turns_all_come_along(store: Store) -> None:
@@ -279,7 +281,7 @@ def test_a_theme_can_be_copied_within_a_store(store: Store) -> None:
     assert standing(store, "other") == standing(store, "default")
     copied = store.facts.page(FactFilter(theme="other", tiers=EVERYTHING)).facts
     assert {fact.content: fact.superseded_by is not None for fact in copied} == {"80": True, "443": False}
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 def test_an_import_never_overfills_the_hot_tier(store: Store) -> None:
@@ -290,7 +292,7 @@ def test_an_import_never_overfills_the_hot_tier(store: Store) -> None:
     assert counts(brought(store, lines)) == (120, 0, 0, 0)
     gauge = store.tiers.gauge("default")
     assert gauge.pinned <= gauge.budget
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
     assert len(standing(store, "default")) == 120
 
 
@@ -319,7 +321,7 @@ def test_a_large_import_reports_how_far_it_is(store: Store) -> None:
 
 
 def test_an_export_is_one_moment_while_others_write(store: Store) -> None:
-    store.facts.write_many("default", [(f"V[n{n}]: x", None) for n in range(3000)], actor=exchange.IMPORT)
+    store.facts.write_many("default", [(f"V[n{n}]: x", None) for n in range(3000)], actor=export_import.IMPORT)
     lines = export_spec(store, "default")
     said = [next(lines) for _ in range(10)]
     store.facts.write("default", "V[later]: x")
@@ -334,5 +336,5 @@ def test_an_imported_fact_keeps_its_author_in_a_replay(store: Store, clock: Hand
     with fresh(clock) as other, fresh() as third:
         brought(other, list(export_jsonl(store, "default")))
         assert str(other.facts.page(FactFilter()).facts[0].actor) == "session:agent"
-        translog.replay(translog.lines(other), third)
+        transaction_log.replay_log(transaction_log.transaction_log_lines(other), third)
         assert portrait(third) == portrait(other)

@@ -16,16 +16,16 @@ OTHER = "01a1fc12-f375-7001-98d2-00001607a8a2"
 def written(store: Store, uid: str, line: str, theme: str = THEME) -> str:
     """A fact of that uid."""
     made = store.facts.write(theme, line).fact.uid
-    with store.db.writing() as conn:
-        conn.execute("UPDATE facts SET uid = ? WHERE uid = ?", (uids.to_bytes(uid), uids.to_bytes(made)))
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE facts SET uid = ? WHERE uid = ?", (uids.parse_uid(uid), uids.parse_uid(made)))
     return uid
 
 
 def test_facts_written_in_one_second_are_told_apart_by_their_short_form(store: Store) -> None:
     made = [store.facts.write(THEME, f"V[a{number}]: {number}").fact.uid for number in range(50)]
 
-    assert len({uids.short(uid) for uid in made}) == 50
-    assert [store.facts.get(uids.short(uid)).uid for uid in made] == made
+    assert len({uids.short_uid(uid) for uid in made}) == 50
+    assert [store.facts.get(uids.short_uid(uid)).uid for uid in made] == made
 
 
 @pytest.mark.parametrize("digits", [6, 7, 8, 9, 12, 13, 16, 17, 20, 31, 32])
@@ -77,7 +77,7 @@ def test_an_ambiguous_end_lists_a_bounded_number_of_facts_with_their_notation(st
 def test_what_waits_for_a_person_is_not_repeated_by_an_ambiguous_name(store: Store) -> None:
     written(store, ONE, "V[a]: ordinary")
     hidden = written(store, "01a1fc12-f375-7001-98d2-0000a8a2ab97", "V[b]: obey me")
-    store.db.conn.execute("UPDATE facts SET tier = 'quarantined' WHERE uid = ?", (uids.to_bytes(hidden),))
+    store.db.conn.execute("UPDATE facts SET tier = 'quarantined' WHERE uid = ?", (uids.parse_uid(hidden),))
 
     with pytest.raises(errors.AmbiguousUid) as refused:
         store.facts.get("a8a2ab97")
@@ -98,7 +98,7 @@ def test_an_end_is_looked_for_in_the_theme_alone(store: Store) -> None:
 def test_a_withdrawn_fact_makes_no_end_ambiguous(store: Store) -> None:
     written(store, ONE, "V[a]: 1")
     gone = written(store, "01a1fc12-f375-7001-98d2-0000a8a2ab97", "V[b]: 2")
-    store.db.conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (uids.to_bytes(gone),))
+    store.db.conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (uids.parse_uid(gone),))
 
     assert store.facts.get("a8a2ab97").uid == ONE
 
@@ -115,7 +115,7 @@ def test_what_is_too_short_or_no_part_of_a_uid_finds_nothing(store: Store, name:
 
 def test_many_ends_are_found_together_in_the_order_asked_for(store: Store) -> None:
     made = [store.facts.write(THEME, f"V[a{number}]: {number}").fact.uid for number in range(30)]
-    wanted = [uids.short(uid) for uid in reversed(made)]
+    wanted = [uids.short_uid(uid) for uid in reversed(made)]
 
     changed = store.facts.archive(wanted)
 
@@ -126,7 +126,7 @@ def test_one_unknown_end_among_many_changes_nothing(store: Store) -> None:
     uid = store.facts.write(THEME, "V[a]: 1").fact.uid
 
     with pytest.raises(errors.UnknownFact, match="ffffffffff"):
-        store.facts.archive([uids.short(uid), "ffffffffff"])
+        store.facts.archive([uids.short_uid(uid), "ffffffffff"])
 
     assert store.facts.get(uid).tier.value == "hot"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.exchange import import_file
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import IMPORT, FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.upgrade import needs_upgrade
+from hermes_memory_store.transfer.export_import import import_file
+from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade
 from tests.store.portraits import dump
 
 MADE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
@@ -80,12 +80,12 @@ def test_an_import_that_finds_no_room_keeps_what_stood_and_can_be_finished(fille
     lines.write_text("".join(f"V[m{n}]: value {n}\n" for n in range(5000)))
     said = limited("exchange.import_file(Store.open(place), other, theme='default')", filled.path, lines, 1_500_000)
     assert said == "store.disk_full"
-    assert all(check.ok for check in examine(filled))
+    assert all(check.ok for check in examine_store(filled))
     assert filled.facts.count(FactFilter()) >= 2000
     with Store.open(filled.path, policies=filled.policies) as again:
         report = import_file(again, lines, theme="default")
         assert report.created + report.deduplicated == 5000
-        assert all(check.ok for check in examine(again))
+        assert all(check.ok for check in examine_store(again))
 
 
 def test_a_past_that_finds_no_room_is_told(filled: Store, tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.clock import iso
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.exchange import export_jsonl, import_file
-from hermes_memory_store.importers import KINDS, ForeignReport, bring, recognise
-from hermes_memory_store.importers.taking import moment, named, target_of
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_store.transfer.export_import import export_jsonl, import_file
+from hermes_memory_store.transfer.importers import KINDS, ForeignImportReport, detect_format, import_foreign_memory
+from hermes_memory_store.transfer.importers.import_batch import join_target_parts, parse_source_time, to_target
 from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.test_exchange import fresh
@@ -61,45 +61,45 @@ def all_that_is_said(store: Store) -> list[str]:
     return [line for theme in store.names.all_themes() for line in [*export_jsonl(store, theme, turns=True)][1:]]
 
 
-def refused(report: ForeignReport) -> list[tuple[int, str]]:
+def refused(report: ForeignImportReport) -> list[tuple[int, str]]:
     return [(one.place.line, one.error.code) for one in report.errors]
 
 
 @pytest.mark.parametrize(("file", "kind"), SOURCES.items(), ids=SOURCES)
 def test_a_source_is_recognised(file: str, kind: str) -> None:
-    assert recognise(MADE / file) == kind
+    assert detect_format(MADE / file) == kind
     assert kind in KINDS
 
 
 @pytest.mark.parametrize("file", SOURCES)
 def test_importing_three_times_is_importing_once(store: Store, file: str) -> None:
-    first = bring(store, MADE / file, theme="default")
+    first = import_foreign_memory(store, MADE / file, theme="default")
     once = all_that_is_said(store)
     assert first.created > 2
 
     for _ in range(2):
-        again = bring(store, MADE / file, theme="default")
+        again = import_foreign_memory(store, MADE / file, theme="default")
         assert (again.created, again.turns, again.superseded) == (0, 0, 0)
         assert again.deduplicated == first.created + first.deduplicated
         assert again.turns_there == first.turns
     assert all_that_is_said(store) == once
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 @pytest.mark.parametrize("file", SOURCES)
 def test_a_dry_run_says_the_same_and_changes_nothing(store: Store, file: str) -> None:
     store.facts.write("default", "V[kept]: as it is")
     before = all_that_is_said(store)
-    tried = bring(store, MADE / file, theme="default", dry_run=True)
+    tried = import_foreign_memory(store, MADE / file, theme="default", dry_run=True)
     assert all_that_is_said(store) == before
-    done = bring(store, MADE / file, theme="default")
+    done = import_foreign_memory(store, MADE / file, theme="default")
     assert refused(tried) == refused(done)
     assert replace(tried, errors=[]) == replace(done, errors=[])
 
 
 @pytest.mark.parametrize("file", SOURCES)
 def test_the_preview_counts_all_that_comes_in(store: Store, file: str) -> None:
-    report = bring(store, MADE / file, theme="default", dry_run=True)
+    report = import_foreign_memory(store, MADE / file, theme="default", dry_run=True)
     counted: Counter[str] = Counter()
     for one in report.mapping:
         counted["turn" if one.becomes == "turn" else "scope" if one.becomes == "scope" else "fact"] += one.count
@@ -111,13 +111,13 @@ def test_the_preview_counts_all_that_comes_in(store: Store, file: str) -> None:
 
 @pytest.mark.parametrize("file", SOURCES)
 def test_who_wrote_it_is_the_import_of_that_program(store: Store, file: str) -> None:
-    report = bring(store, MADE / file, theme="default")
+    report = import_foreign_memory(store, MADE / file, theme="default")
     for theme in store.names.all_themes():
         assert {str(fact.actor) for fact in facts(store, theme)} <= {f"import:{report.kind}"}
 
 
 def test_a_graph_of_the_mcp_server(store: Store) -> None:
-    report = bring(store, MADE / "memory.jsonl", theme="default")
+    report = import_foreign_memory(store, MADE / "memory.jsonl", theme="default")
     assert {notation.partition("]")[2] for _, notation in said(store)} == {
         ": person", ": Works at Acme", ": Prefers short answers", ": decision", ": SQLite in WAL mode", ": note",
         ": John Smith decided on Store engine",
@@ -129,12 +129,12 @@ def test_a_graph_of_the_mcp_server(store: Store) -> None:
 
 
 def test_memories_of_mem0(store: Store) -> None:
-    report = bring(store, MADE / "mem0.json", theme="default")
+    report = import_foreign_memory(store, MADE / "mem0.json", theme="default")
     by_content = {fact.content: fact for fact in facts(store)}
     assert set(by_content) == {"Likes to play cricket", "Never deploy on a Friday", "alice works at acme"}
     cricket, friday = by_content["Likes to play cricket"], by_content["Never deploy on a Friday"]
     assert cricket.target.startswith("alice.")
-    assert (iso(cricket.created_at), iso(cricket.updated_at)) == (
+    assert (format_iso_time(cricket.created_at), format_iso_time(cricket.updated_at)) == (
         "2026-02-01T17:00:00.000Z",
         "2026-03-01T17:00:00.000Z",
     )
@@ -148,18 +148,18 @@ def test_a_memory_that_changed_at_mem0_replaces_what_it_said_before(store: Store
     for number, text in enumerate(("Lives in Rome", "Lives in Oslo")):
         memory = {"id": "b1", "memory": text, "user_id": "eve", "updated_at": f"2026-03-0{number + 1}T00:00:00Z"}
         file.write_text(json.dumps([memory | {"created_at": "2026-02-01T00:00:00Z"}]))
-        report = bring(store, file, theme="default", kind="mem0")
+        report = import_foreign_memory(store, file, theme="default", kind="mem0")
         assert (report.created, report.superseded) == (1, number)
     (standing,) = store.facts.by_ids(store.facts.ids(FactFilter(theme="default")))
     assert standing.content == "Lives in Oslo"
 
 
 def test_an_export_of_engram(store: Store) -> None:
-    report = bring(store, MADE / "engram.json", theme="default")
+    report = import_foreign_memory(store, MADE / "engram.json", theme="default")
     by_content = {fact.content: fact for fact in facts(store)}
     payments, tabs = by_content["Payments: Stripe, not Adyen"], by_content["Tabs: Spaces, four of them"]
     assert (payments.scope, payments.notation) == ("shop", "D[architecture/payments]: Payments: Stripe, not Adyen")
-    assert (iso(payments.created_at), iso(payments.updated_at)) == (
+    assert (format_iso_time(payments.created_at), format_iso_time(payments.updated_at)) == (
         "2026-04-01T08:10:00.000Z",
         "2026-04-01T08:40:00.000Z",
     )
@@ -174,11 +174,14 @@ def test_an_export_of_engram(store: Store) -> None:
 
 @pytest.mark.parametrize("file", [name for name, kind in SOURCES.items() if kind == "pgvector"])
 def test_the_tables_of_pgvector(store: Store, file: str) -> None:
-    report = bring(store, MADE / file, theme="default")
+    report = import_foreign_memory(store, MADE / file, theme="default")
     (boss,) = facts(store, "marketing")
     assert boss.content == "The boss's port is 5433; not 5432"
     assert boss.target.startswith("memory.")
-    assert (iso(boss.created_at), iso(boss.updated_at)) == ("2026-03-01T12:00:00.123Z", "2026-03-02T12:00:00.000Z")
+    assert (format_iso_time(boss.created_at), format_iso_time(boss.updated_at)) == (
+        "2026-03-01T12:00:00.123Z",
+        "2026-03-02T12:00:00.000Z",
+    )
     assert {"D[auth]: JWT 7d", "V[port]: 3005"} < {notation for _, notation in said(store)}
     assert "Likes tea and quiet" in {fact.content for fact in facts(store)}
     assert len(report.errors) == 1
@@ -193,10 +196,10 @@ def test_the_tables_of_pgvector(store: Store, file: str) -> None:
 
 
 def test_the_same_rows_in_another_form_are_the_same_facts(store: Store) -> None:
-    bring(store, MADE / "pgvector-inserts.sql", theme="default")
+    import_foreign_memory(store, MADE / "pgvector-inserts.sql", theme="default")
     once = all_that_is_said(store)
     for file in ("pgvector-copy.sql", "pgvector.csv"):
-        report = bring(store, MADE / file, theme="default")
+        report = import_foreign_memory(store, MADE / file, theme="default")
         assert (report.created, report.superseded) == (0, 0)
     assert [line for line in all_that_is_said(store) if '"kind":"fact"' in line] == [
         line for line in once if '"kind":"fact"' in line
@@ -204,12 +207,12 @@ def test_the_same_rows_in_another_form_are_the_same_facts(store: Store) -> None:
 
 
 def test_one_theme_takes_what_many_held(store: Store) -> None:
-    bring(store, MADE / "pgvector.json", theme="ops", one_theme=True)
+    import_foreign_memory(store, MADE / "pgvector.json", theme="ops", one_theme=True)
     assert store.names.all_themes() == ["ops"]
 
 
 def test_a_folder_of_basic_memory(store: Store) -> None:
-    report = bring(store, MADE / "basic-memory", theme="default")
+    report = import_foreign_memory(store, MADE / "basic-memory", theme="default")
     assert {(fact.scope, fact.type.word, fact.content) for fact in facts(store)} == {
         (None, "value", "Pour over provides more clarity #brewing (personal experience)"),
         (None, "decision", "Water at 205 F"),
@@ -221,7 +224,10 @@ def test_a_folder_of_basic_memory(store: Store) -> None:
     }
     water = next(fact for fact in facts(store) if fact.content == "Water at 205 F")
     assert water.target.startswith("coffee-brewing-methods.decision.")
-    assert (iso(water.created_at), iso(water.updated_at)) == ("2026-01-05T08:00:00.000Z", "2026-01-06T08:00:00.000Z")
+    assert (format_iso_time(water.created_at), format_iso_time(water.updated_at)) == (
+        "2026-01-05T08:00:00.000Z",
+        "2026-01-06T08:00:00.000Z",
+    )
     assert [(one.place.file, one.why) for one in report.skips] == [
         ("coffee.md", "6 lines are neither observations nor relations")
     ]
@@ -229,15 +235,15 @@ def test_a_folder_of_basic_memory(store: Store) -> None:
 
 
 def test_a_hermes_memory_file_comes_into_a_store_that_is_there(store: Store, tmp_path: Path) -> None:
-    from hermes_memory_store.upgrade import upgrade
+    from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
 
     store.facts.write("default", "V[kept]: as it is")
     file = tmp_path / "old.db"
     shutil.copy(OLD, file)
-    report = bring(store, file, theme="default")
+    report = import_foreign_memory(store, file, theme="default")
     assert file.read_bytes() == OLD.read_bytes()
 
-    upgrade(file)
+    upgrade_hermes_030(file)
     with Store.open(file) as upgraded:
         wanted = {fact.uid: (fact.notation, fact.created_at, fact.scope, fact.reads) for fact in facts(upgraded)}
     found = {fact.uid: (fact.notation, fact.created_at, fact.scope, fact.reads) for fact in facts(store)}
@@ -250,19 +256,19 @@ def test_what_is_longer_than_a_fact_comes_in_numbered_parts_and_whole(store: Sto
     file = tmp_path / "memory.json"
     text = " ".join(f"word{number}" for number in range(20_000))
     file.write_text(json.dumps([{"id": "1", "memory": text, "user_id": "u" * 300}]))
-    report = bring(store, file, theme="default", kind="mem0")
+    report = import_foreign_memory(store, file, theme="default", kind="mem0")
     parts = sorted(facts(store), key=lambda fact: int(fact.target.rpartition(".")[2]))
     assert report.split == 1
     assert report.created == len(parts) > 100
     assert " ".join(fact.content for fact in parts) == text
-    assert bring(store, file, theme="default", kind="mem0").created == 0
+    assert import_foreign_memory(store, file, theme="default", kind="mem0").created == 0
 
 
 def test_what_was_purged_here_stays_purged(store: Store) -> None:
-    bring(store, MADE / "memory.jsonl", theme="default")
+    import_foreign_memory(store, MADE / "memory.jsonl", theme="default")
     one = next(fact for fact in facts(store) if "Acme" in fact.content)
     store.purge.erase([one.uid])
-    report = bring(store, MADE / "memory.jsonl", theme="default")
+    report = import_foreign_memory(store, MADE / "memory.jsonl", theme="default")
     assert (report.created, report.purged) == (0, 1)
     assert "Acme" not in "".join(all_that_is_said(store))
 
@@ -283,14 +289,14 @@ def test_a_source_that_was_cut_off_changes_nothing(
     file = tmp_path / name
     file.write_text(content)
     with pytest.raises(errors.ImportFileError, match=said):
-        bring(store, file, theme="default")
+        import_foreign_memory(store, file, theme="default")
     assert store.names.all_themes() == []
 
 
 def test_an_import_that_was_stopped_goes_on_where_it_was(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_memory_store.importers.running.BATCH", 10)
+    monkeypatch.setattr("hermes_memory_store.transfer.importers.import_run.BATCH", 10)
     file = tmp_path / "mem0.json"
     file.write_text(json.dumps([{"id": str(n), "memory": f"fact {n}", "user_id": "u"} for n in range(45)]))
 
@@ -300,9 +306,9 @@ def test_an_import_that_was_stopped_goes_on_where_it_was(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bring(store, file, theme="default", kind="mem0", progress=stop)
+        import_foreign_memory(store, file, theme="default", kind="mem0", progress=stop)
     assert len(facts(store)) == 20
-    report = bring(store, file, theme="default", kind="mem0")
+    report = import_foreign_memory(store, file, theme="default", kind="mem0")
     assert (report.created, report.deduplicated) == (25, 20)
 
 
@@ -322,7 +328,7 @@ def test_turns_make_the_round_trip(store: Store, clock: HandClock, tmp_path: Pat
         assert import_file(other, file, theme="second").turns == 2
         assert import_file(other, file, theme="second").turns == 0
         assert [turn.content for turn in other.turns.list("second", session="one")] == ["deploy\non Friday"]
-        assert all(check.ok for check in examine(other))
+        assert all(check.ok for check in examine_store(other))
 
 
 @pytest.mark.parametrize(
@@ -341,12 +347,12 @@ def test_turns_make_the_round_trip(store: Store, clock: HandClock, tmp_path: Pat
     ],
 )
 def test_times_are_read_as_programs_write_them(value: object, when: int | None) -> None:
-    assert moment(value) == when
+    assert parse_source_time(value) == when
 
 
 @given(st.text(), st.text())
 def test_any_name_makes_a_target_that_has_room_for_numbers(name: str, last: str) -> None:
-    for made in (target_of(name), target_of(named(name, last[:40], "0123abcd"))):
+    for made in (to_target(name), to_target(join_target_parts(name, last[:40], "0123abcd"))):
         assert 0 < len(made) <= 120
         assert not set("[]") & set(made)
 
@@ -377,13 +383,13 @@ def tried(kind: str, content: bytes, folder: Path, opened: Callable[[], Any]) ->
     file.write_bytes(content)
     with opened() as store:
         try:
-            first = bring(store, file, theme="default", kind=kind)
+            first = import_foreign_memory(store, file, theme="default", kind=kind)
         except errors.StoreError as error:
             assert error.message
             assert store.names.all_themes() == []
             return
         once = all_that_is_said(store)
-        again = bring(store, file, theme="default", kind=kind)
+        again = import_foreign_memory(store, file, theme="default", kind=kind)
         assert (again.created, again.turns) == (0, 0), first
         assert all_that_is_said(store) == once
 
@@ -425,8 +431,8 @@ def test_what_was_made_to_keep_it_busy_is_read_at_once(store: Store, tmp_path: P
     file.write_text(content)
     began = time.process_time()
     with contextlib.suppress(errors.ImportFileError):
-        bring(store, file, theme="default", kind=kind)
-    recognise(file)
+        import_foreign_memory(store, file, theme="default", kind=kind)
+    detect_format(file)
     assert time.process_time() - began < 5
 
 
@@ -451,10 +457,12 @@ def test_what_says_the_same_or_otherwise_at_its_source_comes_in_once(
     ]
     file.write_text(json.dumps(rows))
     with fresh() as store:
-        first = bring(store, file, theme="default", kind="pgvector", one_theme=one_theme) if rows else None
+        first = (
+            import_foreign_memory(store, file, theme="default", kind="pgvector", one_theme=one_theme) if rows else None
+        )
         once = all_that_is_said(store)
         for _ in range(2 if rows else 0):
-            again = bring(store, file, theme="default", kind="pgvector", one_theme=one_theme)
+            again = import_foreign_memory(store, file, theme="default", kind="pgvector", one_theme=one_theme)
             assert (again.created, again.superseded) == (0, 0), first
             assert all_that_is_said(store) == once
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_memory_store import errors, memory_files
-from hermes_memory_store.memory_files import Kind
+from hermes_memory_store import errors
+from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.host_files.memory_files import MemoryFileKind
 
 from .hosts import hosts_writing
 
@@ -38,20 +39,20 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_entries_are_split_as_the_host_splits_them(text: str, entries: list[str]) -> None:
-    assert memory_files.parse(text) == entries
+    assert memory_files.parse_entries(text) == entries
 
 
 @given(st.lists(st.text(alphabet="ab §\n", min_size=1).map(str.strip).filter(bool), unique=True))
 @example(["a\n§ \n§\na"])
 def test_what_was_parsed_is_parsed_the_same_after_writing_it_unless_a_lone_mark_ends_an_entry(texts: list[str]) -> None:
-    entries = memory_files.parse(memory_files.join(texts))
+    entries = memory_files.parse_entries(memory_files.join_entries(texts))
 
     lone = any("§" in (entry.split("\n")[0], entry.split("\n")[-1]) for entry in entries)
-    assert memory_files.is_settled(entries) or lone
+    assert memory_files.is_round_trip_stable(entries) or lone
 
 
 def test_characters_are_counted_with_what_stands_between_entries() -> None:
-    assert memory_files.used(["abc", "é§"]) == 8
+    assert memory_files.count_entry_chars(["abc", "é§"]) == 8
 
 
 @pytest.mark.parametrize(
@@ -73,15 +74,15 @@ def test_characters_are_counted_with_what_stands_between_entries() -> None:
 def test_limits_come_from_the_hosts_configuration(tmp_path: Path, config: str, memory: int, user: int) -> None:
     (tmp_path / "config.yaml").write_bytes(config.encode("latin-1"))
 
-    limits = {file.kind: file.limit for file in memory_files.files(tmp_path)}
+    limits = {file.kind: file.limit for file in memory_files.find_memory_files(tmp_path)}
 
-    assert limits == {Kind.MEMORY: memory, Kind.USER: user}
+    assert limits == {MemoryFileKind.MEMORY: memory, MemoryFileKind.USER: user}
 
 
 def test_pressure_of_a_profile_without_files_is_nil_and_creates_nothing(tmp_path: Path) -> None:
-    assert [(one.file.kind, one.pct, one.entries, one.tokens) for one in memory_files.pressure(tmp_path)] == [
-        (Kind.MEMORY, 0.0, 0, 0),
-        (Kind.USER, 0.0, 0, 0),
+    assert [(one.file.kind, one.pct, one.entries, one.tokens) for one in memory_files.file_pressures(tmp_path)] == [
+        (MemoryFileKind.MEMORY, 0.0, 0, 0),
+        (MemoryFileKind.USER, 0.0, 0, 0),
     ]
     assert not list(tmp_path.iterdir())
 
@@ -89,7 +90,7 @@ def test_pressure_of_a_profile_without_files_is_nil_and_creates_nothing(tmp_path
 def test_pressure_says_percent_entries_and_tokens(file: Path) -> None:
     file.write_text("x" * 548 + "\n§\n" + "y" * 549, encoding="utf-8")
 
-    memory = memory_files.pressure(file.parent.parent)[0]
+    memory = memory_files.file_pressures(file.parent.parent)[0]
 
     assert (memory.used, memory.pct, memory.entries) == (1100, 50.0, 2)
     assert memory.tokens > 100
@@ -101,14 +102,14 @@ def test_a_file_that_is_not_utf8_is_named_with_byte_and_line(file: Path) -> None
     with pytest.raises(
         errors.ImportFileError, match=r"MEMORY\.md is not UTF-8: byte 0xff in line 2; nothing was touched"
     ):
-        memory_files.read(file)
+        memory_files.read_memory_text(file)
 
 
 def test_a_replaced_file_is_private_and_leaves_nothing_beside_it(file: Path) -> None:
     file.write_text("before", encoding="utf-8")
     file.chmod(0o644)
 
-    memory_files.replace(file, b"after", expected=b"before")
+    memory_files.replace_memory_file(file, b"after", expected=b"before")
 
     assert file.read_text(encoding="utf-8") == "after"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -120,7 +121,7 @@ def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
     real.write_text("before", encoding="utf-8")
     file.symlink_to(real)
 
-    memory_files.replace(file, b"after", expected=b"before")
+    memory_files.replace_memory_file(file, b"after", expected=b"before")
 
     assert file.is_symlink()
     assert real.read_text(encoding="utf-8") == "after"
@@ -130,7 +131,7 @@ def test_a_file_that_changed_without_a_lock_is_not_replaced(file: Path) -> None:
     file.write_text("changed by an editor", encoding="utf-8")
 
     with pytest.raises(errors.Conflict, match="changed by a program without a lock"):
-        memory_files.replace(file, b"after", expected=b"before")
+        memory_files.replace_memory_file(file, b"after", expected=b"before")
 
     assert [path.read_text(encoding="utf-8") for path in file.parent.iterdir()] == ["changed by an editor"]
 
@@ -141,13 +142,13 @@ def test_a_lock_that_is_never_released_is_an_error_that_names_the_file(file: Pat
 
         with (
             pytest.raises(errors.StoreLocked, match=r"MEMORY\.md has been locked by another process for 0\.05 s"),
-            memory_files.locked(file, timeout_s=0.05),
+            memory_files.host_file_lock(file, timeout_s=0.05),
         ):
             pass
 
 
 def test_the_lock_is_free_again_afterwards(file: Path) -> None:
-    with memory_files.locked(file):
+    with memory_files.host_file_lock(file):
         pass
 
     with open(file.with_suffix(".md.lock"), "a+") as host:
@@ -157,7 +158,7 @@ def test_the_lock_is_free_again_afterwards(file: Path) -> None:
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     with (
         pytest.raises(errors.FileError, match=r"MEMORY\.md\.lock cannot be written"),
-        memory_files.locked(tmp_path / "missing" / "MEMORY.md"),
+        memory_files.host_file_lock(tmp_path / "missing" / "MEMORY.md"),
     ):
         pass
 
@@ -165,12 +166,15 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 def test_writers_that_hold_the_same_lock_lose_nothing_to_each_other(file: Path) -> None:
     with hosts_writing(file, "one", "two", entries=40):
         for number in range(40):
-            with memory_files.locked(file):
-                content = memory_files.read_bytes(file)
-                entries = [*memory_files.parse(memory_files.decoded(content, file)), f"three {number}"]
-                memory_files.replace(file, memory_files.join(entries).encode(), expected=content)
+            with memory_files.host_file_lock(file):
+                content = memory_files.read_memory_bytes(file)
+                entries = [
+                    *memory_files.parse_entries(memory_files.decode_memory_text(content, file)),
+                    f"three {number}",
+                ]
+                memory_files.replace_memory_file(file, memory_files.join_entries(entries).encode(), expected=content)
 
-    entries = memory_files.parse(memory_files.read(file))
+    entries = memory_files.parse_entries(memory_files.read_memory_text(file))
 
     theirs = [f"V[{who}.{number}]: from a host" for who in ("one", "two") for number in range(40)]
     assert sorted(entries) == sorted([*theirs, *(f"three {number}" for number in range(40))])

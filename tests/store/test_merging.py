@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import doctor
+from hermes_memory_store.diagnostics import doctor
 from hermes_memory_store.errors import ArgumentError, UnknownScope
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
@@ -44,7 +44,7 @@ def test_the_newer_fact_stands_whichever_side_it_was_on(tmp_path: Path, clock: H
         assert sorted(scope.label for scope in store.scopes.list("t")) == ["desk-009", "desk-9"]
         store.undo.redo()
         assert len(store.scopes.list("t")) == 1
-        assert all(check.ok for check in doctor.examine(store))
+        assert all(check.ok for check in doctor.examine_store(store))
 
 
 def test_a_session_that_wrote_to_the_merged_scope_goes_on_in_the_other(tmp_path: Path) -> None:

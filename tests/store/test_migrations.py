@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import StoreNeedsUpgrade
-from hermes_memory_store.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.store import Store
 
 LATER = {
@@ -81,8 +81,8 @@ def version(path: Path) -> int:
 def test_an_older_store_is_brought_up_to_date_with_what_it_holds(old: Path) -> None:
     with Store.open(old) as store:
         assert [fact.notation for fact in store.search.find("default", "redis").facts] == ["D[cache]: redis"]
-        assert all(check.ok for check in examine(store)), examine(store)
-        store.sources.set("default", "hermes-agent", "always")
+        assert all(check.ok for check in examine_store(store)), examine_store(store)
+        store.sources.set_rule("default", "hermes-agent", "always")
         assert store.sources.rule("default", "hermes-agent") == "always"
     assert version(old) == STORE_VERSION
 

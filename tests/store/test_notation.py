@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_memory_store import abbreviations, errors, notation, text, tokens
+from hermes_memory_store import errors, safe_text
 from hermes_memory_store.model import FactType, Notation
+from hermes_memory_store.notation import abbreviations, memory_spec, token_estimate
 
 SAFE = st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn", "Co", "Cf", "Zl", "Zp"))).map(
     lambda said: " ".join(said.split())
@@ -16,11 +17,11 @@ SAFE = st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn", "Co", "Cf", "
 
 @pytest.mark.parametrize("symbol", [kind.value for kind in FactType])
 def test_every_type_is_read_back_as_it_was_written(symbol: str) -> None:
-    assert str(notation.parse(f"{symbol}[db.id]: UUID mndtry")) == f"{symbol}[db.id]: UUID mndtry"
+    assert str(memory_spec.parse_notation(f"{symbol}[db.id]: UUID mndtry")) == f"{symbol}[db.id]: UUID mndtry"
 
 
 def test_white_space_is_folded_and_nothing_else_is_changed() -> None:
-    said = notation.parse("  C [ db.id ]:\tUUID\n  mndtry  ")
+    said = memory_spec.parse_notation("  C [ db.id ]:\tUUID\n  mndtry  ")
     assert said == Notation(FactType.CONSTRAINT, "db.id", "UUID mndtry")
 
 
@@ -31,7 +32,7 @@ def test_white_space_is_folded_and_nothing_else_is_changed() -> None:
 )  # fmt: skip
 def test_what_is_no_notation_is_refused(line: str) -> None:
     with pytest.raises(errors.NotationError):
-        notation.parse(line)
+        memory_spec.parse_notation(line)
 
 
 @pytest.mark.parametrize(
@@ -44,32 +45,32 @@ def test_what_is_no_notation_is_refused(line: str) -> None:
 )  # fmt: skip
 def test_hidden_characters_are_refused_by_name(character: str, name: str) -> None:
     with pytest.raises(errors.UnsafeText, match=name.replace("+", r"\+")):
-        notation.parse(f"D[x]: before{character}after")
+        memory_spec.parse_notation(f"D[x]: before{character}after")
 
 
 def test_ten_megabytes_are_refused_without_being_read() -> None:
     with pytest.raises(errors.ContentTooLong, match="10000006"):
-        notation.parse("D[x]: " + "a" * 10_000_000)
+        memory_spec.parse_notation("D[x]: " + "a" * 10_000_000)
 
 
 @given(st.text())
 @example("D[x]: \ud800")
 def test_any_text_is_read_or_refused_with_an_error_of_ours(line: str) -> None:
     try:
-        said = notation.parse(line)
+        said = memory_spec.parse_notation(line)
     except errors.StoreError as error:
         assert error.message
     else:
-        assert notation.parse(str(said)) == said
+        assert memory_spec.parse_notation(str(said)) == said
 
 
 @given(SAFE.filter(bool), st.integers(10, 60))
 def test_splitting_loses_nothing(content: str, limit: int) -> None:
     try:
-        whole = notation.parse(f"V[notes]: {content}", limit=10**6)
+        whole = memory_spec.parse_notation(f"V[notes]: {content}", limit=10**6)
     except errors.StoreError:
         return
-    parts = notation.split(whole, limit)
+    parts = memory_spec.split_notation(whole, limit)
     assert all(len(part.content) <= limit for part in parts)
     assert "".join(part.content for part in parts).replace(" ", "") == whole.content.replace(" ", "")
 
@@ -77,36 +78,39 @@ def test_splitting_loses_nothing(content: str, limit: int) -> None:
 @given(st.integers(100, 128), st.integers(10, 300))
 def test_every_part_of_a_split_can_be_read_again(length: int, words: int) -> None:
     try:
-        parts = notation.split(f"V[{'t' * length}]: {'word ' * words}", 40)
+        parts = memory_spec.split_notation(f"V[{'t' * length}]: {'word ' * words}", 40)
     except errors.NotationError as error:
         assert "numbered parts" in error.message
     else:
-        assert [notation.parse(str(part)) for part in parts] == parts
+        assert [memory_spec.parse_notation(str(part)) for part in parts] == parts
 
 
 @pytest.mark.parametrize("newer", ["\U0001fae8", "\U0001fae9", "\U0001f6dc"])
 def test_emoji_newer_than_this_python_are_kept(newer: str) -> None:
-    assert notation.parse(f"D[x]: {newer} shaking").content == f"{newer} shaking"
+    assert memory_spec.parse_notation(f"D[x]: {newer} shaking").content == f"{newer} shaking"
 
 
 def test_one_variation_selector_is_kept_and_a_row_of_them_is_refused() -> None:
-    assert notation.parse("D[x]: \u26a0\ufe0f mind \u845b\U000e0100").content.endswith("\U000e0100")
+    assert memory_spec.parse_notation("D[x]: \u26a0\ufe0f mind \u845b\U000e0100").content.endswith("\U000e0100")
     with pytest.raises(errors.UnsafeText, match="variation selectors"):
-        notation.parse("D[x]: \U0001f600\U000e0138\U000e0145\U000e015c")
-    assert "\U000e0138" not in text.printable("\U0001f600\U000e0138\U000e0145")
+        memory_spec.parse_notation("D[x]: \U0001f600\U000e0138\U000e0145\U000e015c")
+    assert "\U000e0138" not in safe_text.to_printable("\U0001f600\U000e0138\U000e0145")
 
 
 @given(st.text())
 def test_printable_text_holds_nothing_a_terminal_would_obey(said: str) -> None:
-    assert not any(text.is_unsafe(character) or character in text.BREAKS for character in text.printable(said))
+    assert not any(
+        safe_text.is_unsafe_character(character) or character in safe_text.BREAKS
+        for character in safe_text.to_printable(said)
+    )
 
 
 @pytest.mark.parametrize(("short", "long"), [("auth", "authentication"), ("cfg", "config"), ("nvr", "never")])
 def test_abbreviations_work_both_ways(short: str, long: str) -> None:
-    assert long in abbreviations.expand(short)
-    assert short in abbreviations.expand(long)
-    assert abbreviations.fold(f"{long} X") == abbreviations.fold(f"{short} x.")
+    assert long in abbreviations.abbreviation_variants(short)
+    assert short in abbreviations.abbreviation_variants(long)
+    assert abbreviations.fold_abbreviations(f"{long} X") == abbreviations.fold_abbreviations(f"{short} x.")
 
 
 def test_the_estimate_counts_an_empty_text_as_nothing() -> None:
-    assert tokens.estimate("") == 0
+    assert token_estimate.estimate_tokens("") == 0

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.filesystem import create_private, file_lock, refuse_network
-from hermes_memory_store.migrations import migrate
+from hermes_memory_store.database.filesystem import create_private_file, file_lock, refuse_network_path
+from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 
@@ -65,16 +65,16 @@ def test_opening_a_current_store_changes_no_schema(tmp_path: Path) -> None:
 
 
 def test_a_network_file_system_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_memory_store.filesystem.filesystem_type", lambda _: "nfs4")
+    monkeypatch.setattr("hermes_memory_store.database.filesystem.filesystem_type", lambda _: "nfs4")
     with pytest.raises(errors.NetworkFileSystem, match="nfs4"):
-        refuse_network(tmp_path / "memory.db")
+        refuse_network_path(tmp_path / "memory.db")
     Store.open(tmp_path / "memory.db", force=True).close()
 
 
 def test_a_store_in_the_making_is_waited_for(tmp_path: Path) -> None:
     """Between the first byte of the file and its version number it looks like the database of another program."""
     path = tmp_path / "memory.db"
-    create_private(path)
+    create_private_file(path)
     opened: list[Store] = []
     with file_lock(path):
         made = sqlite3.connect(path, isolation_level=None)
@@ -83,7 +83,7 @@ def test_a_store_in_the_making_is_waited_for(tmp_path: Path) -> None:
         opener.start()
         opener.join(0.3)
         assert opener.is_alive()
-        migrate(made)
+        migrate_store(made)
         made.close()
     opener.join(10)
     assert [store.journal.last_seq() for store in opened] == [0]

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store import errors, rewinding, translog
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.journal_records import load_records
+from hermes_memory_store import errors
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.history import rewind, transaction_log
+from hermes_memory_store.history.time_travel import open_store_at
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
-from hermes_memory_store.past import store_at
+from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from tests.examples import example_count
 from tests.store.conftest import HandClock
@@ -34,10 +35,10 @@ def test_it_shows_what_stood_then_and_no_more(store: Store, clock: HandClock) ->
         moments.append((clock.now, said(store)))
         clock.forward(1000)
     for moment, expected in moments:
-        with store_at(store, moment) as past:
+        with open_store_at(store, moment) as past:
             assert said(past) == expected
             assert past.clock() == moment
-    with store_at(store, moments[0][0] + 999) as past:
+    with open_store_at(store, moments[0][0] + 999) as past:
         assert said(past) == moments[0][1]
 
 
@@ -48,14 +49,14 @@ def test_rewinding_a_copy_and_replaying_the_journal_meet(steps: list[tuple[str, 
     with fresh(clock) as store, fresh() as replayed, tempfile.TemporaryDirectory() as folder:
         live(store, steps, clock)
         moment = clock.now - ago
-        last = rewinding.last_before(store, moment)
-        translog.apply(replayed, load_records(store.db, until=moment))
+        last = rewind.last_change_before(store, moment)
+        transaction_log.replay_records(replayed, load_records(store.db, until=moment))
         assert replayed.journal.last_seq() == last
         copy = Path(folder) / "copy.db"
-        rewinding.copy_plainly(store.path, copy)
+        rewind.copy_unverified(store.path, copy)
         with Store.open(copy, force=True, policies=store.policies) as rewound:
-            rewinding.rewind(rewound, moment, last)
-            assert all(check.ok for check in examine(rewound))
+            rewind.rewind(rewound, moment, last)
+            assert all(check.ok for check in examine_store(rewound))
             without_lost_links(replayed)
             assert portrait(rewound) == portrait(replayed)
 
@@ -73,29 +74,29 @@ def test_a_long_journal_is_rewound_and_a_short_way_from_the_start_replayed(store
         clock.forward(1000)
     store.facts.write("default", "V[n0.1]: changed", scope="bulk")
     for part, moment in enumerate(moments):
-        with store_at(store, moment) as past:
+        with open_store_at(store, moment) as past:
             assert past.facts.count(ALL) == 2000 * (part + 1)
             assert past.clock() == moment
             chosen = past.facts.page(FactFilter(theme="default", target="n0.1")).facts
             assert [fact.content for fact in chosen] == ["x"]
-            assert all(check.ok for check in examine(past))
+            assert all(check.ok for check in examine_store(past))
 
 
 def test_before_the_first_change_it_is_empty(store: Store, clock: HandClock) -> None:
     store.facts.write("default", "D[auth]: JWT")
-    with store_at(store, clock.now - 1) as past:
+    with open_store_at(store, clock.now - 1) as past:
         assert past.themes() == []
 
 
 def test_it_cannot_be_written(store: Store, clock: HandClock) -> None:
     store.facts.write("default", "D[auth]: JWT")
-    with store_at(store, clock.now) as past, pytest.raises(errors.StoreReadOnly):
+    with open_store_at(store, clock.now) as past, pytest.raises(errors.StoreReadOnly):
         past.facts.write("default", "D[auth]: SAML")
 
 
 def test_it_is_removed_from_the_disk_when_it_is_closed(store: Store, clock: HandClock) -> None:
     store.facts.write("default", "D[auth]: JWT")
-    past = store_at(store, clock.now)
+    past = open_store_at(store, clock.now)
     folder = past.path.parent
     with past.reader() as reader:
         assert said(reader) == {("D[auth]: JWT", "hot")}
@@ -108,7 +109,7 @@ def test_an_altered_journal_shows_no_past(store: Store, clock: HandClock) -> Non
     store.facts.write("default", "D[auth]: JWT")
     store.db.conn.execute("UPDATE journal SET after = replace(after, 'JWT', 'jwt')")
     with pytest.raises(errors.JournalBroken):
-        store_at(store, clock.now)
+        open_store_at(store, clock.now)
 
 
 def test_a_purged_fact_is_gone_from_the_past_too(store: Store, clock: HandClock) -> None:
@@ -116,6 +117,6 @@ def test_a_purged_fact_is_gone_from_the_past_too(store: Store, clock: HandClock)
     then = clock.now
     clock.forward(1000)
     store.facts.archive([uid])
-    store.purge.run("default")
-    with store_at(store, then) as past:
+    store.purge.execute("default")
+    with open_store_at(store, then) as past:
         assert said(past) == set()

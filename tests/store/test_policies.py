@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def spoil(store: Store, home: Path) -> None:
     (home / "memory-themes.toml").write_text("[defaults]\nhot_chars = 5\n")
-    store.policies.look_again()
+    store.policies.reload()
 
 
 def test_a_write_under_a_wrong_policy_is_refused_by_its_line_and_changes_nothing(home: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hermes_memory_store.holders import holders
+from hermes_memory_store.diagnostics.file_holders import find_holders
 from hermes_memory_store.store import Store
 
 
@@ -19,23 +19,23 @@ def test_what_was_told_is_told_again_in_its_own_words(tmp_path: Path) -> None:
         store.search.find("t", "cache", session=session)
         store.injection.status("t", record=False)
         store.reads.flush()
-        newest, first = store.recorder.list("t", "agent")
+        newest, first = store.context_records.list("t", "agent")
         assert (newest.kind, newest.why) == ("search", "cache")
         assert (first.kind, first.session) == ("status", "agent")
         assert first.tokens > 0
-        (then,) = store.recorder.facts(first)
+        (then,) = store.context_records.facts(first)
         assert then.notation == "D[cache]: redis"
         assert then.changed
-        assert not store.recorder.facts(newest)[0].changed
-        assert store.recorder.list("t", "somebody else") == []
+        assert not store.context_records.facts(newest)[0].changed
+        assert store.context_records.list("t", "somebody else") == []
         store.purge.facts({__import__("hermes_memory_store.uids").uids.to_bytes(fact.uid)})
-        assert store.recorder.facts(first)[0].notation is None
+        assert store.context_records.facts(first)[0].notation is None
 
 
 def test_this_process_holds_its_store(tmp_path: Path) -> None:
     with Store.open(tmp_path / "m.db") as store:
-        mine = [one for one in holders(store.path) if one.pid == os.getpid()]
+        mine = [one for one in find_holders(store.path) if one.pid == os.getpid()]
         assert len(mine) == 1
         assert "pytest" in mine[0].program or "python" in mine[0].program
         assert mine[0].started_at > 0
-    assert holders(tmp_path / "m.db") == []
+    assert find_holders(tmp_path / "m.db") == []

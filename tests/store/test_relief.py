@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import errors, memory_files
+from hermes_memory_store import errors
+from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import Tier
-from hermes_memory_store.relief import optimize
+from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 
@@ -28,25 +29,25 @@ def test_files_below_the_threshold_are_not_even_locked(store: Store, profile: Pr
     profile.write("V[port]: 5432", filler(1100))
     before = profile.print()
 
-    report = optimize(store, THEME, home=profile.home)
+    report = relieve_files(store, THEME, home=profile.home)
 
-    assert not report.acted
+    assert not report.has_acted
     assert (report.memory.before_pct, report.memory.diff) == (report.memory.after_pct, "")
     assert profile.print() == before
     assert store.journal.last_seq() == 0
 
 
 def test_a_profile_without_files_is_left_without_files(store: Store, tmp_path: Path) -> None:
-    report = optimize(store, THEME, home=tmp_path / "nobody", threshold_pct=0)
+    report = relieve_files(store, THEME, home=tmp_path / "nobody", threshold_pct=0)
 
-    assert not report.acted
+    assert not report.has_acted
     assert not (tmp_path / "nobody").exists()
 
 
 @pytest.mark.parametrize("threshold", [-1, 101, float("nan"), float("inf")])
 def test_a_threshold_that_is_no_percentage_is_refused(store: Store, profile: Profile, threshold: float) -> None:
     with pytest.raises(errors.ArgumentError, match="between 0 and 100 percent"):
-        optimize(store, THEME, home=profile.home, threshold_pct=threshold)
+        relieve_files(store, THEME, home=profile.home, threshold_pct=threshold)
 
 
 # --- the flaws of hermes-memory 0.3.0 --------------------------------------------------------------------------------
@@ -59,12 +60,12 @@ def test_a_dry_run_writes_nothing_and_shows_what_the_deed_does(store: Store, pro
     store.facts.write(THEME, "D[db]: Postgres", scope="schema")
     before, stored = profile.print(), stored_bytes(store)
 
-    planned = optimize(store, THEME, home=profile.home, dry_run=True)
+    planned = relieve_files(store, THEME, home=profile.home, dry_run=True)
 
     assert profile.print() == before
     assert stored_bytes(store) == stored
 
-    done = optimize(store, THEME, home=profile.home)
+    done = relieve_files(store, THEME, home=profile.home)
 
     assert planned.memory.diff == done.memory.diff != ""
     counts = [(one.abbreviated, one.migrated, one.removed, one.kept, one.why) for one in (planned.memory, done.memory)]
@@ -75,7 +76,7 @@ def test_a_fact_over_the_limit_stays_whole_and_is_reported(store: Store, profile
     long = "D[deploy]: " + "step by step " * 40 + "FINAL-STEP"
     profile.write(long, "V[port]: 5432", filler(900))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert long in profile.entries()
     assert [(one.entry, "the limit is 400" in one.reason) for one in report.kept] == [(long, True)]
@@ -88,7 +89,7 @@ def test_entries_with_several_lines_leave_whole_or_not_at_all(store: Store, prof
     facts = "D[a]: one\n\nV[b]: two"
     profile.write(section, notes, facts, filler(1300))
 
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
 
     assert profile.entries() == [section, notes, filler(1300)]
     assert facts_of(store) == [("D[a]: one", "hot"), ("V[b]: two", "hot")]
@@ -110,7 +111,7 @@ def test_entries_with_several_lines_leave_whole_or_not_at_all(store: Store, prof
 def test_what_is_more_than_prose_is_not_abbreviated(store: Store, profile: Profile, entry: str) -> None:
     profile.write(entry, "the configuration of the database", filler(1600))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert profile.entries() == [entry, "the cfg of db", filler(1600)]
     assert report.abbreviated == 1
@@ -123,7 +124,7 @@ def test_configured_limits_decide_what_is_full(store: Store, profile: Profile) -
     profile.write("V[port]: 5432", filler(100))
     profile.write("V[name]: Ada", filler(1300), user=True)
 
-    report = optimize(store, THEME, home=profile.home)
+    report = relieve_files(store, THEME, home=profile.home)
 
     assert (report.memory.migrated, report.user.migrated) == (1, 0)
     assert report.memory.before_pct == pytest.approx(58.0)
@@ -132,7 +133,7 @@ def test_configured_limits_decide_what_is_full(store: Store, profile: Profile) -
 def test_the_target_is_pursued_until_below_45_percent(store: Store, profile: Profile) -> None:
     profile.write(*(f"V[host.{number:02}]: 10.0.0.{number} is one of the machines" for number in range(40)))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert report.before_pct > 80
     assert 42 < report.after_pct < 45
@@ -144,7 +145,7 @@ def test_a_target_out_of_reach_is_explained(store: Store, profile: Profile) -> N
     store.facts.write(THEME, "D[db]: Postgres")
     profile.write("D[db]: MySQL", filler(1500), filler(100))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert report.why == (
         "MEMORY.md stays at 73.5 %, above the target of 45 %: 2 entries of prose (1603 characters) cannot be shortened "
@@ -155,7 +156,7 @@ def test_a_target_out_of_reach_is_explained(store: Store, profile: Profile) -> N
 def test_two_entries_that_contradict_each_other_both_stay(store: Store, profile: Profile) -> None:
     profile.write("D[x]: keep A", "V[port]: 5432", "D[X]: keep B", filler(1300))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert profile.entries() == ["D[x]: keep A", "D[X]: keep B", filler(1300)]
     assert [one.reason for one in report.kept] == [
@@ -180,7 +181,7 @@ def test_a_fact_that_contradicts_the_store_stays_and_changes_nothing(
     profile.write(entry, filler(1300))
     before = store.journal.last_seq()
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert [(one.entry, one.reason) for one in report.kept] == [(entry, reason)]
     assert entry in profile.entries()
@@ -190,9 +191,9 @@ def test_a_fact_that_contradicts_the_store_stays_and_changes_nothing(
 
 def test_a_question_moved_from_the_file_is_not_closed_by_the_next_entry(store: Store, profile: Profile) -> None:
     profile.write("?[db]: which engine", "C[db]: Postgres only", "D[db]: version 16", filler(1300))
-    planned = optimize(store, THEME, home=profile.home, dry_run=True)
+    planned = relieve_files(store, THEME, home=profile.home, dry_run=True)
 
-    done = optimize(store, THEME, home=profile.home)
+    done = relieve_files(store, THEME, home=profile.home)
 
     assert planned.memory.diff == done.memory.diff
     assert facts_of(store) == [("D[db]: version 16", "hot"), ("?[db]: which engine", "hot")]
@@ -204,10 +205,10 @@ def test_a_host_that_does_not_let_go_of_its_lock_is_named(path: Path, profile: P
     before = profile.memory.read_bytes()
     with (
         Store.open(path, lock_timeout_s=0.05) as store,
-        memory_files.locked(profile.memory),
+        memory_files.host_file_lock(profile.memory),
         pytest.raises(errors.StoreLocked, match=r"MEMORY\.md has been locked by another process for 0\.05 s"),
     ):
-        optimize(store, THEME, home=profile.home)
+        relieve_files(store, THEME, home=profile.home)
 
     assert profile.memory.read_bytes() == before
 
@@ -218,7 +219,7 @@ def test_what_hosts_save_during_a_relief_is_not_lost(store: Store, profile: Prof
 
     with hosts_writing(profile.memory, "one", "two", entries=60):
         while moved < 60:
-            moved += optimize(store, THEME, home=profile.home).migrated
+            moved += relieve_files(store, THEME, home=profile.home).migrated_count
 
     said = set(profile.entries()) | {notation for notation, _ in facts_of(store)}
     assert {f"V[{who}.{number}]: from a host" for who in ("one", "two") for number in range(60)} <= said
@@ -233,7 +234,7 @@ def test_nothing_moves_when_abbreviating_is_enough(store: Store, profile: Profil
         "V[port]: 5432", *("the configuration of the documentation " * 2 + str(number) for number in range(17))
     )
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert report.before_pct > 55
     assert report.after_pct < 45
@@ -246,7 +247,7 @@ def test_constraints_leave_last(store: Store, profile: Profile) -> None:
     lines = [f"{kind}[{kind.lower()}.{number}]: {'word ' * 20}".strip() for number in range(5) for kind in "CDV"]
     profile.write(*lines)
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     left = [entry[0] for entry in profile.entries()]
     assert report.migrated > 5
@@ -260,7 +261,7 @@ def test_what_the_store_holds_already_leaves_without_a_write(store: Store, profi
     before = store.journal.last_seq()
     profile.write("V[port]: 5432", "D[DB]:  Postgres", filler(1300))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert (report.migrated, report.removed) == (0, 2)
     assert profile.entries() == [filler(1300)]
@@ -271,7 +272,7 @@ def test_an_archived_fact_is_brought_back_rather_than_counted_as_there(store: St
     store.facts.archive([store.facts.write(THEME, "V[port]: 5432").fact.uid])
     profile.write("V[port]: 5432", filler(1300))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert (report.migrated, report.removed) == (1, 0)
     assert facts_of(store) == [("V[port]: 5432", Tier.HOT)]
@@ -281,7 +282,7 @@ def test_a_fact_of_another_theme_does_not_count_as_there(store: Store, profile: 
     store.facts.write("marketing", "V[port]: 5432")
     profile.write("V[port]: 5432", filler(1300))
 
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
 
     assert facts_of(store) == [("V[port]: 5432", "hot")]
 
@@ -296,7 +297,7 @@ def test_a_memory_full_of_pins_keeps_the_facts_in_the_file(tmp_path: Path, profi
             store.facts.pin([uid])
         seq = store.journal.last_seq()
 
-        report = optimize(store, THEME, home=profile.home).memory
+        report = relieve_files(store, THEME, home=profile.home).memory
 
         assert "V[port]: 5432" in profile.entries()
         assert [one.reason[:18] for one in report.kept] == ["pinned facts hold "]
@@ -306,7 +307,7 @@ def test_a_memory_full_of_pins_keeps_the_facts_in_the_file(tmp_path: Path, profi
 def test_moved_facts_are_journaled_as_an_import_and_can_be_undone(store: Store, profile: Profile) -> None:
     profile.write("V[port]: 5432", "D[db]: Postgres", filler(1300))
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     told = [change for change in store.journal.changes() if change.entity == "fact"]
     assert [(str(change.actor), change.op, change.seq) for change in told] == [
@@ -319,10 +320,10 @@ def test_moved_facts_are_journaled_as_an_import_and_can_be_undone(store: Store, 
 
 def test_a_second_run_finds_nothing_more_to_do(store: Store, profile: Profile) -> None:
     profile.write("V[port]: 5432", "the configuration of the database", filler(1300))
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
     before, seq = profile.print(), store.journal.last_seq()
 
-    again = optimize(store, THEME, home=profile.home).memory
+    again = relieve_files(store, THEME, home=profile.home).memory
 
     assert (again.abbreviated, again.migrated, again.removed, again.diff) == (0, 0, 0, "")
     assert profile.print() == before
@@ -336,6 +337,6 @@ def test_a_file_that_would_be_read_differently_once_written_is_left_alone(store:
     file.write_text(text)
 
     with pytest.raises(errors.ImportFileError, match="§"):
-        optimize(store, "default", home=tmp_path)
+        relieve_files(store, "default", home=tmp_path)
     assert file.read_text() == text
     assert store.journal.last_seq() == 0

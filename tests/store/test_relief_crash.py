@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import memory_files
+from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter
-from hermes_memory_store.relief import optimize
+from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 
 ENTRIES = ["V[port]: 5432", "the configuration of the database", "D[db]: Postgres\nC[db.id]: UUID", "x" * 1300]
@@ -61,7 +61,7 @@ print(json.dumps({"killed": killed, "exit": os.WEXITSTATUS(status)}))
 def test_a_relief_killed_at_any_step_loses_nothing_and_is_finished_by_the_next(tmp_path: Path) -> None:
     template = tmp_path / "template"
     (template / "memories").mkdir(parents=True)
-    (template / "memories" / "MEMORY.md").write_text(memory_files.join(ENTRIES), encoding="utf-8")
+    (template / "memories" / "MEMORY.md").write_text(memory_files.join_entries(ENTRIES), encoding="utf-8")
     with Store.open(template / "memory.db") as store:
         store.facts.write("default", "V[other]: fact")
 
@@ -79,16 +79,16 @@ def test_a_relief_killed_at_any_step_loses_nothing_and_is_finished_by_the_next(t
     for place in map(Path, told["killed"]):
         file = place / "memories" / "MEMORY.md"
         with Store.open(place / "memory.db") as store:
-            entries, stored = memory_files.parse(memory_files.read(file)), facts(store)
+            entries, stored = memory_files.parse_entries(memory_files.read_memory_text(file)), facts(store)
             states.add((tuple(entries) == tuple(LEFT), len(stored)))
             for line in "V[port]: 5432", "D[db]: Postgres", "C[db.id]: UUID":
                 assert line in stored or any(line in entry.splitlines() for entry in entries)
             assert LEFT[0] in entries or ENTRIES[1] in entries
             assert ENTRIES[3] in entries
 
-            optimize(store, "default", home=place)
+            relieve_files(store, "default", home=place)
 
-            assert memory_files.parse(memory_files.read(file)) == LEFT
+            assert memory_files.parse_entries(memory_files.read_memory_text(file)) == LEFT
             assert facts(store) == {"V[port]: 5432", "D[db]: Postgres", "C[db.id]: UUID", "V[other]: fact"}
             assert store.journal.verify().ok
     # Before anything, between the store and the file, and after the file.

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store.relief import FileReport, optimize
-from hermes_memory_store.shortening import abbreviate
+from hermes_memory_store.notation.shortening import shorten_prose
+from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.examples import example_count
@@ -58,14 +58,14 @@ def test_every_entry_is_in_the_file_or_in_the_store_or_equal_up_to_abbreviation(
         profile = Profile(Path(folder) / "profile")
         profile.write(*entries)
         before = profile.entries()
-        planned = optimize(shared, theme, home=profile.home, threshold_pct=threshold, dry_run=True).memory
+        planned = relieve_files(shared, theme, home=profile.home, threshold_pct=threshold, dry_run=True).memory
 
-        done = optimize(shared, theme, home=profile.home, threshold_pct=threshold).memory
+        done = relieve_files(shared, theme, home=profile.home, threshold_pct=threshold).memory
 
         after = profile.entries()
     found = standing(shared, theme)
     for entry in before:
-        in_file = entry in after or abbreviate(entry) in after
+        in_file = entry in after or shorten_prose(entry) in after
         assert in_file or all(folded(line) in found for line in entry.splitlines())
     assert stood <= found
     assert (planned.after, planned.kept, planned.migrated) == (done.after, done.kept, done.migrated)
@@ -76,12 +76,12 @@ def test_a_line_about_what_the_store_calls_obsolete_stays_in_the_file(shared: St
     shared.facts.write("gone", "~[db]: never autoincrement")
     profile = Profile(tmp_path / "profile")
     profile.write("C[db]: never autoincrement")
-    optimize(shared, "gone", home=profile.home, threshold_pct=0)
+    relieve_files(shared, "gone", home=profile.home, threshold_pct=0)
     assert profile.entries() == ["C[db]: never autoincrement"]
     assert standing(shared, "gone") == {"~[db]: never autoincrement"}
 
 
-def explained(report: FileReport, threshold: int) -> bool:
+def explained(report: FileReliefReport, threshold: int) -> bool:
     """Whether the report reached its target, had nothing to do, or says why not."""
     return (
         report.before_pct <= threshold or report.after_pct < min(45, threshold) or not report.after or bool(report.why)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.relief import optimize, undo_relief
+from hermes_memory_store.relief.file_relief import relieve_files, undo_relief
 from hermes_memory_store.store import Store
 
 from .conftest import HandClock
@@ -28,7 +28,7 @@ def test_one_file_that_is_not_utf8_leaves_both_untouched(store: Store, profile: 
     before = profile.print()
 
     with pytest.raises(errors.ImportFileError, match=f"{broken.upper()}.md is not UTF-8: byte 0xff in line 1"):
-        optimize(store, THEME, home=profile.home)
+        relieve_files(store, THEME, home=profile.home)
 
     assert profile.print() == before
     assert store.journal.last_seq() == 0
@@ -38,7 +38,7 @@ def test_a_relieved_file_is_private_and_its_copy_too(store: Store, profile: Prof
     profile.write("V[port]: 5432", filler(1300))
     before = profile.memory.read_bytes()
 
-    report = optimize(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).memory
 
     assert report.copy is not None
     assert report.copy.read_bytes() == before
@@ -49,11 +49,11 @@ def test_undo_puts_back_what_the_relief_replaced(store: Store, profile: Profile,
     profile.write("V[port]: 5432", filler(1300))
     profile.write("V[name]: Ada", filler(1000), user=True)
     first = (profile.memory.read_bytes(), profile.user.read_bytes())
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
     profile.write("V[host]: db1", "V[other]: db2", filler(1300))
     second = profile.memory.read_bytes()
     clock.forward(1000)
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
 
     undone = undo_relief(profile.home)
 
@@ -70,7 +70,7 @@ def test_undo_puts_back_what_the_relief_replaced(store: Store, profile: Profile,
 
 def test_undo_leaves_a_file_alone_that_somebody_wrote_to_since(store: Store, profile: Profile) -> None:
     profile.write("V[port]: 5432", filler(1300))
-    optimize(store, THEME, home=profile.home)
+    relieve_files(store, THEME, home=profile.home)
     profile.write(filler(1300), "a new entry")
     before = profile.print()
 
@@ -82,15 +82,15 @@ def test_undo_leaves_a_file_alone_that_somebody_wrote_to_since(store: Store, pro
 
 def test_a_purge_reaches_the_copies_of_what_a_relief_moved(store: Store, profile: Profile, clock: HandClock) -> None:
     profile.write("V[key]: hunter2", filler(1300))
-    first = optimize(store, THEME, home=profile.home).memory.copy
+    first = relieve_files(store, THEME, home=profile.home).memory.copy
     clock.forward(1000)
     profile.write("V[port]: 5432", filler(1300))
-    second = optimize(store, THEME, home=profile.home).memory.copy
+    second = relieve_files(store, THEME, home=profile.home).memory.copy
     assert first is not None
     assert second is not None
     store.facts.archive([store.search.find(THEME, "hunter2").facts[0].uid])
 
-    plan = store.purge.run(THEME)
+    plan = store.purge.execute(THEME)
 
     assert (plan.total, plan.unreached) == (1, ())
     assert not first.exists()
@@ -103,7 +103,7 @@ def test_only_so_many_copies_are_kept(store: Store, profile: Profile, clock: Han
     for number in range(15):
         clock.forward(1000)
         profile.write(f"V[port.{number}]: 5432", filler(1300))
-        optimize(store, THEME, home=profile.home)
+        relieve_files(store, THEME, home=profile.home)
 
     copies = sorted(path.name for path in profile.memory.parent.glob("*.bak"))
 

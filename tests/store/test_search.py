@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_store.context.read_log import NOTES_PER_WRITE
 from hermes_memory_store.errors import ArgumentError, QueryError, StoreError, UnknownScope
 from hermes_memory_store.model import PERSON, Tier
-from hermes_memory_store.reads import ENOUGH
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.examples import example_count
@@ -233,13 +233,13 @@ def test_many_searches_never_wait_for_a_writer(memory: Store, path: Path) -> Non
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     start = time.monotonic()
-    for _ in range(2 * ENOUGH):
+    for _ in range(2 * NOTES_PER_WRITE):
         assert targets(memory, "friday") == ["release"]
     assert time.monotonic() - start < memory.db.lock_timeout_s / 2
     other.execute("ROLLBACK")
     other.close()
     memory.reads.flush()
-    assert memory.facts.get(memory.search.find("default", "friday").facts[0].uid).reads == 2 * ENOUGH
+    assert memory.facts.get(memory.search.find("default", "friday").facts[0].uid).reads == 2 * NOTES_PER_WRITE
 
 
 def test_what_was_found_is_noted_and_counted_later(memory: Store) -> None:
@@ -258,7 +258,7 @@ def test_a_line_of_ten_megabytes_is_answered(memory: Store) -> None:
 
 def test_purged_words_leave_the_index(memory: Store) -> None:
     memory.facts.archive([memory.search.find("default", "friday").facts[0].uid])
-    memory.purge.run("default", tiers=frozenset({Tier.ARCHIVED}), actor=PERSON)
+    memory.purge.execute("default", tiers=frozenset({Tier.ARCHIVED}), actor=PERSON)
     assert targets(memory, "friday tier:all") == []
     assert memory.db.rows("SELECT rowid FROM facts_text WHERE facts_text MATCH 'fridai OR friday'") == []
 

@@ -140,22 +140,22 @@ def test_a_heartbeat_keeps_a_session_alive(store: Store, clock: HandClock) -> No
 
 
 def test_when_the_last_lease_lapses_is_told_until_nobody_is_there(store: Store, clock: HandClock) -> None:
-    assert store.sessions.lapse_in_ms() is None
+    assert store.sessions.ms_until_lapse() is None
     long = store.sessions.open(THEME, "long", lease_ms=60_000)
     short = store.sessions.open(THEME, "short", lease_ms=10_000)
     clock.forward(1_000)
-    assert store.sessions.lapse_in_ms() == 59_000
+    assert store.sessions.ms_until_lapse() == 59_000
     store.sessions.close(long)
-    assert store.sessions.lapse_in_ms() == 9_000
+    assert store.sessions.ms_until_lapse() == 9_000
     clock.forward(10_000)
     store.sessions.sweep()
-    assert store.sessions.lapse_in_ms() == -1_000
+    assert store.sessions.ms_until_lapse() == -1_000
     store.sessions.heartbeat(short)
-    store.sessions.lost(short)
-    assert store.sessions.lapse_in_ms() is None
+    store.sessions.mark_lost(short)
+    assert store.sessions.ms_until_lapse() is None
     clock.forward(60_000)
     store.sessions.sweep()
-    assert store.sessions.lapse_in_ms() is None
+    assert store.sessions.ms_until_lapse() is None
 
 
 def test_a_session_is_resumed_where_it_was_left(store: Store) -> None:

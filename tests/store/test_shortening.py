@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store.shortening import SHORT, abbreviate
+from hermes_memory_store.notation.shortening import SHORT, shorten_prose
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from hermes_memory_store.shortening import SHORT, abbreviate
     ],
 )
 def test_prose_becomes_shorter(long: str, short: str) -> None:
-    assert abbreviate(long) == short
+    assert shorten_prose(long) == short
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_prose_becomes_shorter(long: str, short: str) -> None:
     ],
 )
 def test_what_is_not_plainly_prose_stays_as_it_is(text: str) -> None:
-    assert abbreviate(text) == text
+    assert shorten_prose(text) == text
 
 
 @pytest.mark.parametrize(
     "word", ["never", "always", "mandatory", "must", "jamais", "toujours", "not", "without", "niemals"]
 )
 def test_a_word_that_binds_or_forbids_stays_written_out(word: str) -> None:
-    assert word in abbreviate(f"The database must {word} hold the configuration of the users.").split()
+    assert word in shorten_prose(f"The database must {word} hold the configuration of the users.").split()
 
 
 LONG = st.sampled_from([*SHORT, "never", "the", "always", "port", "8080", "db.id", "not", "`configuration`", "Bob"])
@@ -64,7 +64,7 @@ LONG = st.sampled_from([*SHORT, "never", "the", "always", "port", "8080", "db.id
 
 @given(st.lists(LONG, min_size=1, max_size=12))
 def test_every_word_is_still_there_or_in_its_short_form(words: list[str]) -> None:
-    left = [word for word in abbreviate(" ".join(words)).split() if word != "the"]
+    left = [word for word in shorten_prose(" ".join(words)).split() if word != "the"]
 
     expected = [word for word in words if word != "the"]
     assert len(left) == len(expected)
@@ -74,11 +74,11 @@ def test_every_word_is_still_there_or_in_its_short_form(words: list[str]) -> Non
 
 @given(st.text(alphabet="ab .,'\"`\n(§)-→é", max_size=80))
 def test_text_without_a_known_word_only_loses_a_final_stop(text: str) -> None:
-    assert abbreviate(text) in (text, text.removesuffix("."))
+    assert shorten_prose(text) in (text, text.removesuffix("."))
 
 
 @given(st.lists(LONG, min_size=1, max_size=12))
 def test_abbreviating_twice_changes_nothing_more(words: list[str]) -> None:
-    once = abbreviate(" ".join(words))
+    once = shorten_prose(" ".join(words))
 
-    assert abbreviate(once) == once
+    assert shorten_prose(once) == once

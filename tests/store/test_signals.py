@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store.signals import closes, mentions
+from hermes_memory_store.language.closing_signals import has_scope_mention, is_closing_message
 from tests.store.closing_signals import CLOSING, MORE_CLOSING, MORE_TRAPS, TRAPS, sentences
 
 EXPECTED = [
@@ -19,7 +19,7 @@ EXPECTED = [
 
 
 def right(language: str | None = None) -> float:
-    told = [closes(said) is expected for spoken, said, expected in EXPECTED if language in (None, spoken)]
+    told = [is_closing_message(said) is expected for spoken, said, expected in EXPECTED if language in (None, spoken)]
     return sum(told) / len(told)
 
 
@@ -39,34 +39,34 @@ def test_no_language_is_left_behind(language: str) -> None:
 
 @pytest.mark.parametrize("message", ["", " ", "?", "x" * 1_000_000, "`done`", 'he said "merged"', "\x00\ud800 done?"])
 def test_noise_closes_nothing(message: str) -> None:
-    assert not closes(message)
+    assert not is_closing_message(message)
 
 
 def test_a_closing_sentence_counts_among_others() -> None:
-    assert closes("I looked at the login page again. It's merged now. What about the billing?")
+    assert is_closing_message("I looked at the login page again. It's merged now. What about the billing?")
 
 
 def test_letters_and_their_accents_count_however_they_were_typed() -> None:
-    assert closes(unicodedata.normalize("NFD", "le problème est réglé"))
-    assert closes("WIR KÖNNEN DAS SCHLIESSEN")
-    assert closes("wir können das schließen")
-    assert mentions(unicodedata.normalize("NFD", "la sécurité avance"), "sécurité")
+    assert is_closing_message(unicodedata.normalize("NFD", "le problème est réglé"))
+    assert is_closing_message("WIR KÖNNEN DAS SCHLIESSEN")
+    assert is_closing_message("wir können das schließen")
+    assert has_scope_mention(unicodedata.normalize("NFD", "la sécurité avance"), "sécurité")
 
 
 def test_what_went_without_problems_is_done() -> None:
-    assert closes("the migration is finished without any errors")
-    assert not closes("the migration is not finished without errors")
+    assert is_closing_message("the migration is finished without any errors")
+    assert not is_closing_message("the migration is not finished without errors")
 
 
 @given(st.text(), st.text())
 def test_any_text_is_judged(message: str, label: str) -> None:
-    assert closes(message) in (True, False)
-    assert mentions(message, label) in (True, False)
+    assert is_closing_message(message) in (True, False)
+    assert has_scope_mention(message, label) in (True, False)
 
 
 def test_a_scope_named_behind_a_very_long_log_is_not_looked_for() -> None:
-    assert mentions("x " * 5_000 + "auth", "auth")
-    assert not mentions("x " * 5_000_000 + "auth", "auth")
+    assert has_scope_mention("x " * 5_000 + "auth", "auth")
+    assert not has_scope_mention("x " * 5_000_000 + "auth", "auth")
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_a_scope_named_behind_a_very_long_log_is_not_looked_for() -> None:
     ],
 )
 def test_a_scope_is_mentioned_by_the_words_of_its_label(message: str, label: str, expected: bool) -> None:
-    assert mentions(message, label) is expected
+    assert has_scope_mention(message, label) is expected

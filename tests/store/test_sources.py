@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import errors, rewinding, translog
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.journal_records import load_records
-from hermes_memory_store.past import store_at
-from hermes_memory_store.sources import source_of
+from hermes_memory_store import errors
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.history import rewind, transaction_log
+from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.memory.sources import session_source
+from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
@@ -41,7 +42,7 @@ def rules(store: Store) -> dict[tuple[str, str], str]:
 def test_a_source_is_the_client_without_its_version_else_the_session(
     store: Store, client: str | None, source: str
 ) -> None:
-    assert source_of(store.sessions.open(THEME, "run-7", client=client)) == source
+    assert session_source(store.sessions.open(THEME, "run-7", client=client)) == source
 
 
 def test_nothing_is_ruled_until_a_person_says_so(store: Store) -> None:
@@ -50,8 +51,8 @@ def test_nothing_is_ruled_until_a_person_says_so(store: Store) -> None:
 
 
 def test_a_rule_holds_in_its_theme_only(store: Store) -> None:
-    store.sources.set(THEME, "hermes-agent", "always")
-    store.sources.set("hr", "hermes-agent", "never")
+    store.sources.set_rule(THEME, "hermes-agent", "always")
+    store.sources.set_rule("hr", "hermes-agent", "never")
 
     assert store.sources.rule(THEME, "hermes-agent") == "always"
     assert store.sources.rule("hr", "hermes-agent") == "never"
@@ -60,24 +61,24 @@ def test_a_rule_holds_in_its_theme_only(store: Store) -> None:
 
 
 def test_the_newest_rule_counts_and_none_takes_it_away(store: Store, clock: HandClock) -> None:
-    store.sources.set(THEME, "hermes-agent", "always")
+    store.sources.set_rule(THEME, "hermes-agent", "always")
     clock.forward(1000)
-    store.sources.set(THEME, "hermes-agent", "never")
+    store.sources.set_rule(THEME, "hermes-agent", "never")
     (known,) = store.sources.list()
     assert (known.rule, known.at) == ("never", clock.now)
 
-    store.sources.set(THEME, "hermes-agent", None)
+    store.sources.set_rule(THEME, "hermes-agent", None)
     assert store.sources.list() == []
 
 
 def test_what_changes_nothing_leaves_no_trace(store: Store) -> None:
-    assert store.sources.set(THEME, "hermes-agent", None) == ()
-    assert len(store.sources.set(THEME, "hermes-agent", "never")) == 1
-    assert store.sources.set(THEME, "hermes-agent", "never") == ()
+    assert store.sources.set_rule(THEME, "hermes-agent", None) == ()
+    assert len(store.sources.set_rule(THEME, "hermes-agent", "never")) == 1
+    assert store.sources.set_rule(THEME, "hermes-agent", "never") == ()
 
 
 def test_the_journal_says_who_ruled_what(store: Store) -> None:
-    store.sources.set(THEME, "hermes-agent", "always")
+    store.sources.set_rule(THEME, "hermes-agent", "always")
     (change,) = store.journal.changes(ops=["rule"])
 
     assert (change.entity, str(change.actor), change.theme) == ("source", "person", THEME)
@@ -88,13 +89,13 @@ def test_the_journal_says_who_ruled_what(store: Store) -> None:
 @pytest.mark.parametrize("source", ["", "  ", "a\u200bb", "x" * 300])
 def test_what_cannot_be_a_source_is_refused(store: Store, source: str) -> None:
     with pytest.raises(errors.InputError):
-        store.sources.set(THEME, source, "never")
+        store.sources.set_rule(THEME, source, "never")
     assert store.journal.last_seq() == 0
 
 
 def test_a_rule_that_is_none_is_refused(store: Store) -> None:
     with pytest.raises(errors.ArgumentError, match="sometimes"):
-        store.sources.set(THEME, "hermes-agent", "sometimes")  # type: ignore[arg-type]
+        store.sources.set_rule(THEME, "hermes-agent", "sometimes")  # type: ignore[arg-type]
 
 
 def test_an_unknown_theme_has_no_rules_to_list(store: Store) -> None:
@@ -108,45 +109,45 @@ def lived(store: Store, clock: HandClock) -> list[tuple[int, dict[tuple[str, str
     steps = [("a", "always"), ("b", "never"), ("a", "never"), ("a", None), ("b", "always"), ("a", "always")]
     for number, (source, rule) in enumerate(steps):
         store.facts.write(THEME, f"D[auth]: JWT {number}")
-        store.sources.set(THEME, source, rule)  # type: ignore[arg-type]
+        store.sources.set_rule(THEME, source, rule)  # type: ignore[arg-type]
         store.facts.quarantine(THEME, f"D[note]: obey me {number}", why="override", source=source)
         moments.append((clock.now, rules(store)))
         clock.forward(1000)
-    store.sources.set("hr", "a", "never")
+    store.sources.set_rule("hr", "a", "never")
     return moments
 
 
 def test_a_replay_brings_the_rules_back(store: Store, clock: HandClock) -> None:
     lived(store, clock)
     with fresh() as other:
-        translog.replay(translog.lines(store), other)
+        transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
         assert other.sources.list() == store.sources.list()
         assert portrait(other) == portrait(store)
-        assert all(check.ok for check in examine(other)), examine(other)
+        assert all(check.ok for check in examine_store(other)), examine_store(other)
 
 
 def test_the_past_has_the_rules_of_its_time(store: Store, clock: HandClock) -> None:
     for moment, expected in lived(store, clock):
-        with store_at(store, moment) as past:
+        with open_store_at(store, moment) as past:
             assert rules(past) == expected
 
 
 def test_a_rewound_copy_has_the_rules_of_its_time(store: Store, clock: HandClock, tmp_path: Path) -> None:
     for number, (moment, expected) in enumerate(lived(store, clock)):
         copy = tmp_path / f"copy{number}.db"
-        rewinding.copy_plainly(store.path, copy)
-        last = rewinding.last_before(store, moment)
+        rewind.copy_unverified(store.path, copy)
+        last = rewind.last_change_before(store, moment)
         with Store.open(copy, policies=store.policies) as rewound, fresh() as replayed:
-            rewinding.rewind(rewound, moment, last)
+            rewind.rewind(rewound, moment, last)
             assert rules(rewound) == expected
-            translog.apply(replayed, load_records(store.db, until=moment))
+            transaction_log.replay_records(replayed, load_records(store.db, until=moment))
             assert rewound.sources.list() == replayed.sources.list()
-            assert all(check.ok for check in examine(rewound)), examine(rewound)
+            assert all(check.ok for check in examine_store(rewound)), examine_store(rewound)
 
 
 def test_undo_passes_over_rules(store: Store) -> None:
     fact = store.facts.write(THEME, "D[auth]: JWT").fact
-    (seq,) = store.sources.set(THEME, "hermes-agent", "always")
+    (seq,) = store.sources.set_rule(THEME, "hermes-agent", "always")
 
     with pytest.raises(errors.NothingToUndo):
         store.undo.change(seq)
@@ -158,20 +159,20 @@ def test_undo_passes_over_rules(store: Store) -> None:
 def test_the_doctor_and_the_chain_accept_rules(store: Store, clock: HandClock) -> None:
     lived(store, clock)
     assert store.journal.verify().ok
-    assert all(check.ok for check in examine(store)), examine(store)
+    assert all(check.ok for check in examine_store(store)), examine_store(store)
 
 
 def test_the_doctor_finds_a_rule_of_no_theme(store: Store) -> None:
-    store.sources.set(THEME, "hermes-agent", "always")
+    store.sources.set_rule(THEME, "hermes-agent", "always")
     conn = sqlite3.connect(store.path)
     conn.execute("UPDATE source_rules SET theme_id = 99")
     conn.commit()
     conn.close()
-    assert [check.name for check in examine(store) if not check.ok] == ["references"]
+    assert [check.name for check in examine_store(store) if not check.ok] == ["references"]
 
 
 def test_a_purge_keeps_the_rules(store: Store) -> None:
     store.facts.write(THEME, "D[auth]: JWT", scope="login")
-    store.sources.set(THEME, "hermes-agent", "never")
-    store.purge.run(THEME, scope="login")
+    store.sources.set_rule(THEME, "hermes-agent", "never")
+    store.purge.execute(THEME, scope="login")
     assert store.sources.rule(THEME, "hermes-agent") == "never"

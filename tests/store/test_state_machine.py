@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from hermes_memory_store import errors
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, ScopeStatus, Session
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -324,7 +324,7 @@ class PressureMachine(RuleBasedStateMachine):
         assert row == (gauge.used, gauge.facts, gauge.pinned)
 
     def teardown(self) -> None:
-        assert [check for check in examine(self.store) if not check.ok] == []
+        assert [check for check in examine_store(self.store) if not check.ok] == []
         undo_everything(self.store)
         self.store.close()
         self.folder.cleanup()

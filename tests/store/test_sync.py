@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import backup, past, uids
-from hermes_memory_store.doctor import examine
+from hermes_memory_store import uids
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import NothingToUndo, UndoConflict, UnknownFact
+from hermes_memory_store.history import time_travel
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Notation, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Cursor, Listing, SyncRow
+from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
+from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -68,7 +70,7 @@ def contents(member: Member) -> list[str]:
 
 def sound(member: Member) -> bool:
     """Whether the doctor finds nothing wrong; what waits to be sent is no fault of the store's."""
-    return all(check.ok for check in examine(member.store) if check.name != "team")
+    return all(check.ok for check in examine_store(member.store) if check.name != "team")
 
 
 def test_only_themes_whose_policy_says_so_travel(ann: Member) -> None:
@@ -81,7 +83,7 @@ def test_only_themes_whose_policy_says_so_travel(ann: Member) -> None:
 
 def test_a_row_says_all_of_a_fact(ann: Member) -> None:
     write(ann, "D[cache]: redis", scope="speed")
-    scope, fact = sorted(ann.store.sync.pending(THEME), key=lambda row: row.kind, reverse=True)
+    scope, fact = sorted(ann.store.sync.pending_rows(THEME), key=lambda row: row.kind, reverse=True)
     assert (scope.kind, scope.content, scope.attrs["status"]) == ("scope", "speed", "open")
     assert fact.content == "redis"
     assert fact.attrs == {
@@ -104,33 +106,33 @@ def test_many_edits_are_one_row_to_send(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
     for n in range(5):
         ann.store.facts.edit(uid, f"redis {n}")
-    (row,) = ann.store.sync.pending(THEME)
+    (row,) = ann.store.sync.pending_rows(THEME)
     assert (row.content, row.ancestors) == ("redis 4", ())
 
 
 def test_what_was_offered_is_an_ancestor_of_what_follows(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (first,) = ann.store.sync.pending(THEME)
+    (first,) = ann.store.sync.pending_rows(THEME)
     ann.store.facts.edit(uid, "valkey")
-    (second,) = ann.store.sync.pending(THEME)
+    (second,) = ann.store.sync.pending_rows(THEME)
     assert second.ancestors == (first.hlc,)
     assert second.hlc > first.hlc
 
 
 def test_an_edit_made_while_sending_stays_queued(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending(THEME)
+    (row,) = ann.store.sync.pending_rows(THEME)
     ann.store.facts.edit(uid, "valkey")
     ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [1])
-    assert [row.content for row in ann.store.sync.pending(THEME)] == ["valkey"]
-    (row,) = ann.store.sync.pending(THEME)
+    assert [row.content for row in ann.store.sync.pending_rows(THEME)] == ["valkey"]
+    (row,) = ann.store.sync.pending_rows(THEME)
     ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [2])
-    assert ann.store.sync.pending(THEME) == []
+    assert ann.store.sync.pending_rows(THEME) == []
 
 
 def test_every_way_of_writing_fills_the_outbox(ann: Member) -> None:
     def waiting() -> int:
-        rows = ann.store.sync.pending(THEME)
+        rows = ann.store.sync.pending_rows(THEME)
         ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc) for row in rows])
         ann.clock.forward(1000)
         return len(rows)
@@ -154,7 +156,7 @@ def test_every_way_of_writing_fills_the_outbox(ann: Member) -> None:
     assert waiting() == 1
     scopes.rename(THEME, "speed", "pace")
     assert waiting() == 3
-    assert ann.store.purge.facts([uids.to_bytes(one)]) == 1
+    assert ann.store.purge.facts([uids.parse_uid(one)]) == 1
     assert waiting() == 1
 
 
@@ -163,7 +165,7 @@ def test_a_store_that_joins_offers_what_it_has(tmp_path: Path, policies: Policie
     member = Member(tmp_path / "memory.db", clock, off)
     write(member, "D[cache]: redis", scope="speed")
     gone = write(member, "D[cache]: gone")
-    member.store.purge.facts([uids.to_bytes(gone)])
+    member.store.purge.facts([uids.parse_uid(gone)])
     member.policies = policies
     member.reopen()
     assert member.store.sync.pending_counts() == {THEME: 3}
@@ -177,7 +179,7 @@ def test_two_stores_come_to_say_the_same(ann: Member, bob: Member, server: Serve
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == ["C[db]: sqlite", "D[cache]: redis"]
     assert ann.store.sync.digest(THEME) == bob.store.sync.digest(THEME)
-    assert ann.store.sync.pending(THEME) == bob.store.sync.pending(THEME) == []
+    assert ann.store.sync.pending_rows(THEME) == bob.store.sync.pending_rows(THEME) == []
     assert sound(ann)
     assert sound(bob)
 
@@ -266,7 +268,7 @@ def test_what_merely_moved_under_pressure_elsewhere_is_taken_back_with_its_sessi
     ann.store.sessions.open(THEME, "agent")
     ann.store.facts.edit(uid, "agent edited", actor=Actor("session", "agent"))
     converge([ann, bob], server)
-    with bob.store.db.writing() as conn:
+    with bob.store.db.write_transaction() as conn:
         conn.execute("UPDATE facts SET tier = 'cold', cooled_by = 'relief:pressure'")
     converge([ann, bob], server)
     assert ann.store.facts.get(uid).tier is Tier.COLD
@@ -385,11 +387,11 @@ def test_a_place_that_becomes_free_shows_the_other_head_again(ann: Member, bob: 
 def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Server, tmp_path: Path) -> None:
     uid = write(ann, "D[cache]: orange-marmalade")
     converge([ann, bob], server)
-    backup.backup(bob.store, tmp_path / "kept.bak")
-    ann.store.purge.facts([uids.to_bytes(uid)])
+    backup.create_backup(bob.store, tmp_path / "kept.bak")
+    ann.store.purge.facts([uids.parse_uid(uid)])
     bob.clock.forward(60_000)
     bob.store.facts.edit(uid, "purple-marmalade")
-    old = bob.store.sync.pending(THEME)
+    old = bob.store.sync.pending_rows(THEME)
     converge([ann, bob], server)
     server.push(old)
     bob.store.sync.apply(THEME, [(99, row) for row in old], cursor=bob.store.sync.cursor(THEME))
@@ -406,7 +408,7 @@ def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Ser
 def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, server: Server) -> None:
     test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
     (met,) = ann.store.sync.conflicts()
-    bob.store.purge.facts([uids.to_bytes(met.uid)])
+    bob.store.purge.facts([uids.parse_uid(met.uid)])
     converge([ann, bob], server)
     assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
     for member in (ann, bob):
@@ -416,15 +418,15 @@ def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, ser
 
 def test_a_purge_of_what_was_never_here_is_remembered(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending(THEME)
-    ann.store.purge.facts([uids.to_bytes(uid)])
+    (row,) = ann.store.sync.pending_rows(THEME)
+    ann.store.purge.facts([uids.parse_uid(uid)])
     ann.exchange(server)
     bob.exchange(server)
-    bob.store.sync.apply(THEME, [(9, row)], cursor=Cursor(9))
+    bob.store.sync.apply(THEME, [(9, row)], cursor=PullCursor(9))
     assert contents(bob) == []
     assert sound(bob)
-    with past.store_at(bob.store, bob.clock.now + 10**9) as replayed:
-        assert replayed.db.rows("SELECT uid FROM tombstones") == [(uids.to_bytes(uid),)]
+    with time_travel.open_store_at(bob.store, bob.clock.now + 10**9) as replayed:
+        assert replayed.db.rows("SELECT uid FROM tombstones") == [(uids.parse_uid(uid),)]
         assert replayed.journal.verify().ok
 
 
@@ -442,21 +444,21 @@ def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server:
 def test_what_the_server_refuses_blocks_nothing(ann: Member) -> None:
     bad = write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    rows = ann.store.sync.pending(THEME)
+    rows = ann.store.sync.pending_rows(THEME)
     (refused,) = (row for row in rows if row.uid == bad)
-    ann.store.sync.refuse(THEME, refused.uid, refused.hlc, "text is too long")
-    assert [row.content for row in ann.store.sync.pending(THEME)] == ["sqlite"]
-    (told,) = ann.store.sync.refused()
+    ann.store.sync.mark_rejected(THEME, refused.uid, refused.hlc, "text is too long")
+    assert [row.content for row in ann.store.sync.pending_rows(THEME)] == ["sqlite"]
+    (told,) = ann.store.sync.rejected_rows()
     assert (told.row.uid, told.why) == (bad, "text is too long")
     ann.store.facts.edit(bad, "valkey")
-    assert ann.store.sync.refused() == []
-    assert {row.content for row in ann.store.sync.pending(THEME)} == {"valkey", "sqlite"}
+    assert ann.store.sync.rejected_rows() == []
+    assert {row.content for row in ann.store.sync.pending_rows(THEME)} == {"valkey", "sqlite"}
 
 
 def test_a_row_that_makes_no_sense_blocks_nothing(ann: Member, bob: Member, server: Server) -> None:
     write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    one, two = ann.store.sync.pending(THEME)
+    one, two = ann.store.sync.pending_rows(THEME)
     broken: list[SyncRow] = [
         replace(one, attrs={"type": "X"}),
         replace(one, attrs={**one.attrs, "target": "a\u202eb"}),
@@ -468,19 +470,19 @@ def test_a_row_that_makes_no_sense_blocks_nothing(ann: Member, bob: Member, serv
     ]
     for n, row in enumerate(broken):
         row = replace(row, hlc=row.hlc - 100 + n)
-        bob.store.sync.apply(THEME, [(n + 1, row), (n + 2, two)], cursor=Cursor(n + 2))
+        bob.store.sync.apply(THEME, [(n + 1, row), (n + 2, two)], cursor=PullCursor(n + 2))
     assert contents(bob) == ["D[db]: sqlite"]
-    bob.store.sync.apply(THEME, [(20, one)], cursor=Cursor(20))
+    bob.store.sync.apply(THEME, [(20, one)], cursor=PullCursor(20))
     assert contents(bob) == ["D[cache]: redis", "D[db]: sqlite"]
     assert sound(bob)
 
 
 def test_the_cursor_moves_with_what_is_applied(ann: Member, bob: Member, server: Server) -> None:
-    assert ann.store.sync.cursor(THEME) == Cursor(0, None, None)
+    assert ann.store.sync.cursor(THEME) == PullCursor(0, None, None)
     token = bob.store.sync.node
-    ann.store.sync.apply(THEME, [], cursor=Cursor(7, 6, token))
+    ann.store.sync.apply(THEME, [], cursor=PullCursor(7, 6, token))
     ann.reopen()
-    assert ann.store.sync.cursor(THEME) == Cursor(7, 6, token)
+    assert ann.store.sync.cursor(THEME) == PullCursor(7, 6, token)
 
 
 def test_a_server_that_lost_its_tail_is_offered_everything(ann: Member, bob: Member, server: Server) -> None:
@@ -488,9 +490,9 @@ def test_a_server_that_lost_its_tail_is_offered_everything(ann: Member, bob: Mem
     write(bob, "D[db]: sqlite")
     converge([ann, bob], server)
     lost = Server()
-    assert ann.store.sync.offer_everything(THEME) == 3
-    assert ann.store.sync.cursor(THEME) == Cursor()
-    bob.store.sync.offer_everything(THEME)
+    assert ann.store.sync.mark_all_unsent(THEME) == 3
+    assert ann.store.sync.cursor(THEME) == PullCursor()
+    bob.store.sync.mark_all_unsent(THEME)
     converge([ann, bob], lost)
     assert set(lost.rows) == set(server.rows)
     assert ann.store.sync.conflicts() == []
@@ -503,15 +505,15 @@ def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
         ann.clock.forward(step)
         ann.store.facts.edit(uid, f"redis {step}")
         ann.reopen()
-        (row,) = ann.store.sync.pending(THEME)
+        (row,) = ann.store.sync.pending_rows(THEME)
         seen.append(row.hlc)
     assert seen == sorted(set(seen))
 
 
 def test_the_servers_time_counts(ann: Member) -> None:
-    assert ann.store.sync.observe(ann.clock.now + 90_000) == 90_000
+    assert ann.store.sync.note_server_time(ann.clock.now + 90_000) == 90_000
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending(THEME)
+    (row,) = ann.store.sync.pending_rows(THEME)
     assert row.uid == uid
     assert row.at == ann.clock.now + 90_000
 
@@ -522,9 +524,9 @@ def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
     write(ann, "D[db]: sqlite")
     ann.clock.forward(-86_400_000)
     server_ms = ann.clock.now
-    ann.store.sync.observe(server_ms)
+    ann.store.sync.note_server_time(server_ms)
     assert ann.store.sync.restamp_future() == 2
-    rows = ann.store.sync.pending(THEME)
+    rows = ann.store.sync.pending_rows(THEME)
     assert [row.content for row in rows] == ["redis", "sqlite"]
     assert all(row.at <= server_ms + 10 for row in rows)
     assert ann.store.sync.restamp_future() == 0
@@ -532,10 +534,10 @@ def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
 
 def test_a_copy_of_a_store_takes_a_name_of_its_own(ann: Member) -> None:
     write(ann, "D[cache]: redis")
-    (before,) = ann.store.sync.pending(THEME)
+    (before,) = ann.store.sync.pending_rows(THEME)
     old = ann.store.sync.node
     assert ann.store.sync.renew_node() == ann.store.sync.node != old
-    (row,) = ann.store.sync.pending(THEME)
+    (row,) = ann.store.sync.pending_rows(THEME)
     assert row.node != old
     assert row.ancestors == (before.hlc,)
 
@@ -546,9 +548,9 @@ def test_one_syncer_at_a_time(ann: Member) -> None:
     assert ann.store.sync.try_lease("one", 10_000)
     ann.clock.forward(10_000)
     assert ann.store.sync.try_lease("two", 10_000)
-    ann.store.sync.release("one")
+    ann.store.sync.release_lease("one")
     assert not ann.store.sync.try_lease("one", 10_000)
-    ann.store.sync.release("two")
+    ann.store.sync.release_lease("two")
     assert ann.store.sync.try_lease("one", 10_000)
     ann.clock.forward(-86_400_000)
     assert ann.store.sync.try_lease("two", 10_000)
@@ -564,9 +566,9 @@ def test_the_past_and_a_replay_know_what_was_received(ann: Member, bob: Member, 
     ann.store.facts.edit(uid, "valkey")
     ann.store.scopes.close(THEME, "speed")
     converge([ann, bob], server)
-    with past.store_at(bob.store, then) as there:
+    with time_travel.open_store_at(bob.store, then) as there:
         assert [fact.content for fact in there.facts.page(FactFilter(theme=THEME)).facts] == ["redis"]
-    with past.store_at(bob.store, bob.clock.now + 10**9) as there:
+    with time_travel.open_store_at(bob.store, bob.clock.now + 10**9) as there:
         (fact,) = there.facts.page(FactFilter(theme=THEME)).facts
         assert (fact.content, fact.tier) == ("valkey", Tier.COLD)
         assert there.journal.verify().ok
@@ -583,22 +585,22 @@ def test_what_waits_for_a_person_does_not_leave(ann: Member, bob: Member, server
 
 def test_a_change_made_past_the_store_is_stamped_by_the_next_one(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending(THEME)
+    (row,) = ann.store.sync.pending_rows(THEME)
     ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
-    ann.store.db.conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
-    assert [row.attrs["pinned"] for row in ann.store.sync.pending(THEME)] == [True]
+    ann.store.db.conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.parse_uid(uid),))
+    assert [row.attrs["pinned"] for row in ann.store.sync.pending_rows(THEME)] == [True]
 
 
 def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     converge([ann, bob], server)
     conn = ann.store.db.conn
-    conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.to_bytes(uid),))
+    conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.parse_uid(uid),))
     conn.execute("DELETE FROM sync_changed")
-    assert [check.name for check in examine(ann.store) if not check.ok] == ["sync"]
-    assert [check.name for check in examine(ann.store, repair=True) if not check.ok] == ["team"]
+    assert [check.name for check in examine_store(ann.store) if not check.ok] == ["sync"]
+    assert [check.name for check in examine_store(ann.store, repair=True) if not check.ok] == ["team"]
     converge([ann, bob], server)
-    assert all(check.ok for check in examine(ann.store))
+    assert all(check.ok for check in examine_store(ann.store))
     assert bob.store.facts.get(uid).pinned
 
 
@@ -606,30 +608,30 @@ def test_who_only_reads_is_told_what_waits_and_changes_nothing(ann: Member) -> N
     write(ann, "D[cache]: redis")
     reader = ann.store.reader()
     assert reader.sync.pending_counts() == {THEME: 1}
-    assert reader.sync.cursor("unheard-of") == Cursor()
+    assert reader.sync.cursor("unheard-of") == PullCursor()
     assert reader.sync.digests("unheard-of") == {}
     assert reader.sync.digest(THEME) == ann.store.sync.digest(THEME)
-    assert reader.sync.conflicts() == reader.sync.refused() == []
+    assert reader.sync.conflicts() == reader.sync.rejected_rows() == []
     assert reader.sync.node == ann.store.sync.node
     reader.close()
 
 
 def test_a_step_that_fails_takes_its_marks_with_it(ann: Member) -> None:
     def break_off() -> None:
-        with ann.store.db.writing() as conn:
+        with ann.store.db.write_transaction() as conn:
             conn.execute("UPDATE sync_themes SET seq = 9")
             ann.store.facts.write(THEME, "D[cache]: redis")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         break_off()
-    assert ann.store.sync.pending(THEME) == []
-    assert ann.store.sync.cursor(THEME) == Cursor()
+    assert ann.store.sync.pending_rows(THEME) == []
+    assert ann.store.sync.cursor(THEME) == PullCursor()
 
 
 def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, server: Server) -> None:
     (ann.path.parent / "memory-themes.toml").write_text("[themes.team]\nsync = true\nhot_chars = 1000\n")
-    bob.policies.look_again()
+    bob.policies.reload()
     for n in range(40):
         write(ann if n % 2 else bob, f"V[t{n}]: {'x' * 40}")
     converge([ann, bob], server)
@@ -662,8 +664,8 @@ def test_of_three_heads_the_newest_stands_everywhere(
 def test_two_facts_for_a_target_in_letters_apart_from_their_accents_hold_up_nothing(ann: Member, bob: Member) -> None:
     for content in ("red", "blue"):
         write(ann, f"D[cache.{content}]: {content}")
-    sent = [replace(row, attrs={**row.attrs, "target": "cafe\u0301"}) for row in ann.store.sync.pending(THEME)]
-    bob.store.sync.apply(THEME, list(enumerate(sent, 1)), cursor=Cursor(2))
+    sent = [replace(row, attrs={**row.attrs, "target": "cafe\u0301"}) for row in ann.store.sync.pending_rows(THEME)]
+    bob.store.sync.apply(THEME, list(enumerate(sent, 1)), cursor=PullCursor(2))
     assert contents(bob) == ["D[caf\u00e9]: blue"]
     assert bob.store.facts.get(sent[0].uid).superseded_by == sent[1].uid
 
@@ -689,12 +691,12 @@ def test_what_was_deleted_while_a_store_was_away_leaves_it(ann: Member, bob: Mem
     own = write(bob, "V[port]: 80")
     ann.store.undo.last()
     ann.exchange(server)
-    del server.rows[uids.to_text(uids.to_bytes(gone))]  # its tombstone was kept long enough
-    listing = Listing(server.seq, 0, Cursor(server.seq))
+    del server.rows[uids.format_uid(uids.parse_uid(gone))]  # its tombstone was kept long enough
+    listing = PullListing(server.seq, 0, PullCursor(server.seq))
     bob.store.sync.apply(THEME, server.pull(0), cursor=bob.store.sync.cursor(THEME), listing=listing)
-    assert bob.store.sync.listing(THEME) == listing
-    assert bob.store.sync.keep_listed(THEME, Cursor(server.seq)) == 1
-    assert bob.store.sync.listing(THEME) is None
+    assert bob.store.sync.load_listing(THEME) == listing
+    assert bob.store.sync.save_listed(THEME, PullCursor(server.seq)) == 1
+    assert bob.store.sync.load_listing(THEME) is None
     assert contents(bob) == ["D[cache]: redis", "V[port]: 80"]
     converge([ann, bob], server)
     assert contents(ann) == contents(bob)
@@ -713,7 +715,7 @@ def test_a_fact_whose_replacement_is_purged_in_the_same_page_is_linked_to_nothin
     second = write(bob, "D[db]: second")
     bob.clock.forward(1000)
     bob.store.facts.restore([first])
-    ann.store.purge.facts([uids.to_bytes(first)])
+    ann.store.purge.facts([uids.parse_uid(first)])
     bob.exchange(server)
     ann.exchange(server)
 
@@ -723,7 +725,7 @@ def test_a_fact_whose_replacement_is_purged_in_the_same_page_is_linked_to_nothin
 
     for member in (ann, bob, cid):
         assert member.store.facts.get(second).superseded_by is None
-        assert [check for check in examine(member.store) if not check.ok] == []
+        assert [check for check in examine_store(member.store) if not check.ok] == []
     assert shown(ann.store) == shown(bob.store) == shown(cid.store)
 
 

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from hermes_memory_store.purge import Purge
+from hermes_memory_store.upkeep.purge import Purge
 from tests.store.histories.player import Failed, play
 from tests.store.histories.shrinking import shrink
 from tests.store.histories.steps import History, Step, make_history

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_store import receiving, uids
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.sync import Cursor, SyncRow
-from hermes_memory_store.travelling import uid_of_scope
+from hermes_memory_store import uids
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.sync import apply
+from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import scope_sync_uid
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -53,7 +54,7 @@ def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
 
 def fact(chance: random.Random, number: int, known: list[str]) -> SyncRow:
     """A fact as any machine may send it: mostly ordinary, sometimes in somebody's place, odd, or of a newer program."""
-    uid = uids.to_text(uids.new_uid(BEGIN + number))
+    uid = uids.format_uid(uids.new_uid(BEGIN + number))
     known.append(uid)
     tier = chance.choice(["hot", "hot", "cold", "archived", "superseded"])
     odd = chance.random() < 0.3
@@ -70,7 +71,7 @@ def fact(chance: random.Random, number: int, known: list[str]) -> SyncRow:
         "by": chance.choice(["person", "session:one", "session:", "sync"]),
     }
     if tier == "superseded" or (odd and chance.random() < 0.3):
-        attrs["superseded_by"] = chance.choice([None, *known, uids.to_text(uids.new_uid(BEGIN + 999))])
+        attrs["superseded_by"] = chance.choice([None, *known, uids.format_uid(uids.new_uid(BEGIN + 999))])
     content = f"w{number} w{number % 7}"
     if odd:
         change, value = chance.choice(
@@ -86,7 +87,7 @@ def scope(label: str, status: str) -> SyncRow:
     attrs = {"status": status, "opened_at": BEGIN - 5, "closed_at": None, "closed_by": None}
     if status == "closed":
         attrs |= {"closed_at": BEGIN, "closed_by": "person"}
-    return SyncRow(THEME, uid_of_scope(THEME, label), "scope", label, attrs, 0, BEGIN << 16, NODE)
+    return SyncRow(THEME, scope_sync_uid(THEME, label), "scope", label, attrs, 0, BEGIN << 16, NODE)
 
 
 def pages(seed: int) -> list[list[SyncRow]]:
@@ -120,17 +121,17 @@ def test_what_meets_nothing_is_taken_in_as_if_it_might(
         found.append(plain_facts(*given))
         return found[-1]
 
-    plain_facts = receiving.plain_facts
+    plain_facts = apply.find_bulk_facts
     for member, way in ((one_by_one, lambda *_: {}), (shown_at_once, noted)):
-        monkeypatch.setattr(receiving, "plain_facts", way)
+        monkeypatch.setattr(apply, "find_bulk_facts", way)
         member.store.db.conn.execute("INSERT INTO sync_store (id, node) VALUES (1, zeroblob(16))")
         member.store.sync.themes()
         for n, page in enumerate(sent):
-            member.store.sync.apply(THEME, list(enumerate(page, n * 100)), cursor=Cursor(n * 100 + 100))
+            member.store.sync.apply(THEME, list(enumerate(page, n * 100)), cursor=PullCursor(n * 100 + 100))
     assert any(found)
     for sql in TABLES:
         assert shown_at_once.store.db.rows(sql) == one_by_one.store.db.rows(sql), sql
-    assert [check for check in examine(shown_at_once.store) if not check.ok and check.name != "team"] == []
+    assert [check for check in examine_store(shown_at_once.store) if not check.ok and check.name != "team"] == []
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_row_that_is_odd_hinders_no_other(join: Callable[[], Member], odd: dic
     for line in ("V[a]: 1", "V[b]: 2"):
         ann.clock.forward(1000)
         ann.store.facts.write(THEME, line)
-    one, two = ann.store.sync.pending(THEME)
-    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **odd})), (2, two)], cursor=Cursor(2))
+    one, two = ann.store.sync.pending_rows(THEME)
+    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **odd})), (2, two)], cursor=PullCursor(2))
     assert bob.store.facts.get(two.uid).content == "2"
     assert bob.store.sync.cursor(THEME).seq == 2

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hermes_memory_store import uids
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
-from hermes_memory_store.screening import NoScreen
-from hermes_memory_store.sync import Cursor
+from hermes_memory_store.sync.content_checks import NoContentCheck
+from hermes_memory_store.sync.team_sync import PullCursor
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -75,18 +75,18 @@ def agree(*members: Member, server: Server) -> None:
     converge(list(members), server)
     assert len({member.store.sync.digest(THEME) for member in members}) == 1
     for member in members:
-        assert [check for check in examine(member.store) if not check.ok and check.name != "team"] == []
+        assert [check for check in examine_store(member.store) if not check.ok and check.name != "team"] == []
 
 
 def test_a_command_from_the_team_waits_here_and_stands_there(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, COMMAND)
     agree(ann, bob, server=server)
 
-    (waiting,) = bob.store.facts.waiting(THEME)
+    (waiting,) = bob.store.facts.quarantine_queue(THEME)
     assert (waiting.fact.uid, waiting.why, waiting.source) == (uid, "command", "team")
     assert "obey" not in told(bob)
     assert "obey" in told(ann)
-    assert bob.store.sync.waiting() == 1
+    assert bob.store.sync.quarantined_count() == 1
     assert len(server.accepted) == 1
 
 
@@ -96,7 +96,7 @@ def test_who_lets_it_in_changes_nothing_for_the_others(ann: Member, bob: Member,
     bob.store.facts.approve([uid])
     agree(ann, bob, server=server)
     assert "obey" in told(bob)
-    assert bob.store.sync.waiting() == 0
+    assert bob.store.sync.quarantined_count() == 0
     assert len(server.accepted) == 1
 
     bob.store.undo.last()  # it waits again, and is no deletion
@@ -140,7 +140,7 @@ def test_what_happens_around_it_does_not_take_it_from_the_others(
     agree(ann, bob, server=server)
     assert "obey" in told(ann)
     assert "obey" not in told(bob)
-    assert len(bob.store.facts.waiting(THEME)) == 1
+    assert len(bob.store.facts.quarantine_queue(THEME)) == 1
 
 
 def test_an_edit_that_turns_into_a_command_waits_and_back_again_stands(
@@ -159,9 +159,9 @@ def test_an_edit_that_turns_into_a_command_waits_and_back_again_stands(
     assert "valkey" in told(bob)
     ann.clock.forward(1000)
     ann.store.undo.last()
-    ann.store.purge.facts([uids.to_bytes(uid)])
+    ann.store.purge.facts([uids.parse_uid(uid)])
     agree(ann, bob, server=server)
-    assert bob.store.facts.waiting(THEME) == []
+    assert bob.store.facts.quarantine_queue(THEME) == []
 
 
 def test_what_was_taken_back_there_no_longer_waits_here(ann: Member, bob: Member, server: Server) -> None:
@@ -170,7 +170,7 @@ def test_what_was_taken_back_there_no_longer_waits_here(ann: Member, bob: Member
     ann.clock.forward(1000)
     ann.store.undo.last()
     agree(ann, bob, server=server)
-    assert bob.store.facts.waiting(THEME) == []
+    assert bob.store.facts.quarantine_queue(THEME) == []
 
 
 def test_a_secret_is_masked_here_and_stays_in_clear_there(ann: Member, bob: Member, server: Server) -> None:
@@ -262,7 +262,7 @@ def test_a_purge_leaves_nothing_of_what_was_masked(ann: Member, bob: Member, ser
     bob.clock.forward(60_000)
     bob.store.facts.edit(uid, "ask the operator")
     assert bob.store.db.rows("SELECT clear FROM sync_masked") == [("the password is hunter2",)]
-    bob.store.purge.facts([uids.to_bytes(uid)])
+    bob.store.purge.facts([uids.parse_uid(uid)])
     assert bob.store.db.rows("SELECT clear FROM sync_masked") == []
     agree(ann, bob, server=server)
 
@@ -270,7 +270,7 @@ def test_a_purge_leaves_nothing_of_what_was_masked(ann: Member, bob: Member, ser
 def test_a_program_without_screens_shows_no_more_of_it(ann: Member, bob: Member, server: Server) -> None:
     secret, command = write(ann, SECRET), write(ann, COMMAND)
     agree(ann, bob, server=server)
-    bob.screen = NoScreen()  # as the inspector opens the store
+    bob.screen = NoContentCheck()  # as the inspector opens the store
     bob.reopen()
     bob.clock.forward(60_000)
     bob.store.facts.pin([secret])
@@ -342,15 +342,15 @@ def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Memb
     agree(ann, bob, server=server)
 
     assert told(bob).endswith(" [] []")
-    assert {one.uid: one.why for one in bob.store.sync.aside() if one.kind == "fact"} == {
+    assert {one.uid: one.why for one in bob.store.sync.hidden_versions() if one.kind == "fact"} == {
         uid: "it must not be said",
         named: "the target reads like an instruction",
         within: "the scope reads like an instruction",
     }
-    assert [one.why for one in bob.store.sync.aside(THEME) if one.kind == "scope"] == [
+    assert [one.why for one in bob.store.sync.hidden_versions(THEME) if one.kind == "scope"] == [
         "the scope reads like an instruction"
     ]
-    (told_of,) = [check for check in examine(bob.store) if check.name == "team"]
+    (told_of,) = [check for check in examine_store(bob.store) if check.name == "team"]
     assert not told_of.ok
     assert "4" in told_of.detail
     assert "unspeakable" not in told_of.detail
@@ -358,7 +358,7 @@ def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Memb
     ann.store.facts.edit(uid, "valkey")
     agree(ann, bob, server=server)
     assert "valkey" in told(bob)
-    assert len(bob.store.sync.aside()) == 3
+    assert len(bob.store.sync.hidden_versions()) == 3
 
 
 def test_a_name_that_stands_here_already_is_not_held_against_what_comes(
@@ -370,7 +370,7 @@ def test_a_name_that_stands_here_already_is_not_held_against_what_comes(
     ann.store.facts.edit(uid, "a test of all screens")
     agree(ann, bob, server=server)
     assert "a test of all screens" in told(bob)
-    assert bob.store.sync.aside() == []
+    assert bob.store.sync.hidden_versions() == []
 
 
 @pytest.mark.parametrize(
@@ -402,41 +402,41 @@ def test_a_malformed_row_is_kept_aside_told_of_and_sent_on_as_it_came(
 ) -> None:
     write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    one, two = ann.store.sync.pending(THEME)
+    one, two = ann.store.sync.pending_rows(THEME)
     parts = {name: value for name, value in broken.items() if name != "patch"}
     bad = replace(one, **{"attrs": {**one.attrs, **broken.get("patch", {})}, **parts})
-    bob.store.sync.apply(THEME, [(1, bad), (2, two)], cursor=Cursor(2))
+    bob.store.sync.apply(THEME, [(1, bad), (2, two)], cursor=PullCursor(2))
 
-    (kept,) = bob.store.sync.aside()
+    (kept,) = bob.store.sync.hidden_versions()
     assert (kept.theme, kept.uid, kept.kind) == (THEME, one.uid, bad.kind)
     assert bob.store.sync.digests(THEME)[one.uid] == bad.digest
     assert [str(fact.notation) for fact in bob.store.facts.page(FactFilter(theme=THEME)).facts] == ["D[db]: sqlite"]
-    assert [check.name for check in examine(bob.store) if not check.ok] == ["team"]
-    bob.store.sync.offer_everything(THEME)
-    assert bad in [replace(row, supersedes=None) for row in bob.store.sync.pending(THEME)]
+    assert [check.name for check in examine_store(bob.store) if not check.ok] == ["team"]
+    bob.store.sync.mark_all_unsent(THEME)
+    assert bad in [replace(row, supersedes=None) for row in bob.store.sync.pending_rows(THEME)]
 
     whole = replace(one, hlc=one.hlc + 1, ancestors=(one.hlc,))
-    bob.store.sync.apply(THEME, [(3, whole)], cursor=Cursor(3))
-    assert bob.store.sync.aside() == []
+    bob.store.sync.apply(THEME, [(3, whole)], cursor=PullCursor(3))
+    assert bob.store.sync.hidden_versions() == []
     assert "redis" in told(bob)
 
 
 def test_a_content_of_several_lines_is_one_line_here(ann: Member, bob: Member) -> None:
     write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending(THEME)
-    bob.store.sync.apply(THEME, [(1, replace(row, content="redis\nC[root]: you\tmay"))], cursor=Cursor(1))
+    (row,) = ann.store.sync.pending_rows(THEME)
+    bob.store.sync.apply(THEME, [(1, replace(row, content="redis\nC[root]: you\tmay"))], cursor=PullCursor(1))
     assert bob.store.facts.get(row.uid).content == "redis C[root]: you may"
 
 
 def test_what_could_not_be_shown_is_looked_at_again(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: unspeakable")
     agree(ann, bob, server=server)
-    assert bob.store.sync.look_again() == 0
-    bob.screen = NoScreen()  # the policy is another now
+    assert bob.store.sync.recheck_hidden() == 0
+    bob.screen = NoContentCheck()  # the policy is another now
     bob.reopen()
-    assert bob.store.sync.look_again() == 1
+    assert bob.store.sync.recheck_hidden() == 1
     assert bob.store.facts.get(uid).content == "unspeakable"
-    assert bob.store.sync.aside() == []
+    assert bob.store.sync.hidden_versions() == []
     agree(ann, bob, server=server)
 
 
@@ -446,12 +446,12 @@ def test_what_was_replaced_by_something_kept_aside_leads_nowhere_until_it_is_sho
 ) -> None:
     first, second, third = (write(ann, f"C[cache]: {said}") for said in ("redis", between, "sqlite"))
     agree(ann, bob, server=server)
-    assert [one.uid for one in bob.store.sync.aside()] == [second]
+    assert [one.uid for one in bob.store.sync.hidden_versions()] == [second]
     assert [bob.store.facts.get(uid).superseded_by for uid in (first, third)] == [None, None]
 
-    bob.screen = NoScreen()
+    bob.screen = NoContentCheck()
     bob.reopen()
-    assert bob.store.sync.look_again() == 1
+    assert bob.store.sync.recheck_hidden() == 1
     assert [bob.store.facts.get(uid).superseded_by for uid in (first, second)] == [second, third]
     agree(ann, bob, server=server)
 
@@ -486,7 +486,7 @@ def test_undoing_a_deletion_that_nobody_knows_of_any_more_says_it_in_clear(
         seq = bob.store.journal.changes(uid=uid)[-1].seq
         assert bob.store.sync.forget_deleted(THEME, server.seq)
     else:
-        assert bob.store.sync.keep_listed(THEME, bob.store.sync.cursor(THEME))
+        assert bob.store.sync.save_listed(THEME, bob.store.sync.cursor(THEME))
         seq = bob.store.journal.changes(uid=uid)[-1].seq
         server.rows.clear()
     bob.clock.forward(60_000)

@@ -39,7 +39,7 @@ def test_the_gauge_equals_a_recount_after_every_kind_of_change(store: Store) -> 
     store.facts.write(THEME, "V[n3]: other", scope="s0")
     store.scopes.close(THEME, "s2")
     store.undo.last(2)
-    store.purge.run(THEME, scope="s1")
+    store.purge.execute(THEME, scope="s1")
 
     gauge = store.tiers.gauge(THEME)
 

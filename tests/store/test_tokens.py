@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.tokens import estimate
+from hermes_memory_store.notation.token_estimate import estimate_tokens
 
 CORPUS: list[tuple[str, int]] = json.loads((Path(__file__).parent / "token_corpus.json").read_text())
 KINDS: dict[str, list[tuple[str, int]]] = json.loads((Path(__file__).parent / "token_kinds.json").read_text())
@@ -20,29 +20,29 @@ KINDS: dict[str, list[tuple[str, int]]] = json.loads((Path(__file__).parent / "t
 
 def test_the_corpus_is_never_estimated_below_its_real_count_by_more_than_3_percent() -> None:
     assert len(CORPUS) >= 300
-    assert sum(estimate(text) for text, _ in CORPUS) >= 0.97 * sum(real for _, real in CORPUS)
+    assert sum(estimate_tokens(text) for text, _ in CORPUS) >= 0.97 * sum(real for _, real in CORPUS)
 
 
 def test_hardly_any_line_is_estimated_below_its_real_count_by_more_than_3_percent() -> None:
-    below = [text for text, real in CORPUS if estimate(text) < 0.97 * real - 1]
+    below = [text for text, real in CORPUS if estimate_tokens(text) < 0.97 * real - 1]
     assert len(below) <= 0.02 * len(CORPUS)
 
 
 def test_the_estimate_is_not_wasteful() -> None:
-    assert sum(estimate(text) for text, _ in CORPUS) <= 1.25 * sum(real for _, real in CORPUS)
+    assert sum(estimate_tokens(text) for text, _ in CORPUS) <= 1.25 * sum(real for _, real in CORPUS)
 
 
 def test_any_budget_of_facts_is_held_in_real_tokens() -> None:
     """Lines packed into 180 estimated tokens never cost more than 3 % above that."""
     spent = real_spent = 0
     for text, real in CORPUS:
-        if spent + estimate(text) > 180:
+        if spent + estimate_tokens(text) > 180:
             assert real_spent <= 1.03 * 180
             spent = real_spent = 0
-        spent += estimate(text)
+        spent += estimate_tokens(text)
         real_spent += real
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_no_kind_of_text_is_estimated_below_its_real_count_by_more_than_3_percent(kind: str) -> None:
-    assert sum(estimate(text) for text, _ in KINDS[kind]) >= 0.97 * sum(real for _, real in KINDS[kind])
+    assert sum(estimate_tokens(text) for text, _ in KINDS[kind]) >= 0.97 * sum(real for _, real in KINDS[kind])

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store import errors, journal, translog
-from hermes_memory_store.journal_records import load_records
+from hermes_memory_store import errors
+from hermes_memory_store.history import transaction_log
 from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
+from hermes_memory_store.rows import journal
+from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.examples import example_count
@@ -76,11 +78,11 @@ def step(store: Store, verb: str, one: int, two: int, said: str) -> None:
         case "undo":
             store.undo.last(1 + two)
         case "purge":
-            store.purge.run(theme, scope=scope if one > 3 else None)
+            store.purge.execute(theme, scope=scope if one > 3 else None)
         case "quarantine":
             store.facts.quarantine(theme, f"D[n{two}]: x {said}", why="override", scope=scope, source=f"agent{one}")
         case "rule":
-            store.sources.set(theme, f"agent{one % 2}", (None, "always", "never", "always")[two])  # type: ignore[arg-type]
+            store.sources.set_rule(theme, f"agent{one % 2}", (None, "always", "never", "always")[two])  # type: ignore[arg-type]
         case "session":
             store.sessions.close(store.sessions.open(theme, f"agent{one}"))
 
@@ -91,7 +93,7 @@ def test_a_replay_gives_the_identical_store(steps: list[tuple[str, int, int, str
     clock = HandClock()
     with fresh(clock) as store, fresh() as other:
         live(store, steps, clock)
-        done = translog.replay(translog.lines(store), other)
+        done = transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
         assert portrait(other) == portrait(store)
         assert done.applied == store.journal.last_seq()
         assert other.journal.verify().ok
@@ -100,24 +102,24 @@ def test_a_replay_gives_the_identical_store(steps: list[tuple[str, int, int, str
 def test_a_log_that_was_kept_before_a_purge_ends_in_the_purged_store(store: Store, clock: HandClock) -> None:
     uid = store.facts.write("default", "V[key]: sk-live-0000").fact.uid
     store.facts.write("default", "V[other]: stays")
-    kept = list(translog.lines(store))
+    kept = list(transaction_log.transaction_log_lines(store))
     store.facts.archive([uid])
-    store.purge.run("default")
-    kept += list(translog.lines(store, since=len(kept)))
+    store.purge.execute("default")
+    kept += list(transaction_log.transaction_log_lines(store, since=len(kept)))
     with fresh() as other:
-        translog.replay(kept, other)
+        transaction_log.replay_log(kept, other)
         assert portrait(other) == portrait(store)
-        assert "sk-live-0000" not in "".join(translog.lines(other))
+        assert "sk-live-0000" not in "".join(transaction_log.transaction_log_lines(other))
 
 
 def test_an_altered_row_is_found_and_nothing_is_applied(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
     store.facts.write("default", "D[auth]: SAML")
-    said = list(translog.lines(store))
+    said = list(transaction_log.transaction_log_lines(store))
     said[0] = said[0].replace("JWT", "jwt")
     with fresh() as other:
         with pytest.raises(errors.JournalBroken, match="row 1 of the log was altered"):
-            translog.replay(said, other)
+            transaction_log.replay_log(said, other)
         assert other.journal.last_seq() == 0
         assert other.themes() == []
 
@@ -126,10 +128,10 @@ def test_an_altered_row_is_found_and_nothing_is_applied(store: Store) -> None:
 def test_a_missing_row_is_found(store: Store, missing: int) -> None:
     for target in "abc":
         store.facts.write("default", f"D[{target}]: x")
-    said = list(translog.lines(store))
+    said = list(transaction_log.transaction_log_lines(store))
     del said[missing]
     with fresh() as other, pytest.raises(errors.JournalBroken, match="missing"):
-        translog.replay(said, other)
+        transaction_log.replay_log(said, other)
 
 
 @pytest.mark.parametrize("junk", ["no JSON", "[]", "{}", "17", '{"seq": "one"}', "[" * 100_000, '{"seq":1e999}'])
@@ -137,36 +139,38 @@ def test_a_line_that_is_no_row_is_named(store: Store, junk: str) -> None:
     store.facts.write("default", "D[auth]: JWT")
     with fresh() as other:
         with pytest.raises(errors.ImportFileError, match="line 3"):
-            translog.replay(["", *translog.lines(store), junk], other)
+            transaction_log.replay_log(["", *transaction_log.transaction_log_lines(store), junk], other)
         assert other.journal.last_seq() == 0
 
 
 def test_a_row_with_text_that_is_no_unicode_is_refused(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
-    said = [line.replace("JWT", "\udcff") for line in translog.lines(store)]
+    said = [line.replace("JWT", "\udcff") for line in transaction_log.transaction_log_lines(store)]
     with fresh() as other, pytest.raises(errors.ImportFileError, match="row 1"):
-        translog.replay(said, other)
+        transaction_log.replay_log(said, other)
 
 
 def test_a_log_is_replayed_into_an_empty_store_only(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
     with pytest.raises(errors.ArgumentError, match="not empty"):
-        translog.replay(translog.lines(store), store)
+        transaction_log.replay_log(transaction_log.transaction_log_lines(store), store)
 
 
 def test_a_forged_row_cannot_become_sql(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT")
     first = next(load_records(store.db))
-    after = journal.dumped({"content = 'forged', tier": "hot"})
+    after = journal.to_journal_json({"content = 'forged', tier": "hot"})
     forged = first._replace(seq=2, op="edit", before="{}", after=after)
     forged = forged._replace(hash=forged.link(first.hash))
     with fresh() as other, pytest.raises(errors.ImportFileError, match="row 2"):
-        translog.replay([*translog.lines(store), translog.to_line(forged)], other)
+        transaction_log.replay_log(
+            [*transaction_log.transaction_log_lines(store), transaction_log.to_log_line(forged)], other
+        )
 
 
 def test_the_log_has_the_documented_fields(store: Store) -> None:
     store.facts.write("default", "D[auth]: JWT", scope="login")
-    opened, created = map(json.loads, translog.lines(store))
+    opened, created = map(json.loads, transaction_log.transaction_log_lines(store))
     assert opened["entity"] == "scope"
     assert list(created) == [
         *("seq", "at", "theme", "actor", "op", "entity", "uid", "change", "undoes", "before", "after"),
@@ -180,10 +184,12 @@ def test_progress_ends_at_the_number_of_rows(store: Store) -> None:
     store.facts.write_many("default", [(f"V[n{n}]: x", None) for n in range(1500)], actor=IMPORT)
     said: list[tuple[int, int]] = []
     with fresh() as other:
-        translog.replay(translog.lines(store), other, progress=lambda *seen: said.append(seen), total=1500)
+        transaction_log.replay_log(
+            transaction_log.transaction_log_lines(store), other, progress=lambda *seen: said.append(seen), total=1500
+        )
     assert said == [(1000, 1500), (1500, 1500)]
 
 
 def test_a_moment_survives_the_log_to_the_millisecond() -> None:
     for moment in (0, 1, 999, 1_790_000_000_001, 253_402_300_799_999):
-        assert translog.millis(translog.iso(moment)) == Millis(moment)
+        assert transaction_log.parse_iso_millis(transaction_log.format_iso_time(moment)) == Millis(moment)

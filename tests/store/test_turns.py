@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.backup import backup
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.conversations.turn_rows import MAX_TURN
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import InputError, UnsafeText
-from hermes_memory_store.exchange import export_jsonl, import_jsonl
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.turn_rows import MAX_TURN
+from hermes_memory_store.transfer.export_import import export_jsonl, import_jsonl
+from hermes_memory_store.upkeep.backup import create_backup
 
 
 @pytest.fixture
@@ -161,13 +161,13 @@ def test_turns_are_listed_newest_first_page_by_page(store: Store) -> None:
 
 def test_the_doctor_rebuilds_a_damaged_index_of_turns(store: Store) -> None:
     store.turns.add("default", "user", "the redis cache")
-    assert {check.name: check.ok for check in examine(store)}["turns"]
+    assert {check.name: check.ok for check in examine_store(store)}["turns"]
     store.db.conn.execute("INSERT INTO turns_text (turns_text) VALUES ('delete-all')")
     assert said(store, "redis") == []
-    (found,) = [check for check in examine(store) if not check.ok]
+    (found,) = [check for check in examine_store(store) if not check.ok]
     assert found.name == "turns"
-    examine(store, repair=True)
-    assert all(check.ok for check in examine(store))
+    examine_store(store, repair=True)
+    assert all(check.ok for check in examine_store(store))
     assert said(store, "redis") == ["the redis cache"]
 
 
@@ -177,7 +177,7 @@ def test_erased_turns_leave_the_backups_this_program_made(store: Store, tmp_path
     reached, away = tmp_path / "reached", tmp_path / "away"
     for folder in (reached, away):
         folder.mkdir()
-        backup(store, folder / "kept.db")
+        create_backup(store, folder / "kept.db")
     away.rename(tmp_path / "unplugged")
 
     count, unreached = store.turns.erase("default", older_than_ms=60_000)

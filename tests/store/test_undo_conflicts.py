@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import Actor, Fact, FactFilter, ScopeStatus, Session, Tier
 from hermes_memory_store.store import Store
 
@@ -229,19 +229,19 @@ def test_a_fact_that_comes_back_brings_its_scope_back(store: Store) -> None:
     store.undo.change(undone.seqs[0])
 
     assert labels(store) == {"s": ScopeStatus.OPEN}
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 def test_undo_links_no_fact_to_one_that_was_purged(store: Store) -> None:
     old = store.facts.write(THEME, "D[a]: old").fact
     new = store.facts.write(THEME, "D[a]: new").fact
     restored = store.facts.restore([old.uid])
-    store.purge.facts([uids.to_bytes(new.uid)])
+    store.purge.facts([uids.parse_uid(new.uid)])
 
     with pytest.raises(errors.UndoConflict, match="erased by a purge"):
         store.undo.change(restored.seqs[0])
 
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
     assert store.facts.get(old.uid).tier is Tier.HOT
 
 
@@ -250,12 +250,12 @@ def test_undo_of_a_move_between_tiers_leaves_a_purged_replacement_out(store: Sto
     new = store.facts.write(THEME, "D[a]: new").fact
     store.facts.move([new.uid], "elsewhere")
     restored = store.facts.restore([old.uid])
-    store.purge.facts([uids.to_bytes(new.uid)])
+    store.purge.facts([uids.parse_uid(new.uid)])
 
     store.undo.change(restored.seqs[0])
 
     assert store.facts.get(old.uid).superseded_by is None
-    assert all(check.ok for check in examine(store))
+    assert all(check.ok for check in examine_store(store))
 
 
 def test_the_newest_changes_are_taken_back_but_for_what_stands_in_the_way(store: Store) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.asked import asked
+from hermes_memory_store.language.unspaced_scripts import MAX_PAIRS
 from hermes_memory_store.model import FactType, Notation
+from hermes_memory_store.search.query_terms import to_query_terms
 from hermes_memory_store.store import Store
-from hermes_memory_store.unspaced import MAX_PAIRS
 from tests.benchmarks.recall_languages import LANGUAGES, load_recall_set, score, ways_to_ask
 
 ANSWERS = [
@@ -116,19 +116,24 @@ def test_a_noun_that_ends_like_a_particle_is_looked_up_as_it_is(store: Store) ->
 
 
 def test_question_words_leave_no_pairs_behind() -> None:
-    assert [word.text for word in asked(["生产用什么数据库？"], (), ()).words] == ["生产", "产用", "数据", "据库"]
-    assert [word.text for word in asked(["DBはどこですか"], (), ()).words] == ["db"]
-    assert [word.text for word in asked(["DB를", "누가", "관리하나요?"], (), ()).words] == ["db", "관리"]
+    assert [word.text for word in to_query_terms(["生产用什么数据库？"], (), ()).words] == [
+        "生产",
+        "产用",
+        "数据",
+        "据库",
+    ]
+    assert [word.text for word in to_query_terms(["DBはどこですか"], (), ()).words] == ["db"]
+    assert [word.text for word in to_query_terms(["DB를", "누가", "관리하나요?"], (), ()).words] == ["db", "관리"]
 
 
 def test_a_name_of_two_letters_amid_another_script_is_no_stop_word() -> None:
-    assert "eu" in [word.text for word in asked(["データをEUの外に置けますか"], (), ()).words]
-    assert "eu" not in [word.text for word in asked(["il", "a", "eu", "un", "serveur"], (), ()).words]
+    assert "eu" in [word.text for word in to_query_terms(["データをEUの外に置けますか"], (), ()).words]
+    assert "eu" not in [word.text for word in to_query_terms(["il", "a", "eu", "un", "serveur"], (), ()).words]
 
 
 def test_a_long_text_is_asked_for_by_a_bounded_number_of_pairs(memory: Store) -> None:
     text = "".join(chr(0x4E00 + number) for number in range(3_000))
-    assert len(asked([text], (), ()).words) <= MAX_PAIRS
+    assert len(to_query_terms([text], (), ()).words) <= MAX_PAIRS
     assert contents(memory, text) == []
 
 

@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_store import backup, errors, hermes_file, translog
-from hermes_memory_store.doctor import examine
+from hermes_memory_store import errors
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.history import transaction_log
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.upgrade import needs_upgrade, upgrade
+from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
+from hermes_memory_store.upkeep import backup, hermes_030_file
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.crashing import killed_at
@@ -64,14 +66,14 @@ def test_the_file_is_recognised_and_refused_until_it_is_upgraded(old: Path) -> N
     assert needs_upgrade(old)
     with pytest.raises(errors.StoreNeedsUpgrade, match=r"hermes-memory 0\.3\.0"):
         Store.open(old)
-    upgrade(old)
+    upgrade_hermes_030(old)
     assert not needs_upgrade(old)
 
 
 def test_no_row_is_lost(old: Path) -> None:
     before = {row["id"]: row for row in rows(old, "SELECT * FROM facts")}
     labels = {row["id"]: row["label"] for row in rows(old, "SELECT * FROM scopes")}
-    report = upgrade(old)
+    report = upgrade_hermes_030(old)
     assert (report.facts, report.scopes, report.sessions) == (len(before), len(labels), 6) == (45, 6, 6)
     with Store.open(old) as store:
         facts = {str(fact.uid): fact for fact in store.facts.by_ids(store.facts.ids(ALL))}
@@ -90,11 +92,11 @@ def test_no_row_is_lost(old: Path) -> None:
             if row["superseded_by"]:
                 assert (fact.superseded_by, fact.tier) == (row["superseded_by"], Tier.SUPERSEDED)
         assert {str(scope.uid): scope.label for scope in store.scopes.list("default")} == labels
-        assert all(check.ok for check in examine(store))
+        assert all(check.ok for check in examine_store(store))
 
 
 def test_tiers_follow_from_status_and_hidden_facts_live_again(old: Path) -> None:
-    report = upgrade(old)
+    report = upgrade_hermes_030(old)
     assert report.revived == 1
     with Store.open(old) as store:
         facts = by_target(store)
@@ -106,7 +108,7 @@ def test_tiers_follow_from_status_and_hidden_facts_live_again(old: Path) -> None
 
 
 def test_facts_that_stood_side_by_side_are_kept_and_the_newest_stands(old: Path) -> None:
-    report = upgrade(old)
+    report = upgrade_hermes_030(old)
     assert report.collided == 3
     with Store.open(old) as store:
         auth = [fact for fact in store.facts.by_ids(store.facts.ids(ALL)) if fact.target.lower() == "auth"]
@@ -117,7 +119,7 @@ def test_facts_that_stood_side_by_side_are_kept_and_the_newest_stands(old: Path)
 
 
 def test_a_scope_opens_again_with_what_its_closing_had_cooled(old: Path) -> None:
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         assert str(store.scopes.get("default", "perf").status) == "closed"
         store.facts.write("default", "V[ttl]: 60", scope="perf")
@@ -125,7 +127,7 @@ def test_a_scope_opens_again_with_what_its_closing_had_cooled(old: Path) -> None
 
 
 def test_sessions_go_on_where_they_were(old: Path) -> None:
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         session = store.sessions.open("default", "s2")
         assert session.turn == 7
@@ -133,27 +135,27 @@ def test_sessions_go_on_where_they_were(old: Path) -> None:
 
 
 def test_everything_is_journaled_and_replays(old: Path, tmp_path: Path) -> None:
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store, Store.open(tmp_path / "other.db") as other:
         assert {str(change.actor) for change in store.journal.changes()} == {"import"}
-        translog.replay(translog.lines(store), other)
+        transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
         assert portrait(other) == portrait(store)
 
 
 def test_the_old_file_stays_beside_it_whole_and_private(old: Path, clock: HandClock) -> None:
     before = dump(old)
-    report = upgrade(old, clock=clock)
+    report = upgrade_hermes_030(old, clock=clock)
     assert report.backup == old.with_name("memory.db.hermes-memory-0.3.0.20260921T141320.000Z.bak")
     assert dump(report.backup) == before
     assert stat.S_IMODE(report.backup.stat().st_mode) == 0o600
     assert stat.S_IMODE(old.stat().st_mode) == 0o600
-    assert backup.known_backups(old) == [report.backup]
+    assert backup.find_backups(old) == [report.backup]
     assert not list(old.parent.glob(".*"))
 
 
 def test_the_old_full_text_index_is_not_trusted(old: Path) -> None:
     change(old, "INSERT INTO facts_fts (facts_fts) VALUES ('delete-all')")
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         assert [fact.content for fact in store.search.find("default", "mndtry").facts] == [
             "UUID mndtry, nvr autoincrement"
@@ -170,7 +172,7 @@ def test_odd_content_is_kept_as_it_is(old: Path) -> None:
         "UPDATE scopes SET label = '  spaced  ' WHERE label = 'odd'",
         "UPDATE facts SET content = CAST(x'ff41' AS TEXT) WHERE target = 'cache'",
     )
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         facts = by_target(store)
         assert facts[f"/db.id={long[:20]}"].content == long
@@ -178,30 +180,30 @@ def test_odd_content_is_kept_as_it_is(old: Path) -> None:
         assert facts["perf/ odd ] target=Genève, déploiement "]
         assert facts["  spaced  /tab=with a tab\tand an es"]
         assert facts["perf/cache=\ufffdA"]
-        assert all(check.ok for check in examine(store))
+        assert all(check.ok for check in examine_store(store))
 
 
 def test_ids_that_are_no_uuids_get_one_and_keep_their_links(old: Path) -> None:
     change(old, "UPDATE facts SET id = 'mine' WHERE content = 'SAML' AND access_count = 2")
     change(old, "UPDATE facts SET superseded_by = 'mine' WHERE content = 'JWT 7j refresh 6j'")
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
-        mine = store.facts.get(str(uuid.UUID(bytes=hermes_file.uid_of("mine"))))
+        mine = store.facts.get(str(uuid.UUID(bytes=hermes_030_file.hermes_030_uid("mine"))))
         assert mine.content == "SAML"
         assert by_target(store)["auth/auth=JWT 7j refresh 6j"].superseded_by == mine.uid
 
 
 def test_a_link_to_a_purged_fact_is_left_out(old: Path) -> None:
     change(old, "DELETE FROM facts WHERE content = 'api.example.com:3006'")
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         assert by_target(store)["/srv.prod=api.example.com:3005"].superseded_by is None
-        assert all(check.ok for check in examine(store))
+        assert all(check.ok for check in examine_store(store))
 
 
 def test_scopes_of_one_label_become_one(old: Path) -> None:
     change(old, "UPDATE scopes SET label = 'auth', status = 'active' WHERE label = 'perf'")
-    report = upgrade(old)
+    report = upgrade_hermes_030(old)
     assert report.merged_scopes == 1
     with Store.open(old) as store:
         assert str(store.scopes.get("default", "auth").status) == "open"
@@ -209,22 +211,22 @@ def test_scopes_of_one_label_become_one(old: Path) -> None:
 
 
 def test_the_theme_can_be_chosen(old: Path, tmp_path: Path) -> None:
-    upgrade(old, theme="marketing", policies=Policies.load(tmp_path / "none.toml"))
+    upgrade_hermes_030(old, theme="marketing", policies=Policies.load(tmp_path / "none.toml"))
     with Store.open(old) as store:
         assert [theme.name for theme in store.themes()] == ["marketing"]
 
 
 def test_a_second_upgrade_changes_nothing(old: Path) -> None:
-    upgrade(old)
+    upgrade_hermes_030(old)
     with Store.open(old) as store:
         before = portrait(store)
-        assert upgrade(old).backup is None
+        assert upgrade_hermes_030(old).backup is None
         assert portrait(store) == before
 
 
 def test_two_that_upgrade_at_once_both_find_it_upgraded(old: Path) -> None:
     done: list[Any] = []
-    threads = [threading.Thread(target=lambda: done.append(upgrade(old))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: done.append(upgrade_hermes_030(old))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -243,7 +245,7 @@ def test_what_is_written_during_the_upgrade_is_not_lost(old: Path) -> None:
             values = f"'{uuid.uuid4()}', 'late', 'V', 'late{writes}', NULL, 'active', NULL, 1, 1, NULL, 0, ''"
             change(old, f"INSERT INTO facts VALUES ({values})")
 
-    report = upgrade(old, progress=write)
+    report = upgrade_hermes_030(old, progress=write)
     assert report.facts == 47
     assert len(rows(report.backup, "SELECT * FROM facts")) == 47  # type: ignore[arg-type]
     with Store.open(old) as store:
@@ -253,7 +255,7 @@ def test_what_is_written_during_the_upgrade_is_not_lost(old: Path) -> None:
 def test_a_process_that_still_has_the_old_file_open_fails_loudly(old: Path) -> None:
     conn = sqlite3.connect(old)
     conn.execute("SELECT count(*) FROM facts WHERE status = 'active'").fetchall()
-    upgrade(old)
+    upgrade_hermes_030(old)
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         conn.execute("UPDATE facts SET status = 'cold'")
     conn.close()
@@ -263,12 +265,12 @@ def test_a_reader_does_not_hinder_the_upgrade(old: Path) -> None:
     conn = sqlite3.connect(old, isolation_level=None)
     conn.execute("BEGIN")
     assert conn.execute("SELECT count(*) FROM facts").fetchone() == (45,)
-    upgrade(old)
+    upgrade_hermes_030(old)
     assert conn.execute("SELECT count(*) FROM facts WHERE status = 'active'").fetchone() == (3,)
     conn.execute("ROLLBACK")
     conn.close()
     with Store.open(old) as store:
-        assert all(check.ok for check in examine(store))
+        assert all(check.ok for check in examine_store(store))
 
 
 def test_a_file_that_stays_locked_is_told_and_left(old: Path) -> None:
@@ -276,11 +278,11 @@ def test_a_file_that_stays_locked_is_told_and_left(old: Path) -> None:
     conn = sqlite3.connect(old, isolation_level=None)
     conn.execute("BEGIN IMMEDIATE")
     with pytest.raises(errors.StoreLocked, match="locked by another process"):
-        upgrade(old, lock_timeout_s=0.1)
+        upgrade_hermes_030(old, lock_timeout_s=0.1)
     conn.execute("ROLLBACK")
     conn.close()
     assert dump(old) == before
-    assert backup.known_backups(old) == []
+    assert backup.find_backups(old) == []
 
 
 def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
@@ -288,7 +290,7 @@ def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
     change(old, "CREATE TABLE pets (name)")
     old.chmod(0o644)
     with pytest.raises(errors.ArgumentError):
-        upgrade(old)
+        upgrade_hermes_030(old)
     assert stat.S_IMODE(old.stat().st_mode) == 0o644
 
 
@@ -296,18 +298,19 @@ def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
 @pytest.mark.parametrize("step", range(1, 197, 8))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
     prepare = (
-        "from hermes_memory_store import migrations\nfrom hermes_memory_store.upgrade import upgrade\n"
+        "from hermes_memory_store.database import migrations\n"
+        "from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030\n"
         f"path = {str(old)!r}\n"
     )
     before = dump(old)
     killed_at(step, prepare, "upgrade(path)")
     if needs_upgrade(old):
         assert dump(old) == before
-        assert upgrade(old).facts == 45
+        assert upgrade_hermes_030(old).facts == 45
     with Store.open(old) as store:
         assert store.facts.count(ALL) == 45
-        assert [check.name for check in examine(store) if not check.ok] in ([], ["leftovers"])
-        assert all(check.ok for check in examine(store, repair=True))
+        assert [check.name for check in examine_store(store) if not check.ok] in ([], ["leftovers"])
+        assert all(check.ok for check in examine_store(store, repair=True))
     assert not list(old.parent.glob(".*.partial"))
 
 
@@ -329,7 +332,7 @@ def test_what_is_no_such_file_is_refused_and_left(old: Path, ruin: str) -> None:
             change(old, "PRAGMA application_id = 7")
     before = old.read_bytes() if old.exists() else None
     with pytest.raises(errors.StoreError):
-        upgrade(old)
+        upgrade_hermes_030(old)
     assert (old.read_bytes() if old.exists() else None) == before
     assert not list(old.parent.glob(".*.partial"))
 
@@ -340,6 +343,6 @@ def test_a_read_only_folder_is_told(old: Path) -> None:
     old.parent.chmod(0o500)
     try:
         with pytest.raises(errors.FileError):
-            upgrade(old)
+            upgrade_hermes_030(old)
     finally:
         old.parent.chmod(0o700)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_themes import ThemeError, ThemeKind, classify, normalise_theme, resolve_theme
+from hermes_memory_themes import ThemeError, ThemeKind, classify_theme, normalise_theme, resolve_theme
 
 NAMES = st.text(max_size=300) | st.text(alphabet="aB1234567890 -_.:+()é", max_size=80)
 """Anything, and often what looks like numbers with separators between."""
@@ -98,4 +98,4 @@ def test_a_name_that_cannot_be_a_theme_is_never_replaced_by_the_next() -> None:
     ],
 )
 def test_kinds_follow_the_conventions_of_names(theme: str, kind: ThemeKind) -> None:
-    assert classify(theme) is kind
+    assert classify_theme(theme) is kind

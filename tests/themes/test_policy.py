@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_themes import Policies, Policy, ThemeError
-from hermes_memory_themes.policy import template
+from hermes_memory_themes import Policies, ThemeError, ThemePolicy
+from hermes_memory_themes.policy import policy_file_template
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
-    assert Policies.load(tmp_path / "none.toml").for_theme("any") == Policy()
+    assert Policies.load(tmp_path / "none.toml").for_theme("any") == ThemePolicy()
 
 
 def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_file_that_became_wrong_is_refused_until_it_is_right_again(tmp_path: P
     file = tmp_path / "t.toml"
     policies = Policies.load(file)
     file.write_text("[defaults]\nhot_chars = 5\n")
-    policies.look_again()
+    policies.reload()
     for _ in range(2):
         with pytest.raises(ThemeError, match="line 2"):
             policies.for_theme("a")
@@ -102,13 +102,13 @@ def test_a_path_that_cannot_be_looked_at_is_refused_by_name(tmp_path: Path) -> N
 
 def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
-    file.write_text(template())
-    assert Policies.load(file).for_theme("marketing") == Policy()
-    assert all(f"# {name} = " in template() for name in Policy.__dataclass_fields__)
+    file.write_text(policy_file_template())
+    assert Policies.load(file).for_theme("marketing") == ThemePolicy()
+    assert all(f"# {name} = " in policy_file_template() for name in ThemePolicy.__dataclass_fields__)
 
 
 def test_the_themes_a_file_names_are_told(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text("[themes.writer]\nsync = true\n[themes.intraday-sre]\nretention_days = 3\n")
-    assert Policies.load(file).named() == ["intraday-sre", "writer"]
-    assert Policies.load(tmp_path / "none.toml").named() == []
+    assert Policies.load(file).theme_names() == ["intraday-sre", "writer"]
+    assert Policies.load(tmp_path / "none.toml").theme_names() == []

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from hermes_memory_tui.completing import fixed, offered
+from hermes_memory_tui.text.query_completion import complete_query, fixed_filter_values
 
 SCOPES = ["launch", "Release 2", 'odd "quotes"', "a,b"]
 
 
 def known(name: str, begun: str) -> Sequence[str]:
     """A small memory."""
-    return SCOPES if name == "scope" else fixed(name)
+    return SCOPES if name == "scope" else fixed_filter_values(name)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def known(name: str, begun: str) -> Sequence[str]:
     ],
 )
 def test_what_is_offered(line: str, texts: list[str]) -> None:
-    assert list(offered(line, len(line), known).texts) == texts
+    assert list(complete_query(line, len(line), known).texts) == texts
 
 
 def test_only_what_stands_before_the_cursor_counts() -> None:
-    offer = offered("x type:va later", len("x type:va"), known)
+    offer = complete_query("x type:va later", len("x type:va"), known)
     assert (offer.start, offer.texts) == (len("x type:"), ("value",))

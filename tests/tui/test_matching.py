@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_memory_tui.matching import Marks, marked
+from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,14 @@ from hermes_memory_tui.matching import Marks, marked
     ],
 )
 def test_words_stand_out(line: str, text: str, found: list[str]) -> None:
-    assert [text[start:end] for start, end in Marks(line).spans(text)] == found
+    assert [text[start:end] for start, end in SearchHighlighter(line).match_spans(text)] == found
 
 
 def test_no_text_is_markup() -> None:
-    content = marked("[red]x[/red] \\[", Marks("x"))
+    content = highlight_text("[red]x[/red] \\[", SearchHighlighter("x"))
     assert content.plain == "[red]x[/red] \\["
     assert [(span.start, span.end) for span in content.spans if "underline" in str(span.style)] == [(5, 6)]
 
 
 def test_a_long_text_costs_little() -> None:
-    assert len(Marks("k b c").spans("k " * 100_000)) == 1_000
+    assert len(SearchHighlighter("k b c").match_spans("k " * 100_000)) == 1_000

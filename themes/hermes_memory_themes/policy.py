@@ -1,4 +1,4 @@
-"""Policy: what holds for a theme's memory, from `$HERMES_HOME/memory-themes.toml`, which a person edits by hand.
+"""Theme policies, from `$HERMES_HOME/memory-themes.toml`, which a person edits by hand.
 
     [defaults]
     hot_chars = 10000
@@ -9,7 +9,7 @@
     [themes.marketing]
     injection_tokens = 240
 
-A theme's own table wins over its kind's, that over the defaults.
+A theme's own table takes precedence over its kind's, and that over the defaults.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from hermes_memory_themes import embedding
-from hermes_memory_themes.embedding import Embedding
-from hermes_memory_themes.errors import PolicyError, ThemeError
-from hermes_memory_themes.identity import ThemeKind, classify, normalise_theme
+from hermes_memory_themes import embedding_settings
+from hermes_memory_themes.embedding_settings import EmbeddingSettings
+from hermes_memory_themes.theme_errors import PolicyError, ThemeError
+from hermes_memory_themes.theme_identity import ThemeKind, classify_theme, normalise_theme
 
 FILE_NAME = "memory-themes.toml"
 
@@ -35,8 +35,8 @@ LOOK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """What holds for one theme."""
+class ThemePolicy:
+    """The policy of one theme."""
 
     hot_chars: int = 10_000
     """Budget of the hot tier in notation characters."""
@@ -74,22 +74,22 @@ RANGES = {
 
 CHOICES = {"secrets": ("mask", "refuse", "allow"), "turns": ("all", "filtered", "none")}
 
-KEYS = {field.name: field.type for field in fields(Policy)}
+KEYS = {field.name: field.type for field in fields(ThemePolicy)}
 
 
 class Policies:
-    """The policies of all themes. Reads the file again when it has changed."""
+    """The policies of all themes, reloaded when their file has changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stamp: tuple[int, int] | None = None
         self._looked_at: float | None = None
         self._document: dict[str, Any] = {}
-        self._known: dict[str, Policy] = {}
+        self._known: dict[str, ThemePolicy] = {}
 
     @classmethod
     def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Self:
-        """The policies of `path`, else of `$HERMES_HOME/memory-themes.toml`, else of `~/.hermes`.
+        """Load the policies of `path`, else of `$HERMES_HOME/memory-themes.toml`, else of `~/.hermes`.
 
         A file that does not exist means the defaults.
 
@@ -98,50 +98,53 @@ class Policies:
         variables = os.environ if environ is None else environ
         home = Path(variables.get("HERMES_HOME", "").strip() or Path.home() / ".hermes")
         policies = cls(Path(path) if path is not None else home / FILE_NAME)
-        policies._read()
+        policies._load_document()
         return policies
 
-    def for_theme(self, theme: str) -> Policy:
-        """What holds for a theme, as the file stands now."""
-        self._read()
+    def for_theme(self, theme: str) -> ThemePolicy:
+        """Return the policy of a theme, as the file stands now."""
+        self._load_document()
         policy = self._known.get(theme)
         if policy is None:
             document = self._document
-            policy = replace(Policy(), **document.get("defaults", {}))
-            policy = replace(policy, **document.get("kinds", {}).get(classify(theme).value, {}))
+            policy = replace(ThemePolicy(), **document.get("defaults", {}))
+            policy = replace(policy, **document.get("kinds", {}).get(classify_theme(theme).value, {}))
             policy = replace(policy, **document.get("themes", {}).get(theme, {}))
             self._known[theme] = policy
         return policy
 
-    def embedding(self, environ: Mapping[str, str] | None = None) -> Embedding:
-        """How vectors are made, as the file and the environment say now. :raises PolicyError:"""
-        self._read()
-        said = Embedding(**self._document.get("embedding", {}))
+    def embedding_settings(self, environ: Mapping[str, str] | None = None) -> EmbeddingSettings:
+        """Return the embedding settings of the file and the environment as they are now. :raises PolicyError:"""
+        self._load_document()
+        said = EmbeddingSettings(**self._document.get("embedding", {}))
         return said.in_environment(os.environ if environ is None else environ)
 
-    def named(self) -> list[str]:
-        """The themes the file names, in alphabetical order."""
-        self._read()
+    def theme_names(self) -> list[str]:
+        """Return the themes the file names, in alphabetical order."""
+        self._load_document()
         return sorted(self._document.get("themes", {}))
 
-    def look_again(self) -> None:
-        """Looks at the file at the next question, however short a time ago it was looked at."""
+    def reload(self) -> None:
+        """Check the file again at the next call, however recently it was checked."""
         self._looked_at = None
 
-    def _read(self) -> None:
+    def _load_document(self) -> None:
         now = time.monotonic()
         if self._looked_at is not None and now - self._looked_at < LOOK_AGAIN_S:
             return
-        stamp = stamp_of(self.path)
+        stamp = policy_file_stamp(self.path)
         if stamp != self._stamp:
-            self._document = {} if stamp is None else document_of(self.path)
+            self._document = {} if stamp is None else load_policy_document(self.path)
             self._known.clear()
             self._stamp = stamp
         self._looked_at = now  # last: a file that is wrong stays refused, until it is right
 
 
-def stamp_of(path: Path) -> tuple[int, int] | None:
-    """By which a changed file is known; None when there is no file. :raises PolicyError: it cannot be looked at"""
+def policy_file_stamp(path: Path) -> tuple[int, int] | None:
+    """Return a stamp that detects a changed file, None without a file.
+
+    :raises PolicyError: it cannot be examined
+    """
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -151,8 +154,8 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def document_of(path: Path) -> dict[str, Any]:
-    """The file's tables, checked. :raises PolicyError: names the line of the mistake"""
+def load_policy_document(path: Path) -> dict[str, Any]:
+    """Load and check the file's tables. :raises PolicyError: names the line of the mistake"""
     import tomllib  # here, not above: most machines have no such file, and every command waits for its imports
 
     try:
@@ -165,31 +168,38 @@ def document_of(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path}: {said}", path) from error
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
-    lines = Lines(path, text)
+    lines = TomlLines(path, text)
     known = ("defaults", "kinds", "themes", "embedding")
     for name, table in document.items():
         if name not in known:
-            raise lines.error((), name, f"unknown table {name!r}{meant(name, known)}; known: {', '.join(known)}")
+            raise lines.error(
+                (), name, f"unknown table {name!r}{format_suggestion(name, known)}; known: {', '.join(known)}"
+            )
         if not isinstance(table, dict):
             raise lines.error((), name, f"{name!r} must be a table, not {table!r}")
-    check_table(lines, ("defaults",), document.get("defaults", {}))
+    check_policy_table(lines, ("defaults",), document.get("defaults", {}))
     for section in ("kinds", "themes"):
         for name, table in document.get(section, {}).items():
             if not isinstance(table, dict):
                 raise lines.error((section,), name, f"{section}.{name} must be a table: [{section}.{name}]")
-            check_name(lines, section, name)
-            check_table(lines, (section, name), table)
-    check_embedding(lines, document.get("embedding", {}))
+            check_table_name(lines, section, name)
+            check_policy_table(lines, (section, name), table)
+    check_embedding_table(lines, document.get("embedding", {}))
     return document
 
 
-def check_name(lines: Lines, section: str, name: str) -> None:
-    """:raises PolicyError: when a table is named after no kind, or after what no theme can be called"""
+def check_table_name(lines: TomlLines, section: str, name: str) -> None:
+    """Check the name of a table.
+
+    :raises PolicyError: when a table is named after no kind, or after an invalid theme name
+    """
     if section == "kinds":
         kinds = [kind.value for kind in ThemeKind]
         if name not in kinds:
             raise lines.error(
-                (section, name), None, f"unknown kind {name!r}{meant(name, kinds)}; known: {', '.join(kinds)}"
+                (section, name),
+                None,
+                f"unknown kind {name!r}{format_suggestion(name, kinds)}; known: {', '.join(kinds)}",
             )
         return
     try:
@@ -200,11 +210,16 @@ def check_name(lines: Lines, section: str, name: str) -> None:
         raise lines.error((section, name), None, f"theme {name!r} is written {normal!r}")
 
 
-def check_table(lines: Lines, place: tuple[str, ...], table: Mapping[str, Any]) -> None:
-    """:raises PolicyError: for the first key that is unknown or has a value it cannot have"""
+def check_policy_table(lines: TomlLines, place: tuple[str, ...], table: Mapping[str, Any]) -> None:
+    """Check the keys and values of a table.
+
+    :raises PolicyError: for the first key that is unknown or has an invalid value
+    """
     for key, value in table.items():
         if key not in KEYS:
-            raise lines.error(place, key, f"unknown setting {key!r}{meant(key, KEYS)}; known: {', '.join(KEYS)}")
+            raise lines.error(
+                place, key, f"unknown setting {key!r}{format_suggestion(key, KEYS)}; known: {', '.join(KEYS)}"
+            )
         if key in RANGES:
             low, high = RANGES[key]
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -216,73 +231,78 @@ def check_table(lines: Lines, place: tuple[str, ...], table: Mapping[str, Any]) 
             raise lines.error(place, key, f"{key} must be true or false, not {value!r}")
 
 
-def check_embedding(lines: Lines, table: Mapping[str, Any]) -> None:
-    """:raises PolicyError: for the first setting of `[embedding]` that is unknown or has a value it cannot have"""
+def check_embedding_table(lines: TomlLines, table: Mapping[str, Any]) -> None:
+    """Check the settings of `[embedding]`.
+
+    :raises PolicyError: for the first setting that is unknown or has an invalid value
+    """
     for key, value in table.items():
         if key == "key":
             raise lines.error(
                 ("embedding",), key, "a key does not belong into this file; see docs/recall.md for where it does"
             )
-        if key not in embedding.KEYS:
-            known = ", ".join(embedding.KEYS)
+        if key not in embedding_settings.KEYS:
+            known = ", ".join(embedding_settings.KEYS)
             raise lines.error(
-                ("embedding",), key, f"unknown setting {key!r}{meant(key, embedding.KEYS)}; known: {known}"
+                ("embedding",),
+                key,
+                f"unknown setting {key!r}{format_suggestion(key, embedding_settings.KEYS)}; known: {known}",
             )
-        if wrong := embedding.wrong_setting(key, value):
+        if wrong := embedding_settings.find_setting_fault(key, value):
             raise lines.error(("embedding",), key, wrong)
 
 
-def meant(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
-    """`, did you mean …?` when something known is near."""
+def format_suggestion(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
+    """Format `, did you mean …?` when a known name is similar."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Finds the line on which a table or a key stands."""
+class TomlLines:
+    """Find the line of a table or a key."""
 
     path: Path
     text: str
 
     def error(self, place: tuple[str, ...], key: str | None, message: str) -> PolicyError:
-        """The error for that place, with the number of its line."""
+        """Return the error for that place, with its line number."""
         return PolicyError(
             f"{self.path}, line {self.number(place, key)}: {message}", ".".join((*place, key or "")).strip(".")
         )
 
     def number(self, place: tuple[str, ...], key: str | None) -> int:
-        """Number of the line, the first one of the file when it cannot be told."""
+        """Return the line number, that of the file's first line when it cannot be found."""
         wanted = tuple(place) if key is None else (*place, key)
         while wanted:
-            number = self._written(wanted)
+            number = self._find_line(wanted)
             if number:
                 return number
             wanted = wanted[:-1]  # inside a table written on one line
         return 1
 
-    def _written(self, wanted: tuple[str, ...]) -> int:
+    def _find_line(self, wanted: tuple[str, ...]) -> int:
         table: tuple[str, ...] = ()
         for number, line in enumerate(self.text.splitlines(), 1):
             header = re.match(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]", line)
             if header:
-                table = parts(header[1])
+                table = split_dotted_key(header[1])
                 if table == wanted:
                     return number
                 continue
             setting = re.match(r"\s*([^=#]+?)\s*=", line)
-            if setting and (*table, *parts(setting[1])) == wanted:
+            if setting and (*table, *split_dotted_key(setting[1])) == wanted:
                 return number
         return 0
 
 
-def parts(dotted: str) -> tuple[str, ...]:
-    """A dotted TOML key as its names, quotes removed."""
+def split_dotted_key(dotted: str) -> tuple[str, ...]:
+    """Split a dotted TOML key into its names, quotes removed."""
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))
 
 
-def template() -> str:
-    """A file with every setting at its default, each explained, for a person to edit."""
+def policy_file_template() -> str:
+    """Return a file with every setting at its default, each explained, for a person to edit."""
     explained = {
         "hot_chars": "budget of the hot tier, in characters of notation",
         "injection_tokens": "budget of the facts an agent is told at the start, in tokens",
@@ -301,7 +321,7 @@ def template() -> str:
         "",
     ]
     lines.append("[defaults]")
-    for field in fields(Policy):
+    for field in fields(ThemePolicy):
         default = field.default
         value = str(default).lower() if isinstance(default, bool) else repr(default).replace("'", '"')
         lines.append(f"# {field.name} = {value}  # {explained[field.name]}")

@@ -1,7 +1,8 @@
-"""The inspector: a Textual app and a command line for the person who owns the memory.
+"""The inspector: a Textual app and a command line for the owner of the memory.
 
-May import the bridge, the store and the themes; nobody imports it. It holds no SQL: everything it does is a public function
-of the store that a script could call. Read `cli/__init__.py` for the commands and `app.py` for the screen.
+May import the bridge, the store and the themes; none of them imports it. It holds no SQL: everything it does
+is a public function of the store that a script could call. Read `cli/__init__.py` for the commands and
+`app.py` for the screens.
 """
 
 

@@ -1,4 +1,4 @@
-"""`hermes-memory-tui`: without a command the inspector, with one the command line."""
+"""`hermes-memory-tui`: open the inspector without a command, run the command line with one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> None:
-    """Entry point of the console script. Exit codes: 0, 1 (error), 2 (usage), 130 (interrupted)."""
+    """Run the console script. Exit codes: 0, 1 (error), 2 (usage), 130 (interrupted)."""
     try:
-        from hermes_memory_tui.cli.running import run
+        from hermes_memory_tui.cli.command_runner import run_command_line
 
-        code = run(sys.argv[1:])
+        code = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:
         # Ctrl-C while the first modules were still being read.
         code = 130

@@ -1,4 +1,4 @@
-"""The door of the inspector. It imports nothing of Textual until it is called: `run_inspector` sets the stage first."""
+"""Entry point of the inspector. Imports nothing of Textual until `run_inspector` has prepared the environment."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
-    from hermes_memory_tui.memory import Memory
-    from hermes_memory_tui.recovery import Failure, Recovery
-    from hermes_memory_tui.settings import Settings
+    from hermes_memory_tui.model.memory import Memory
+    from hermes_memory_tui.recovery import AppFailure, RecoveryState
+    from hermes_memory_tui.system.inspector_settings import InspectorSettings
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
@@ -48,14 +48,14 @@ def run_inspector(
     read_only: bool = False,
     leave_after_s: float | None = None,
 ) -> int:
-    """Show a memory until the person quits; the exit code.
+    """Show a memory until the person quits, and return the exit code.
 
-    :param db_path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`; created when there is none
-    :param theme: the theme to begin with; all of them when None
-    :param read_only: change nothing, and create nothing
-    :param leave_after_s: quit by itself after so long
+    :param db_path: the file; `$HERMES_MEMORY_DB`, else `~/.hermes/memory.db`; created when missing
+    :param theme: the theme to start with; all themes when None
+    :param read_only: change nothing and create nothing
+    :param leave_after_s: quit automatically after this many seconds
     """
-    if not on_a_screen():
+    if not has_interactive_terminal():
         print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
@@ -63,27 +63,27 @@ def run_inspector(
     gc.disable()
     from hermes_memory_store.errors import StoreError
     from hermes_memory_themes import ThemeError
-    from hermes_memory_tui import looks, settings
+    from hermes_memory_tui.system import inspector_settings, palettes
 
     leave_at = None if leave_after_s is None else time.monotonic() + leave_after_s
-    recovery: Recovery | None = None
-    if in_a_browser():
-        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
+    recovery: RecoveryState | None = None
+    if is_web_driver():
+        threading.Thread(target=exit_with_server, args=(os.getppid(),), daemon=True).start()
     try:
-        wishes = settings.load()
+        wishes = inspector_settings.load_inspector_settings()
         if wishes.keys:
-            from hermes_memory_tui.actions import known_ids
+            from hermes_memory_tui.keymap_actions import binding_ids
 
-            settings.refuse_unknown_keys(wishes, known_ids())
-        look = looks.chosen(os.environ, wishes.look)
+            inspector_settings.reject_unknown_actions(wishes, binding_ids())
+        look = palettes.initial_look(os.environ, wishes.look)
         while True:
             app = make_app(db_path, theme, read_only, look, wishes, recovery)
-            failure = show(app, leave_at)
+            failure = run_app(app, leave_at)
             if failure is None:
                 return app.return_value if app.return_value is not None else app.return_code or 0
-            recovery = failure.recovery(app, recovery)
-            if recovery.failures >= MOST_FAILURES or in_a_browser() or app.return_value is not None:
-                print(f"hermes-memory-tui: {failure.last_sentence}", file=sys.stderr)
+            recovery = failure.to_recovery(app, recovery)
+            if recovery.failures >= MOST_FAILURES or is_web_driver() or app.return_value is not None:
+                print(f"hermes-memory-tui: {failure.exit_message}", file=sys.stderr)
                 return app.return_value or 1
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
@@ -95,46 +95,52 @@ def make_app(
     theme: str | None,
     read_only: bool,
     look: str,
-    wishes: Settings,
-    recovery: Recovery | None,
+    wishes: InspectorSettings,
+    recovery: RecoveryState | None,
 ) -> Inspector:
-    """The app on a memory, or on an old file that it asks about. :raises StoreError: the memory cannot be opened"""
+    """Return the app for a memory, or for an old file that it asks about.
+
+    :raises StoreError: the memory cannot be opened
+    """
     from hermes_memory_store.errors import StoreNeedsUpgrade
     from hermes_memory_tui.inspector import Inspector
 
     memory, old = None, None
     try:
-        memory = opened(db_path, read_only)
+        memory = open_memory(db_path, read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
     if memory is not None and recovery is not None and recovery.deeds is not None:
-        memory.take_over(recovery.deeds)
+        memory.adopt_undo_history(recovery.deeds)
     greets = not read_only and recovery is None
     return Inspector(
         memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=greets, recovery=recovery
     )
 
 
-def show(app: Inspector, leave_at: float | None) -> Failure | None:
-    """Run an app to its end; what it failed of, if it did. :param leave_at: by the monotonic clock"""
-    failure: Failure | None = None
+def run_app(app: Inspector, leave_at: float | None) -> AppFailure | None:
+    """Run an app until it ends, and return the failure that ended it, if any.
+
+    :param leave_at: when to quit, by the monotonic clock
+    """
+    failure: AppFailure | None = None
     over = threading.Event()
 
     def fail(error: Exception) -> None:
-        from hermes_memory_tui.recovery import Failure
+        from hermes_memory_tui.recovery import AppFailure
 
         nonlocal failure
-        failure = Failure.reported(app, error)
-        threading.Thread(target=end_if_stuck, args=(app, over, failure), daemon=True).start()
+        failure = AppFailure.report_failure(app, error)
+        threading.Thread(target=exit_if_stuck, args=(app, over, failure), daemon=True).start()
 
     app.on_failure = fail
-    listener = Listener(app)
+    listener = ToastLogHandler(app)
     logging.getLogger().addHandler(listener)
-    app.call_after_refresh(settle)
+    app.call_after_refresh(freeze_startup_objects)
     if leave_at is not None:
         app.call_after_refresh(lambda: app.set_timer(max(0.01, leave_at - time.monotonic()), lambda: app.exit(0)))
     try:
-        with leaving_when_told(app):
+        with exit_on_signals(app):
             app.run()
     except Exception as error:
         if failure is None:
@@ -146,44 +152,47 @@ def show(app: Inspector, leave_at: float | None) -> Failure | None:
     return failure
 
 
-def end_if_stuck(app: Inspector, over: threading.Event, failure: Failure) -> None:
-    """End an app that failed and cannot even close."""
+def exit_if_stuck(app: Inspector, over: threading.Event, failure: AppFailure) -> None:
+    """End an app that failed and cannot close by itself."""
     if not over.wait(STUCK_S):
         app.restore_terminal()
         with suppress(OSError):
-            os.write(2, f"hermes-memory-tui: {failure.last_sentence}\r\n".encode())
+            os.write(2, f"hermes-memory-tui: {failure.exit_message}\r\n".encode())
         os._exit(1)
 
 
-def opened(path: str | Path | None, read_only: bool) -> Memory:
-    """Open the memory; one of an older version of ours as a copy when nothing may be changed. :raises StoreError:"""
+def open_memory(path: str | Path | None, read_only: bool) -> Memory:
+    """Open the memory; when nothing may be changed, open a file of an older store version as a copy.
+
+    :raises StoreError:
+    """
     from hermes_memory_store.errors import StoreOlder
-    from hermes_memory_tui.memory import Memory
+    from hermes_memory_tui.model.memory import Memory
 
     try:
         return Memory.open(path, read_only=read_only)
     except StoreOlder as error:
-        from hermes_memory_tui.upgrading import older_for_reading
+        from hermes_memory_tui.model.upgrade_on_open import open_migrated_copy
 
-        return older_for_reading(Path(str(error.value)))
+        return open_migrated_copy(Path(str(error.value)))
 
 
-def on_a_screen() -> bool:
-    """Whether there is a terminal to type on and to draw on, which Textual does on standard error, or a browser."""
+def has_interactive_terminal() -> bool:
+    """Check whether there is a terminal for input and for output (Textual draws on standard error), or a browser."""
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     is_terminal = all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
-    return in_a_browser() or (os.environ.get("TERM") != "dumb" and is_terminal)
+    return is_web_driver() or (os.environ.get("TERM") != "dumb" and is_terminal)
 
 
-def in_a_browser() -> bool:
-    """Whether a server shows us in a browser: it sets the driver."""
+def is_web_driver() -> bool:
+    """Check whether a server shows the app in a browser: the server sets the driver."""
     return "WebDriver" in os.environ.get("TEXTUAL_DRIVER", "")
 
 
-def leave_with(server: int) -> None:
-    """End when the server has gone: nobody could see us or tell us to.
+def exit_with_server(server: int) -> None:
+    """Exit when the server is gone, since nobody could see the app or quit it.
 
-    At once, and from a thread of its own: Textual would wait for ever for somebody to take what it draws.
+    Runs in a thread of its own and exits at once: Textual would wait forever for its output to be read.
     """
     while os.getppid() == server:
         time.sleep(LOOK_S)
@@ -191,14 +200,14 @@ def leave_with(server: int) -> None:
 
 
 @contextmanager
-def leaving_when_told(app: Inspector) -> Iterator[None]:
-    """Quit properly when a signal asks for it, so that the terminal is left as it was found; see to it that it happens."""
+def exit_on_signals(app: Inspector) -> Iterator[None]:
+    """Quit cleanly on a termination signal, restore the terminal, and make sure that the exit happens."""
     import asyncio
 
     over = threading.Event()
 
     def leave(number: int, _: object) -> None:
-        threading.Thread(target=insist, args=(app, over, 128 + number), daemon=True).start()
+        threading.Thread(target=force_exit, args=(app, over, 128 + number), daemon=True).start()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -214,8 +223,8 @@ def leaving_when_told(app: Inspector) -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def insist(app: Inspector, over: threading.Event, code: int) -> None:
-    """See to it that the app ends, even if nobody takes what it draws or something never comes to its end."""
+def force_exit(app: Inspector, over: threading.Event, code: int) -> None:
+    """Force the app to end, even if its output is not read or something never finishes."""
     if over.wait(TAKES_S):
         return
     app.give_up_terminal()
@@ -223,8 +232,8 @@ def insist(app: Inspector, over: threading.Event, code: int) -> None:
         os._exit(code)
 
 
-class Listener(logging.Handler):
-    """Warnings of the rooms below go to the messages a person can read, never over the screen."""
+class ToastLogHandler(logging.Handler):
+    """Sends log warnings of the store and the bridge to the message log instead of the screen."""
 
     def __init__(self, app: Inspector) -> None:
         super().__init__(logging.WARNING)
@@ -234,8 +243,8 @@ class Listener(logging.Handler):
         self._app.remember(record.getMessage(), "warning")
 
 
-def settle() -> None:
-    """After the first paint: what is there now stays, and need not be looked through again."""
+def freeze_startup_objects() -> None:
+    """Freeze the objects that exist after the first paint, so that garbage collection skips them."""
     gc.collect()
     gc.freeze()
     gc.enable()

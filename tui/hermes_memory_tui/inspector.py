@@ -1,4 +1,4 @@
-"""`Inspector`: the Textual app. It opens on the main screen, or asks first what to do with an old file."""
+"""`Inspector`: the Textual app. It opens the facts screen, or first asks what to do with an old file."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from textual.widget import Widget
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_tui import looks
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.memory import Memory
-from hermes_memory_tui.screens.main import MainScreen
-from hermes_memory_tui.views import BY_NAME, CATALOG, FACTS, START
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.facts_screen import MainScreen
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.views import CATALOG, FACTS, START, VIEWS_BY_NAME
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from hermes_memory_tui.recovery import Recovery, Work
-    from hermes_memory_tui.settings import Settings
-    from hermes_memory_tui.views.view import View
+    from hermes_memory_tui.recovery import OpenWork, RecoveryState
+    from hermes_memory_tui.system.inspector_settings import InspectorSettings
+    from hermes_memory_tui.views.base_view import BaseView
 
 
-def commands() -> type[Provider]:
-    """The palette's provider, imported when the palette is opened."""
-    from hermes_memory_tui.commands import Commands
+def load_palette_provider() -> type[Provider]:
+    """Import the palette provider when the palette is opened."""
+    from hermes_memory_tui.palette_commands import BindingCommands
 
-    return Commands
+    return BindingCommands
 
 
 KEPT_MESSAGES = 200
@@ -48,7 +48,7 @@ KEPT_MESSAGES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ToastMessage:
     """One toast."""
 
     at: float
@@ -58,12 +58,12 @@ class Said:
 
 
 class Inspector(App[int]):
-    """One memory on the screen. The exit value is the exit code."""
+    """The app on one memory. The exit value is the exit code."""
 
     TITLE = "hermes-memory-tui"
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["screens/app.tcss", "screens/main.tcss"]
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {commands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {load_palette_provider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", "Next pane", id="app.next", tooltip="To the next pane", show=False),
         Binding(
@@ -92,31 +92,31 @@ class Inspector(App[int]):
         theme: str | None = None,
         *,
         old: Path | None = None,
-        look: str = looks.DEFAULT_LOOK,
-        settings: Settings | None = None,
+        look: str = palettes.DEFAULT_LOOK,
+        settings: InspectorSettings | None = None,
         read_only: bool = False,
         greets: bool = False,
-        recovery: Recovery | None = None,
+        recovery: RecoveryState | None = None,
     ) -> None:
-        """Show a memory, and close it in the end.
+        """Show a memory, and close it at the end.
 
-        :param theme: the theme to begin with; all of them when None
-        :param settings: keys, accents and motion as the person set them
-        :param read_only: offer nothing for the old file but a copy
-        :param greets: whether an empty memory opens with what is on this machine
-        :param recovery: what an app that failed leaves to this one
+        :param theme: the theme to start with; all themes when None
+        :param settings: keys, accents and motion as configured
+        :param read_only: offer only a copy for the old file
+        :param greets: whether an empty memory opens with the import sources and hosts on this machine
+        :param recovery: what an app that failed hands over to this one
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
-        for one in looks.LOOKS:
+        for one in palettes.LOOKS:
             self.register_theme(one)
         if settings is not None:
-            looks.accent(settings.accents)
+            palettes.set_accents(settings.accents)
             self.set_keymap(settings.keys)
             if settings.reduced_motion:
                 self.animation_level = "none"
         self.theme = look
-        self.said: deque[Said] = deque(maxlen=KEPT_MESSAGES)
+        self.said: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self.memory = memory
         self._theme_name = theme
         self._old = old
@@ -124,7 +124,7 @@ class Inspector(App[int]):
         self._warned = False
         self.greets = greets
         self._recovery = recovery
-        self.work: Work | None = None
+        self.work: OpenWork | None = None
         """What the person had before them when this app failed."""
         self.typed: dict[str, str] = {}
         """What was typed into dialogs when the app before this one failed, by their names."""
@@ -132,32 +132,32 @@ class Inspector(App[int]):
         """Whether the person has pressed, clicked or pasted anything."""
         self.on_failure: Callable[[Exception], object] = lambda _: None
         """Called with the error when the app fails, before anything is closed."""
-        self._views: dict[str, View[Any]] = {}
+        self._views: dict[str, BaseView[Any]] = {}
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
         if chosen.__name__ != "LinuxDriver":
             return chosen
-        from hermes_memory_tui.terminal import Terminal
+        from hermes_memory_tui.system.terminal import TerminalDriver
 
-        return Terminal
+        return TerminalDriver
 
     def restore_terminal(self) -> None:
-        """Leave the terminal as it was found, waiting for nothing. May be called from any thread."""
-        from hermes_memory_tui.terminal import Terminal
+        """Restore the terminal without waiting for anything. May be called from any thread."""
+        from hermes_memory_tui.system.terminal import TerminalDriver
 
-        if isinstance(self._driver, Terminal):
+        if isinstance(self._driver, TerminalDriver):
             self._driver.restore()
 
     def give_up_terminal(self) -> None:
-        """Draw nothing any more, and wait for nobody to take what was drawn. May be called from any thread."""
-        from hermes_memory_tui.terminal import Terminal
+        """Stop drawing, and do not wait for pending output to be read. May be called from any thread."""
+        from hermes_memory_tui.system.terminal import TerminalDriver
 
-        if isinstance(self._driver, Terminal):
+        if isinstance(self._driver, TerminalDriver):
             self._driver.give_up()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return looks.variable_defaults(self.current_theme.to_color_system().generate())
+        return palettes.default_variables(self.current_theme.to_color_system().generate())
 
     def get_default_screen(self) -> Screen[Any]:
         # The first screen itself, not one pushed over a blank one: that would be laid out and painted for nothing.
@@ -167,9 +167,11 @@ class Inspector(App[int]):
 
     def on_mount(self) -> None:
         if self.memory is None and self._old is not None:
-            from hermes_memory_tui.screens.upgrade import UpgradeScreen
+            from hermes_memory_tui.screens.upgrade_screen import UpgradeScreen
 
-            self.push_screen(UpgradeScreen(self._old, self._theme_name or "default", self._read_only), self._upgraded)
+            self.push_screen(
+                UpgradeScreen(self._old, self._theme_name or "default", self._read_only), self._open_upgraded
+            )
         elif self.memory is not None:
             if self.memory.kept is not None:
                 said = f"This memory was of an older version and is up to date now; as it was it is kept in {self.memory.kept}"
@@ -179,14 +181,14 @@ class Inspector(App[int]):
             if self.greets and not self.main.overview.themes:
                 self.open_view(START.name)
 
-    async def _recover(self, recovery: Recovery) -> None:
-        from hermes_memory_tui.recovery import resume_work
+    async def _recover(self, recovery: RecoveryState) -> None:
+        from hermes_memory_tui.recovery import restore_work
 
         self.said.extendleft(reversed(recovery.said))
         self.notify(recovery.sentence, severity="error", timeout=20, markup=False)
-        await resume_work(self, recovery.work)
+        await restore_work(self, recovery.work)
 
-    def _upgraded(self, memory: Memory | None) -> None:
+    def _open_upgraded(self, memory: Memory | None) -> None:
         if memory is not None:
             self.memory = memory
             self.push_screen(self._main(memory))
@@ -195,13 +197,13 @@ class Inspector(App[int]):
         return MainScreen(memory, memory.first_overview(self._theme_name), self._theme_name)
 
     def notify(self, message: str, **more: Any) -> None:
-        """As `App.notify`; what was said can be read again."""
+        """Show a notification as `App.notify` does, and keep it in the message log."""
         self.remember(message, str(more.get("severity", "information")))
         super().notify(message, **more)
 
     def remember(self, message: str, severity: str) -> None:
-        """Keep a message without showing it. May be called from any thread."""
-        self.said.append(Said(time.time(), message, severity))
+        """Add a message to the log without showing it. May be called from any thread."""
+        self.said.append(ToastMessage(time.time(), message, severity))
 
     # Failing
 
@@ -211,7 +213,10 @@ class Inspector(App[int]):
         await super().on_event(event)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Stop, so that `run_inspector` can show the memory anew. In a test, which has no terminal, the error is raised."""
+        """Stop, so that `run_inspector` can reopen the memory.
+
+        In a test, which has no terminal, the error is raised.
+        """
         if is_about_what_is_gone(error):
             return
         if self._exception is None:
@@ -227,37 +232,37 @@ class Inspector(App[int]):
             self._close_messages_no_wait()
 
     def _fail(self, error: Exception) -> None:
-        from hermes_memory_tui.recovery import Work, find_work
+        from hermes_memory_tui.recovery import OpenWork, capture_work
 
         try:
-            self.work = find_work(self)
+            self.work = capture_work(self)
         except Exception as second:
             # What fails is what should say what is typed. Drafts of editors are written down while one types.
-            self.work = Work()
+            self.work = OpenWork()
             second.__context__ = error
             error = second
         self.on_failure(error)
 
     @property
     def failure(self) -> Exception | None:
-        """What the app failed of."""
+        """The failure that ended the app."""
         return self._exception
 
     def exit(self, *args: Any, **more: Any) -> None:
-        """As `App.exit`; what is typed and not saved is written down first, however the end came."""
+        """Exit as `App.exit` does; unsaved text is saved as drafts first, whatever the reason."""
         for screen in self.screen_stack:
             if isinstance(screen, Modal):
                 screen.keep_text()
         super().exit(*args, **more)
 
     def action_messages(self) -> None:
-        """What was said before."""
-        from hermes_memory_tui.dialogs.messages import Messages
+        """Show past messages."""
+        from hermes_memory_tui.dialogs.message_log import MessageLog
 
-        self.push_screen(Messages(list(self.said)))
+        self.push_screen(MessageLog(list(self.said)))
 
     def action_jump(self) -> None:
-        """Letters on the panes of this screen."""
+        """Show letters on the panes of this screen to jump to."""
         from hermes_memory_tui.dialogs.jump import Jump
 
         panes = [node for node in self.screen.query("*") if node.can_focus and node.display and node.region]
@@ -267,7 +272,7 @@ class Inspector(App[int]):
 
     def action_view(self, name: str) -> None:
         if self.facts_screen is not None and self.facts_screen.is_past:
-            title = BY_NAME[name].title
+            title = VIEWS_BY_NAME[name].title
             what = "These are the facts as they were" if name == FACTS else f"{title} shows only the present"
             self.notify(f"{what}; esc leaves the past.", severity="warning", timeout=5)
             return
@@ -275,16 +280,16 @@ class Inspector(App[int]):
 
     @property
     def facts_screen(self) -> MainScreen | None:
-        """The screen of facts that lies uppermost: that of the present or of the past."""
+        """The topmost facts screen: of the present or of the past."""
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen)), None)
 
     @property
-    def views(self) -> Mapping[str, View[Any]]:
-        """The views of the catalogue that were opened, by name."""
+    def views(self) -> Mapping[str, BaseView[Any]]:
+        """The open views of the catalogue, by name."""
         return self._views
 
-    def open_view(self, name: str) -> View[Any] | None:
-        """Open one of the views of the catalogue over the facts; None for the facts themselves."""
+    def open_view(self, name: str) -> BaseView[Any] | None:
+        """Open a view of the catalogue over the facts; None returns to the facts."""
         if self.memory is None or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
             return None
         while self.screen is not self.main:  # the past, which is a main screen too, is left as any other
@@ -294,30 +299,30 @@ class Inspector(App[int]):
         if name == FACTS:
             return None
         if name not in self._views:
-            self._views[name] = BY_NAME[name].load()(self.memory)
+            self._views[name] = VIEWS_BY_NAME[name].load_view_class()(self.memory)
             self.install_screen(self._views[name], f"view-{name}")
         self.push_screen(self._views[name])
         return self._views[name]
 
     @property
     def main(self) -> MainScreen:
-        """The screen of the facts."""
+        """The facts screen."""
         return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
 
     def action_command_palette(self) -> None:
-        from hermes_memory_tui.dialogs.palette import Palette
+        from hermes_memory_tui.dialogs.command_palette import SafeCommandPalette
 
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+        if not isinstance(self.screen, SafeCommandPalette):
+            self.push_screen(SafeCommandPalette(id="--command-palette"))
 
     def action_help(self) -> None:
-        from hermes_memory_tui.screens.help import HelpScreen
+        from hermes_memory_tui.screens.help_screen import HelpScreen
 
         panes = [node for node in self.screen.query("*") if node.can_focus and node.display]
         self.push_screen(HelpScreen([self.screen, *panes, self]))
 
     def action_leave(self) -> None:
-        """Quit; with something typed and not saved, only when asked twice."""
+        """Quit; with unsaved text, only at the second request."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None and main.drafts and not self._warned:
             self._warned = True
@@ -335,10 +340,10 @@ class Inspector(App[int]):
 
 
 def is_about_what_is_gone(error: Exception) -> bool:
-    """Whether a widget that has left the screen, or work begun for one, misses that screen, what was on it, or its memory.
+    """Check whether an error comes from a widget that has left the screen, or from work started for one.
 
-    Messages and workers outlive their widgets by a moment: a double click removes a toast, and its second half asks the
-    toast for its screen.
+    Messages and workers outlive their widgets briefly: a double click removes a toast, and its second click asks
+    the toast for its screen.
     """
     cause = error.error if isinstance(error, WorkerFailed) else error
     if not isinstance(cause, NoScreen | NoMatches | NoWidget | ScreenStackError | ProgrammingError):

@@ -1,7 +1,7 @@
-"""Recovery: what a person had open and typed when the inspector failed, and how it is put before them again.
+"""Recovery: captures what a person had open and typed when the inspector failed, and restores it.
 
-It is read from the screens of the app that fails and handed to the one that takes its place, in memory: unsaved texts of
-editors alone are written down as well, since the process may end, too.
+It is read from the screens of the failing app and passed in memory to the app that replaces it. Only the
+unsaved text of editors is also saved to disk, since the process may end, too.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from textual.screen import Screen
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact
-from hermes_memory_tui.crash_report import unwrap_error, write_crash_report
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.screens.main import MainScreen
-from hermes_memory_tui.views.view import View
+from hermes_memory_tui.screens.facts_screen import MainScreen
+from hermes_memory_tui.system.crash_report import unwrap_worker_error, write_crash_report
+from hermes_memory_tui.views.base_view import BaseView
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.inspector import Inspector, Said
-    from hermes_memory_tui.memory import Deeds
-    from hermes_memory_tui.screens.editor import Editor
+    from hermes_memory_tui.inspector import Inspector, ToastMessage
+    from hermes_memory_tui.model.memory import UndoHistory
+    from hermes_memory_tui.screens.fact_editor import Editor
 
 
 @dataclass(frozen=True, slots=True)
 class UnsavedText:
-    """What stood in an editor."""
+    """The unsaved text of an editor."""
 
     text: str
     base: Fact | None
@@ -39,8 +39,8 @@ class UnsavedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What a person had before them."""
+class OpenWork:
+    """What a person had open."""
 
     theme: str | None = None
     scope: str | None = None
@@ -57,101 +57,106 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
-    """What an app is told that takes the place of one that failed."""
+class RecoveryState:
+    """What an app that failed hands over to the app that replaces it."""
 
     sentence: str
-    said: Sequence[Said]
+    said: Sequence[ToastMessage]
     """Messages of the one before."""
-    work: Work
+    work: OpenWork
     """Empty when putting it back may be what fails."""
     failures: int
     """How often it failed since the person last pressed a key."""
-    deeds: Deeds | None = None
+    deeds: UndoHistory | None = None
     """What was done there that undo is to come to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An unexpected error, and where its report lies."""
+class AppFailure:
+    """An unexpected error, and where its report is."""
 
     name: str
     """The error's type: what it says may quote a fact."""
     report: Path | None
 
     @classmethod
-    def reported(cls, app: Inspector, error: Exception) -> Failure:
-        """Write a report of an error."""
+    def report_failure(cls, app: Inspector, error: Exception) -> AppFailure:
+        """Write a crash report for an error, and return the failure."""
         screens = ", ".join(type(screen).__name__ for screen in app.screen_stack)
         details = [f"screens: {screens}", f"terminal: {app.size.width} x {app.size.height}"]
-        return cls(type(unwrap_error(error)).__name__, write_crash_report(error, details))
+        return cls(type(unwrap_worker_error(error)).__name__, write_crash_report(error, details))
 
     @property
-    def where(self) -> str:
-        """Where the report lies, in a sentence."""
+    def report_location(self) -> str:
+        """A sentence that says where the report is."""
         if self.report is None:
             return "A report of it could not be written."
         return f"A report without any of your facts is at {self.report}."
 
     @property
-    def last_sentence(self) -> str:
-        """What is said where the inspector ends."""
+    def exit_message(self) -> str:
+        """The message printed when the inspector exits."""
         return (
             f"something went wrong inside ({self.name}), so it ended; the memory is as it was, and what you typed and did "
-            f"not save is offered at the next start. {self.where}"
+            f"not save is offered at the next start. {self.report_location}"
         )
 
-    def recovery(self, app: Inspector, before: Recovery | None) -> Recovery:
-        """What the next app is told. :param before: what this one was told"""
+    def to_recovery(self, app: Inspector, before: RecoveryState | None) -> RecoveryState:
+        """Return what the next app receives.
+
+        :param before: what this app had received
+        """
         failures = 1 if before is None or app.was_touched else before.failures + 1
-        work = app.work if app.work is not None and failures == 1 else Work()
-        said = f"Something went wrong inside ({self.name}); this screen was made anew, and what you typed is kept. {self.where}"
-        deeds = app.memory.deeds if app.memory is not None else None
-        return Recovery(said, list(app.said), work, failures, deeds)
+        work = app.work if app.work is not None and failures == 1 else OpenWork()
+        said = f"Internal error ({self.name}). The screen was restarted; your input was kept. {self.report_location}"
+        deeds = app.memory.undo_history if app.memory is not None else None
+        return RecoveryState(said, list(app.said), work, failures, deeds)
 
 
-def find_work(app: Inspector) -> Work:
-    """What the person has before them; unsaved texts are written down."""
-    from hermes_memory_tui.screens.editor import Editor
+def capture_work(app: Inspector) -> OpenWork:
+    """Return what the person has open, and save unsaved texts as drafts."""
+    from hermes_memory_tui.screens.fact_editor import Editor
 
     main = next((screen for screen in app.screen_stack if type(screen) is MainScreen), None)
     if main is None:
-        return Work()
-    view = next((screen for screen in app.screen_stack if isinstance(screen, View) and screen.NAME in app.views), None)
+        return OpenWork()
+    view = next(
+        (screen for screen in app.screen_stack if isinstance(screen, BaseView) and screen.NAME in app.views), None
+    )
     editor = next((screen for screen in app.screen_stack if isinstance(screen, Editor)), None)
     if editor is not None:
         editor.keep_text()
     place, fact = main.tree_pane.place, main.table.fact
-    return Work(
+    return OpenWork(
         theme=place.theme.name if place.theme else None,
         scope=place.scope.label if place.scope else None,
         line=main.line,
         fact=fact.uid if fact is not None else None,
         view=view.NAME if view is not None else None,
         view_line=view.line if view is not None else "",
-        editor=None if editor is None or editor.unsaved is None else unsaved_text(editor),
-        typed=tuple(typed_lines(app.screen_stack)),
+        editor=None if editor is None or editor.unsaved_text is None else to_unsaved_text(editor),
+        typed=tuple(dialog_texts(app.screen_stack)),
     )
 
 
-def unsaved_text(editor: Editor) -> UnsavedText:
-    """What stands in an editor."""
-    from hermes_memory_tui.screens.editor import NewFactEditor
+def to_unsaved_text(editor: Editor) -> UnsavedText:
+    """Return the unsaved text of an editor."""
+    from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
     if isinstance(editor, NewFactEditor):
         return UnsavedText(editor.area.text, None, editor.theme_name, editor.scope or "")
     return UnsavedText(editor.area.text, editor.base)
 
 
-def typed_lines(screens: Sequence[Screen[object]]) -> Iterator[tuple[str, str]]:
-    """What was typed into the dialogs that are open."""
+def dialog_texts(screens: Sequence[Screen[object]]) -> Iterator[tuple[str, str]]:
+    """Return the text typed into the open dialogs."""
     for screen in screens:
-        if isinstance(screen, Modal) and screen.typed:
-            yield screen.draft_name, screen.typed
+        if isinstance(screen, Modal) and screen.typed_text:
+            yield screen.draft_name, screen.typed_text
 
 
-async def resume_work(app: Inspector, work: Work) -> None:
-    """Put before the person what they had before them."""
+async def restore_work(app: Inspector, work: OpenWork) -> None:
+    """Restore what the person had open."""
     main = app.main
     app.typed = dict(work.typed)
     if work.theme is not None:
@@ -159,7 +164,7 @@ async def resume_work(app: Inspector, work: Work) -> None:
     if work.line:
         await main.show_line(work.line)
     if work.fact is not None:
-        main.go_to(work.fact)
+        main.go_to_fact(work.fact)
     if work.view is not None:
         view = app.open_view(work.view)
         if view is not None and work.view_line:
@@ -168,4 +173,4 @@ async def resume_work(app: Inspector, work: Work) -> None:
         try:
             main.edit_unsaved(work.editor)
         except StoreError as error:
-            main.say_error(error)  # what was typed is kept, and offered as every draft is
+            main.show_error(error)  # what was typed is kept, and offered as every draft is

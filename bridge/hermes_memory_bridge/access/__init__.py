@@ -1,1 +1,1 @@
-"""Who may connect, and what they may do: tokens, the gate before HTTP, and limits."""
+"""Access control: tokens, the gate in front of HTTP, and limits."""

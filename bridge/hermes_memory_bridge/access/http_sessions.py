@@ -1,7 +1,7 @@
-"""The sessions that clients of the older protocol revisions open over HTTP, counted by client before the SDK makes one.
+"""Sessions opened over HTTP by clients of older protocol revisions, counted before the SDK creates one.
 
-The SDK keeps a session until it has been quiet for half an hour, and has room for a fixed number. Without a count of its own,
-one client that opens one after the other shuts everybody out.
+The SDK keeps a session until it has been idle for half an hour and has room for a fixed number. Without a count
+per client, one client that opens one after another would lock everybody out.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mutabl
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_memory_bridge.access.identity import Identity
-from hermes_memory_bridge.access.refusal import Refused, Send, busy, retry_after
+from hermes_memory_bridge.access.http_refusal import HttpRefused, Send, to_busy_refusal, to_retry_after_header
+from hermes_memory_bridge.access.request_identity import Identity
 
 MOST_SESSIONS = 1_000
 """Of everybody."""
@@ -33,7 +33,7 @@ QUIET_S = 60.0
 
 @dataclass(eq=False, slots=True)
 class HttpSession:
-    """One session of the SDK's, as far as counting goes."""
+    """An SDK session as far as counting is concerned."""
 
     identity: Identity
     requests: int = 0
@@ -43,11 +43,11 @@ class HttpSession:
 
 
 class HttpSessions:
-    """Counts open sessions by client."""
+    """Count open sessions per client."""
 
     def __init__(self, is_open: Callable[[str], bool], end: Callable[[str], Awaitable[None]]) -> None:
-        """:param is_open: whether the SDK has a session of this id
-        :param end: ends it
+        """:param is_open: checks whether the SDK has a session with this id
+        :param end: ends a session
         """
         self._is_open = is_open
         self._end = end
@@ -55,7 +55,7 @@ class HttpSessions:
         self._opening: set[HttpSession] = set()
 
     def open_sessions(self) -> dict[str, HttpSession]:
-        """The sessions that are open, by id."""
+        """Return the open sessions by id."""
         self._by_id = {name: one for name, one in self._by_id.items() if self._is_open(name)}
         return self._by_id
 
@@ -65,8 +65,8 @@ class HttpSessions:
         await self._end(name)
 
     @contextlib.contextmanager
-    def using(self, name: str) -> Iterator[None]:
-        """A request belongs to this session, which is in use meanwhile."""
+    def hold_session(self, name: str) -> Iterator[None]:
+        """Mark a session as in use for the duration of a request."""
         session = self._by_id.get(name)
         if session is None:
             yield
@@ -79,10 +79,12 @@ class HttpSessions:
             session.seen = time.monotonic()
 
     @contextlib.asynccontextmanager
-    async def opening(self, identity: Identity, send: Send) -> AsyncIterator[Send]:
-        """Let a client open a session: `send` for the application, which learns the session's id from its answer.
+    async def open_session(self, identity: Identity, send: Send) -> AsyncIterator[Send]:
+        """Let a client open a session; yield the `send` for the application.
 
-        :raises Refused: the client has too many that are in use, or all tokens together have
+        The session's id is learned from the response sent through it.
+
+        :raises HttpRefused: the client has too many sessions in use, or all tokens together have
         """
         quiet = self._room_for(identity)
         session = HttpSession(identity)
@@ -104,25 +106,31 @@ class HttpSessions:
             session.seen = time.monotonic()
 
     def _room_for(self, identity: Identity) -> str | None:
-        """The quiet session that has to go for a new one, if any has to. :raises Refused: none is quiet"""
+        """Return the idle session to end for a new one, if one must go.
+
+        :raises HttpRefused: none is idle
+        """
         here = self.open_sessions()
         own = {name: one for name, one in here.items() if one.identity.client == identity.client}
         opening = sum(one.identity.client == identity.client for one in self._opening)
         most = MOST_OF_A_PROCESS if identity.shown is None else MOST_OF_A_TOKEN
         if len(own) + opening >= most:
-            return longest_quiet(own, f"{identity.client} has {most} sessions open already; end some with DELETE")
+            return find_idlest_session(own, f"{identity.client} has {most} sessions open already; end some with DELETE")
         if identity.shown is not None:
             everybody = sum(one.identity.shown is not None for one in (*here.values(), *self._opening))
             if everybody >= MOST_OF_TOKENS:
-                raise busy(f"tokens have {MOST_OF_TOKENS} sessions open already; try again later")
+                raise to_busy_refusal(f"tokens have {MOST_OF_TOKENS} sessions open already; try again later")
         return None
 
 
-def longest_quiet(sessions: dict[str, HttpSession], message: str) -> str:
-    """The session without a request that has been quiet longest. :raises Refused: with when one will be quiet enough"""
+def find_idlest_session(sessions: dict[str, HttpSession], message: str) -> str:
+    """Return the session without a request that has been idle longest.
+
+    :raises HttpRefused: says when one will be idle enough
+    """
     idle = [(one.seen, name) for name, one in sessions.items() if not one.requests]
     seen, name = min(idle, default=(time.monotonic(), ""))
     rest_s = seen + QUIET_S - time.monotonic()
     if rest_s > 0:
-        raise Refused(429, "sessions.exceeded", message, (retry_after(rest_s),))
+        raise HttpRefused(429, "sessions.exceeded", message, (to_retry_after_header(rest_s),))
     return name

@@ -1,8 +1,9 @@
-"""The HTTP connections that are open, and which of them has to go when there are too many.
+"""The open HTTP connections, and which one to close when there are too many.
 
-A connection waits until a request on it has been let in: while its head is unfinished, while its token is looked up, between
-two requests. Waiting ones cost only whoever holds them: the oldest of the peer that has the most is closed for a newcomer.
-A connection whose request has been let in is served, counted by client, and never closed for another.
+A connection waits until a request on it has been admitted: while its head is incomplete, while its token is looked
+up, and between two requests. Waiting connections cost only their holder: the oldest of the peer that has the most
+is closed to make room for a new one. A connection whose request has been admitted is being served, is counted by
+client, and is never closed for another.
 """
 
 from __future__ import annotations
@@ -12,22 +13,25 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from hermes_memory_bridge.access.refusal import Refused, busy, retry_after
+from hermes_memory_bridge.access.http_refusal import HttpRefused, to_busy_refusal, to_retry_after_header
 
 
 @dataclass(eq=False, slots=True)
 class HttpConnection:
-    """One connection. :ivar peer: who is at the other end, as far as the system says: a user, or a process of ours"""
+    """An HTTP connection.
+
+    :ivar peer: who is at the other end as far as the system tells: a user, or one of our processes
+    """
 
     peer: str
     abort: Callable[[], None]
 
 
 class PeerConnections:
-    """Counts connections by peer and by client, and closes what is too much."""
+    """Count connections by peer and by client, and close those over the limit."""
 
     def __init__(self, most: int) -> None:
-        """:param most: connections at one time"""
+        """:param most: maximum number of simultaneous connections"""
         self.most = most
         self.most_waiting = max(1, most // 2)
         """Waiting connections of one peer."""
@@ -40,7 +44,7 @@ class PeerConnections:
         self._open: set[HttpConnection] = set()
 
     def add(self, connection: HttpConnection) -> bool:
-        """Count a new connection, closing an older one where there is no room; False when there is none to close."""
+        """Count a new connection, closing an older one to make room; return False when none can be closed."""
         own = self._waiting.get(connection.peer, {})
         if len(own) >= self.most_waiting:
             self._close(next(iter(own)))
@@ -54,26 +58,26 @@ class PeerConnections:
         return True
 
     def remove(self, connection: HttpConnection) -> None:
-        """The connection has ended."""
+        """Remove a connection that has ended."""
         self._open.discard(connection)
         self._stop_waiting(connection)
 
     @contextlib.contextmanager
-    def serving(self, connection: HttpConnection, client: str) -> Iterator[None]:
-        """Serve a request that has been let in, whose connection does not wait meanwhile.
+    def serve_request(self, connection: HttpConnection, client: str) -> Iterator[None]:
+        """Serve an admitted request; its connection does not count as waiting meanwhile.
 
-        :param client: the token, or the process of this user, that asks
-        :raises Refused: it has too many requests open, or everybody together has
+        :param client: the token, or the process of this user, that sent the request
+        :raises HttpRefused: it has too many open requests, or all clients together have
         """
         if self._served[client] >= self.most_of_client:
-            raise Refused(
+            raise HttpRefused(
                 429,
                 "rate.limited",
                 f"{client} has {self._served[client]} requests and streams open already; end some first",
-                (retry_after(1),),
+                (to_retry_after_header(1),),
             )
         if self._served.total() >= self.most_served:
-            raise busy(f"the bridge serves {self.most_served} requests already; try again in a moment")
+            raise to_busy_refusal(f"the bridge serves {self.most_served} requests already; try again in a moment")
         self._served[client] += 1
         self._stop_waiting(connection)
         try:

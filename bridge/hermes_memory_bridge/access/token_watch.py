@@ -1,6 +1,6 @@
-"""Ends what was opened with a token as soon as the token is rotated, revoked or changed, or has expired.
+"""Ends whatever was opened with a token as soon as that token is rotated, revoked, changed or expired.
 
-Calls do not wait for this: each looks at its token again on the way to the store, see `Connection.using`.
+Calls do not depend on this: each one checks its token again on the way to the store, see `Connection.with_store`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import asyncio
 import logging
 
 from hermes_memory_bridge.access.http_sessions import HttpSessions
-from hermes_memory_bridge.agents import Agents
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_store.credentials import Credential
+from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -21,15 +21,15 @@ LOOK_S = 0.2
 
 
 class TokenWatch:
-    """Looks after the tokens of every connection, and of every session over HTTP."""
+    """Monitor the tokens of all connections and HTTP sessions."""
 
-    def __init__(self, hub: Hub, agents: Agents, sessions: HttpSessions) -> None:
+    def __init__(self, hub: StoreWorker, agents: ConnectionRegistry, sessions: HttpSessions) -> None:
         self.hub = hub
         self.agents = agents
         self.sessions = sessions
 
     async def watch(self) -> None:
-        """End what has lost its token; for ever."""
+        """Close whatever has lost its token; run until cancelled."""
         while True:
             await asyncio.sleep(LOOK_S)
             try:
@@ -40,12 +40,12 @@ class TokenWatch:
             await self.end(ended)
 
     async def ended_tokens(self) -> set[Credential]:
-        """The tokens that something is open for, and that no longer open it."""
-        shown = self.shown()
+        """Return the tokens in use that are no longer valid."""
+        shown = self.find_tokens_in_use()
         return shown - await self.hub.read(lambda store: store.credentials.current_among(shown)) if shown else set()
 
-    def shown(self) -> set[Credential]:
-        """Every token that something is open for."""
+    def find_tokens_in_use(self) -> set[Credential]:
+        """Return every token that has an open connection or session."""
         of_connections = {one.shown for one in self.agents.here if one.shown is not None}
         of_sessions = {one.identity.shown for one in self.sessions.open_sessions().values()}
         return of_connections | {one for one in of_sessions if one is not None}

@@ -1,5 +1,8 @@
-"""Slowing down whoever shows wrong tokens. Only the refusal of a wrong token waits; a right one is let in at once, whoever
-else at the same place has shown wrong ones."""
+"""Throttling of clients that present wrong tokens.
+
+Only the refusal of a wrong token is delayed; a valid token is admitted at once, even from a peer that has sent
+wrong ones.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from hermes_memory_bridge.access.refusal import CLOSE, Refused, retry_after
+from hermes_memory_bridge.access.http_refusal import CLOSE, HttpRefused, to_retry_after_header
 from hermes_memory_store.backoff import Backoff
 
-FREE = 3
+FREE_ATTEMPTS = 3
 """Wrong tokens of a peer that cost nothing: a copy that went wrong, an old configuration."""
 
 FIRST_S = 0.25
@@ -27,8 +30,8 @@ MOST_PEERS = 1_000
 
 
 @dataclass(slots=True)
-class Failures:
-    """Wrong tokens of one peer."""
+class PeerFailures:
+    """Wrong tokens presented by one peer."""
 
     count: int = 0
     at: float = 0.0
@@ -36,35 +39,37 @@ class Failures:
 
 
 class WrongTokens:
-    """Counts wrong tokens by peer, and makes the next refusal wait."""
+    """Count wrong tokens by peer, and delay the next refusal."""
 
     def __init__(self) -> None:
-        self._by_peer: dict[str, Failures] = {}
+        self._by_peer: dict[str, PeerFailures] = {}
 
     async def slow_down(self, peer: str) -> None:
-        """Count a wrong token of this peer, and wait as long as its refusal has to.
+        """Count a wrong token of this peer, and wait for as long as its refusal is delayed.
 
-        :raises Refused: too many of its refusals wait already
+        :raises HttpRefused: too many of its refusals are already being delayed
         """
         failures = self._count(peer, time.monotonic())
-        wait_s = delay_of(failures.count)
+        wait_s = compute_refusal_delay(failures.count)
         if failures.waiting >= MOST_WAITING:
-            raise Refused(429, "token.invalid", "too many wrong tokens; try again later", (retry_after(wait_s), CLOSE))
+            raise HttpRefused(
+                429, "token.invalid", "too many wrong tokens; try again later", (to_retry_after_header(wait_s), CLOSE)
+            )
         failures.waiting += 1
         try:
             await asyncio.sleep(wait_s)
         finally:
             failures.waiting -= 1
 
-    def _count(self, peer: str, now: float) -> Failures:
+    def _count(self, peer: str, now: float) -> PeerFailures:
         if peer not in self._by_peer and len(self._by_peer) >= MOST_PEERS:
             self._by_peer = {name: one for name, one in self._by_peer.items() if one.waiting or now - one.at < FORGET_S}
-        failures = self._by_peer.setdefault(peer, Failures())
+        failures = self._by_peer.setdefault(peer, PeerFailures())
         failures.count = failures.count + 1 if now - failures.at < FORGET_S else 1
         failures.at = now
         return failures
 
 
-def delay_of(count: int) -> float:
-    """Seconds that the refusal of a peer's so-manyth wrong token waits."""
-    return DELAYS.delay_s(count - FREE)
+def compute_refusal_delay(count: int) -> float:
+    """Return the delay in seconds for the refusal of a peer's nth wrong token."""
+    return DELAYS.delay_s(count - FREE_ATTEMPTS)

@@ -1,4 +1,4 @@
-"""`MemoryClient`: for workers without an event loop."""
+"""`MemoryClient`, for code without an event loop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from typing import Any, Self
 
 import httpx
 
-from hermes_memory_bridge.client.calling import Calling, given
-from hermes_memory_bridge.client.starting import start_own
-from hermes_memory_bridge.client.transports import transport_to
-from hermes_memory_bridge.client.words import AGAIN, BridgeUnreachable, Reply, headers_of, reply_of, request_of
-from hermes_memory_bridge.peers import ForeignSocket
+from hermes_memory_bridge.client.client_base import ClientBase, drop_missing_arguments
+from hermes_memory_bridge.client.mcp_messages import (
+    RETRY_STATUSES,
+    BridgeUnreachable,
+    Reply,
+    parse_reply,
+    to_request_headers,
+    to_tool_request,
+)
+from hermes_memory_bridge.client.own_bridge import start_own_bridge
+from hermes_memory_bridge.client.unix_transports import to_unix_transport
+from hermes_memory_bridge.launcher.peers import ForeignSocket
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -23,8 +30,8 @@ log = logging.getLogger(__name__)
 TIMEOUT_S = 30.0
 
 
-class MemoryClient(Calling):
-    """A session with the memory. Use it in a `with`: the session ends with it.
+class MemoryClient(ClientBase):
+    """A session with the memory. Use it as a context manager: leaving it ends the session.
 
     with MemoryClient(theme="marketing") as memory:
         memory.write("D[cache]: redis", scope="speed")
@@ -34,17 +41,17 @@ class MemoryClient(Calling):
     _beating: threading.Thread | None = None
 
     def open(self) -> Self:
-        """Connect, open or resume the session, and send again what was never acknowledged."""
+        """Connect, open or resume the session, and resend unacknowledged writes."""
         socket = self.endpoint.socket
-        transport = transport_to(socket) if socket else None
+        transport = to_unix_transport(socket) if socket else None
         self._http = httpx.Client(transport=transport, timeout=TIMEOUT_S)
         try:
-            with start_own() if self._own else contextlib.nullcontext():
-                opened = self._call("session_open", self._opening(), key=None)
+            with start_own_bridge() if self._own else contextlib.nullcontext():
+                opened = self._call("session_open", self._to_open_arguments(), key=None)
             self.session_id = opened.data["session_id"]
             self.checkpoint = opened.data["checkpoint"]
             for key, tool, arguments in self.log.open_writes() if self.log else []:
-                self._logged(tool, arguments, key)
+                self._call_with_log(tool, arguments, key)
         except BaseException:
             self._http.close()
             raise
@@ -54,7 +61,7 @@ class MemoryClient(Calling):
         return self
 
     def close(self) -> None:
-        """End the session properly; its checkpoint is kept."""
+        """Close the session properly, keeping its checkpoint."""
         if self._beating is not None:
             self._ended.set()
             self._beating.join()
@@ -66,87 +73,104 @@ class MemoryClient(Calling):
                 self.log.close()
 
     def call_tool(self, tool: str, **arguments: Any) -> Reply:
-        """Call any tool in this session. :raises StoreError: the refusal, by its code"""
-        return self._logged(tool, {**arguments, "session_id": self.session_id}, self._key(tool))
+        """Call any tool in this session.
+
+        :raises StoreError: the refusal, by its code
+        """
+        return self._call_with_log(tool, {**arguments, "session_id": self.session_id}, self._key(tool))
 
     def write(self, content: str, *, scope: str | None = None, split: bool | None = None) -> Reply:
-        """Write one fact in MEMORY_SPEC notation. :raises StoreError: by its code; nothing was stored then"""
-        return self.call_tool("memory_write", **given(content=content, scope=scope, split=split))
+        """Write one fact in MEMORY_SPEC notation.
+
+        :raises StoreError: by its code; nothing was stored then
+        """
+        return self.call_tool("memory_write", **drop_missing_arguments(content=content, scope=scope, split=split))
 
     def search(self, query: str, *, scope: str | None = None, limit: int | None = None) -> Reply:
         """Find facts."""
-        return self.call_tool("memory_search", **given(query=query, scope=scope, limit=limit))
+        return self.call_tool("memory_search", **drop_missing_arguments(query=query, scope=scope, limit=limit))
 
     def status(self) -> Reply:
-        """What an agent is told at the start."""
+        """Return the status block that an agent gets when it starts."""
         return self.call_tool("memory_status")
 
     def tick(self, turn: int, message: str | None = None) -> Reply:
         """Count a turn."""
-        return self.call_tool("memory_tick", **given(turn=turn, message=message))
+        return self.call_tool("memory_tick", **drop_missing_arguments(turn=turn, message=message))
 
     def reflect(self, topic: str, *, limit: int | None = None) -> Reply:
-        """Everything known about a topic, by type."""
-        return self.call_tool("memory_reflect", **given(topic=topic, limit=limit))
+        """Return everything known about a topic, by type."""
+        return self.call_tool("memory_reflect", **drop_missing_arguments(topic=topic, limit=limit))
 
     def export(self, *, scope: str | None = None, status: str | None = None) -> Reply:
-        """Facts as notation lines."""
-        return self.call_tool("memory_export", **given(scope=scope, status=status))
+        """Export facts as notation lines."""
+        return self.call_tool("memory_export", **drop_missing_arguments(scope=scope, status=status))
 
     def purge(self, *, scope: str | None = None, older_than_days: int | None = None, **wider: bool) -> Reply:
-        """Take superseded and archived facts away. :param wider: everything and confirm, for facts that stand"""
+        """Purge superseded and archived facts.
+
+        :param wider: everything and confirm, to include active facts
+        """
         return self.call_tool(
             "memory_purge",
-            **given(scope=scope, older_than_days=older_than_days, **wider),
+            **drop_missing_arguments(scope=scope, older_than_days=older_than_days, **wider),
         )
 
     def turn(self, role: str, content: str) -> Reply:
         """Capture one message."""
-        return self.call_tool("memory_turn", **given(role=role, content=content))
+        return self.call_tool("memory_turn", **drop_missing_arguments(role=role, content=content))
 
     def recall(
         self, query: str, *, scope: str | None = None, target: str | None = None, limit: int | None = None
     ) -> Reply:
-        """Find durable facts, also of other themes where the token allows it."""
-        return self.call_tool("recall_memory", **given(query=query, scope=scope, target=target, limit=limit))
+        """Find durable facts, including those of other themes if the token allows it."""
+        return self.call_tool(
+            "recall_memory", **drop_missing_arguments(query=query, scope=scope, target=target, limit=limit)
+        )
 
     def recall_conversation(self, query: str, *, scope: str | None = None, limit: int | None = None) -> Reply:
-        """Find what was said."""
-        return self.call_tool("recall_conversation", **given(query=query, scope=scope, limit=limit))
+        """Find captured messages."""
+        return self.call_tool("recall_conversation", **drop_missing_arguments(query=query, scope=scope, limit=limit))
 
     def context(self, message: str, *, tokens: int | None = None) -> Reply:
-        """Facts and past turns that answer a message, as one fenced text within a budget; empty when none do."""
-        return self.call_tool("memory_context", **given(message=message, tokens=tokens))
+        """Return facts and past turns relevant to a message, as one fenced text within a token budget.
+
+        Empty when there are none.
+        """
+        return self.call_tool("memory_context", **drop_missing_arguments(message=message, tokens=tokens))
 
     def edit(self, uid: str, content: str) -> Reply:
         """Correct a fact in place."""
-        return self.call_tool("memory_edit", **given(uid=uid, content=content))
+        return self.call_tool("memory_edit", **drop_missing_arguments(uid=uid, content=content))
 
     def history(self, uid: str) -> Reply:
-        """Every change of a fact."""
-        return self.call_tool("memory_history", **given(uid=uid))
+        """Return every change of a fact."""
+        return self.call_tool("memory_history", **drop_missing_arguments(uid=uid))
 
     def close_scope(self, scope: str) -> Reply:
-        """Close a unit of work."""
-        return self.call_tool("memory_close_scope", **given(scope=scope))
+        """Close a scope."""
+        return self.call_tool("memory_close_scope", **drop_missing_arguments(scope=scope))
 
-    def _logged(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
+    def _call_with_log(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
         if self.log is None or key is None:
             return self._call(tool, arguments, key)
-        self.log.sent(key, tool, arguments)
+        self.log.note_request(key, tool, arguments)
         try:
             reply = self._call(tool, arguments, key)
         except BridgeUnreachable:
             raise
         except StoreError:
-            self.log.settled(key, "refused")
+            self.log.note_outcome(key, "refused")
             raise
-        self.log.settled(key, "done")
+        self.log.note_outcome(key, "done")
         return reply
 
     def _call(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
         number = self._next()
-        request, headers = request_of(number, tool, arguments, key), headers_of(tool, self.token, self.theme)
+        request, headers = (
+            to_tool_request(number, tool, arguments, key),
+            to_request_headers(tool, self.token, self.theme),
+        )
         pauses = self.retry_policy.pauses(self.session_id or "", number)
         while True:
             try:
@@ -156,9 +180,9 @@ class MemoryClient(Calling):
             except httpx.TransportError as error:
                 failed: str = str(error) or type(error).__name__
             else:
-                if answer.status_code not in AGAIN:
+                if answer.status_code not in RETRY_STATUSES:
                     kind = answer.headers.get("content-type", "")
-                    return reply_of(number, answer.status_code, kind, answer.text)
+                    return parse_reply(number, answer.status_code, kind, answer.text)
                 failed = f"status {answer.status_code}"
             pause_s = next(pauses, None)
             if pause_s is None:

@@ -1,1 +1,1 @@
-"""Naming the bridge in the configuration of an MCP host, without losing a comment of it, and taking it out again."""
+"""Adding the bridge to an MCP host's configuration without losing a comment in it, and removing it again."""

@@ -1,4 +1,4 @@
-"""The hosts: where each keeps its MCP servers, and how it writes one down."""
+"""The supported hosts: where each keeps its MCP servers, and in which form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect import blocks, jsonc
+from hermes_memory_bridge.connect import jsonc_edit, toml_yaml_edit
 from hermes_memory_store.errors import ArgumentError
 
 NAME = "hermes-memory"
@@ -17,8 +17,8 @@ Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The machine as far as it matters here."""
+class HostEnvironment:
+    """The environment of this machine that host paths depend on."""
 
     home: Path
     platform: str
@@ -26,17 +26,17 @@ class Place:
     environ: dict[str, str]
 
     def app_data(self) -> Path:
-        """Where programs keep their settings."""
+        """Return the folder where programs keep their settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
-            return self.named("APPDATA", self.home / "AppData" / "Roaming")
-        return self.named("XDG_CONFIG_HOME", self.home / ".config")
+            return self.find_folder("APPDATA", self.home / "AppData" / "Roaming")
+        return self.find_folder("XDG_CONFIG_HOME", self.home / ".config")
 
-    def named(self, variable: str, standard: Path) -> Path:
-        """The folder that an environment variable names; the standard one where it is unset or blank.
+    def find_folder(self, variable: str, standard: Path) -> Path:
+        """Return the folder an environment variable names; the default when it is unset or blank.
 
-        :raises ArgumentError: it names a relative path, which means another folder wherever the host is started
+        :raises ArgumentError: it names a relative path, which depends on where the host is started
         """
         said = self.environ.get(variable, "").strip()
         if not said:
@@ -49,18 +49,21 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TextMarks:
-    """What a file has around its text, and parsers stumble over."""
+    """The marks around a file's text that parsers do not accept."""
 
     bom: bool
     crlf: bool
 
     def put_back(self, text: str) -> str:
-        """The text as it stands in the file."""
+        """Return the text as it stands in the file."""
         return "\ufeff" * self.bom + (text.replace("\n", "\r\n") if self.crlf else text)
 
 
 def without_marks(text: str) -> tuple[str, TextMarks]:
-    """A text without byte order mark and Windows line ends, and what puts them back. Mixed line ends stay as they are."""
+    """Strip a byte order mark and Windows line ends; return the text, and what restores them.
+
+    Mixed line ends are kept.
+    """
     bare = text.removeprefix("\ufeff")
     crlf = "\r\n" in bare and bare.count("\n") == bare.count("\r\n") == bare.count("\r")
     return (bare.replace("\r\n", "\n") if crlf else bare), TextMarks(bare != text, crlf)
@@ -68,11 +71,11 @@ def without_marks(text: str) -> tuple[str, TextMarks]:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host."""
+    """A host and its configuration file."""
 
     name: str
     title: str
-    file: Callable[[Place], Path]
+    file: Callable[[HostEnvironment], Path]
     project: str | None
     """Its file inside a project, from the project's folder."""
     kind: str
@@ -81,13 +84,16 @@ class Host:
     """Under which key its servers stand."""
     entry: Callable[[str, list[str]], Entry]
 
-    def present(self, text: str) -> Entry | None:
-        """What the file says of the bridge. :raises ValueError: the file cannot be read"""
+    def find_entry(self, text: str) -> Entry | None:
+        """Find the bridge's entry in a configuration text.
+
+        :raises ValueError: the text cannot be parsed
+        """
         text, _ = without_marks(text)
         if self.kind == "json":
-            document = jsonc.parse(text).value or {}
+            document = jsonc_edit.parse_jsonc(text).value or {}
         else:
-            document = blocks.toml_read(text) if self.kind == "toml" else blocks.yaml_read(text)
+            document = toml_yaml_edit.parse_toml(text) if self.kind == "toml" else toml_yaml_edit.parse_yaml(text)
         if not isinstance(document, dict):
             raise ValueError(f"it holds {document!r:.60}, not named settings")
         held: Any = document.get(self.key) or {}
@@ -103,50 +109,64 @@ class Host:
             raise ValueError(f"its {self.key} has {found!r:.60} for {NAME}, which is no server; remove that first")
         return found
 
-    def added(self, text: str, entry: Entry) -> str:
-        """The file's text with the bridge in it; its byte order mark and line ends stay. :raises ValueError:"""
-        bare, marks = without_marks(text)
-        return marks.put_back(self._added(bare, entry))
+    def add_entry(self, text: str, entry: Entry) -> str:
+        """Add the bridge to a configuration text, keeping its byte order mark and line ends.
 
-    def taken_out(self, text: str) -> str:
-        """The file's text without the bridge; its byte order mark and line ends stay. :raises ValueError:"""
+        :raises ValueError: the text cannot be edited safely
+        """
+        bare, marks = without_marks(text)
+        return marks.put_back(self._with_entry(bare, entry))
+
+    def remove_entry(self, text: str) -> str:
+        """Remove the bridge from a configuration text, keeping its byte order mark and line ends.
+
+        :raises ValueError: the text cannot be edited safely
+        """
         bare, marks = without_marks(text)
         return marks.put_back(self._taken_out(bare))
 
-    def _added(self, text: str, entry: Entry) -> str:
+    def _with_entry(self, text: str, entry: Entry) -> str:
         if self.kind == "json":
-            return jsonc.with_member(text, (self.key, NAME), entry)
+            return jsonc_edit.set_jsonc_member(text, (self.key, NAME), entry)
         if self.kind == "toml":
-            return blocks.toml_with(text, self.key, NAME, entry)
-        return blocks.yaml_with(text, self.key, NAME, entry, listed=self.kind == "yaml-list")
+            return toml_yaml_edit.add_toml_table(text, self.key, NAME, entry)
+        return toml_yaml_edit.add_yaml_entry(text, self.key, NAME, entry, listed=self.kind == "yaml-list")
 
     def _taken_out(self, text: str) -> str:
         if self.kind == "json":
-            return jsonc.without_member(text, (self.key, NAME))
+            return jsonc_edit.remove_jsonc_member(text, (self.key, NAME))
         if self.kind == "toml":
-            return blocks.toml_without(text, self.key, NAME)
-        return blocks.yaml_without(text, self.key, NAME, listed=self.kind == "yaml-list")
+            return toml_yaml_edit.remove_toml_table(text, self.key, NAME)
+        return toml_yaml_edit.remove_yaml_entry(text, self.key, NAME, listed=self.kind == "yaml-list")
 
 
-def plain(command: str, args: list[str]) -> Entry:
-    """The usual entry."""
+def to_plain_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the common form."""
     return {"command": command, "args": args}
 
 
-def typed(command: str, args: list[str]) -> Entry:
-    """With its transport named."""
+def to_typed_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry that names its transport."""
     return {"type": "stdio", "command": command, "args": args}
 
 
-def goose(command: str, args: list[str]) -> Entry:
-    """Goose's own words."""
+def to_goose_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in Goose's form."""
     return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
 
 
 HOSTS = {
     host.name: host
     for host in (
-        Host("claude-code", "Claude Code", lambda p: p.home / ".claude.json", ".mcp.json", "json", "mcpServers", plain),
+        Host(
+            "claude-code",
+            "Claude Code",
+            lambda p: p.home / ".claude.json",
+            ".mcp.json",
+            "json",
+            "mcpServers",
+            to_plain_entry,
+        ),
         Host(
             "claude-desktop",
             "Claude Desktop",
@@ -154,7 +174,7 @@ HOSTS = {
             None,
             "json",
             "mcpServers",
-            plain,
+            to_plain_entry,
         ),
         Host(
             "cursor",
@@ -163,7 +183,7 @@ HOSTS = {
             ".cursor/mcp.json",
             "json",
             "mcpServers",
-            plain,
+            to_plain_entry,
         ),
         Host(
             "vscode",
@@ -172,7 +192,7 @@ HOSTS = {
             ".vscode/mcp.json",
             "json",
             "servers",
-            typed,
+            to_typed_entry,
         ),
         Host(
             "continue",
@@ -181,7 +201,7 @@ HOSTS = {
             None,
             "yaml-list",
             "mcpServers",
-            plain,
+            to_plain_entry,
         ),
         Host(
             "zed",
@@ -190,10 +210,16 @@ HOSTS = {
             ".zed/settings.json",
             "json",
             "context_servers",
-            plain,
+            to_plain_entry,
         ),
         Host(
-            "goose", "Goose", lambda p: p.home / ".config" / "goose" / "config.yaml", None, "yaml", "extensions", goose
+            "goose",
+            "Goose",
+            lambda p: p.home / ".config" / "goose" / "config.yaml",
+            None,
+            "yaml",
+            "extensions",
+            to_goose_entry,
         ),
         Host(
             "codex",
@@ -202,7 +228,7 @@ HOSTS = {
             ".codex/config.toml",
             "toml",
             "mcp_servers",
-            plain,
+            to_plain_entry,
         ),
         Host(
             "gemini",
@@ -211,16 +237,16 @@ HOSTS = {
             ".gemini/settings.json",
             "json",
             "mcpServers",
-            plain,
+            to_plain_entry,
         ),
         Host(
             "hermes-agent",
             "hermes-agent",
-            lambda p: p.named("HERMES_HOME", p.home / ".hermes") / "config.yaml",
+            lambda p: p.find_folder("HERMES_HOME", p.home / ".hermes") / "config.yaml",
             None,
             "yaml",
             "mcp_servers",
-            plain,
+            to_plain_entry,
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""What any source of vectors looks like, and which one the settings mean."""
+"""The interface of every source of vectors, and the choice of one by the settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from hermes_memory_bridge.embedding.errors import Unavailable
-from hermes_memory_themes import Embedding
+from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.trust import Vault
@@ -31,39 +31,46 @@ class Embedder(Protocol):
     """Whether it computes on this machine, and should rest as long as it works."""
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
-        """A vector for each text; None where none came. :raises EmbeddingError: none came at all"""
+        """Embed each text; None where no vector came.
+
+        :raises EmbeddingError: none came at all
+        """
         ...
 
     async def close(self) -> None:
-        """Let go of connections and memory."""
+        """Release connections and memory."""
         ...
 
 
-def embedder_for(settings: Embedding, vault: Vault | None, environ: Mapping[str, str] | None = None) -> Embedder | None:
-    """The source of vectors that the settings mean; None when they mean none. May read files and ask the keyring.
+def build_embedder(
+    settings: EmbeddingSettings, vault: Vault | None, environ: Mapping[str, str] | None = None
+) -> Embedder | None:
+    """Build the source of vectors that the settings select; None when they select none.
 
-    :raises Unavailable: they mean one that cannot be had, with the reason
+    May read files and the keyring.
+
+    :raises EmbedderUnavailable: the selected source cannot be used; says why
     """
     speaks = settings.speaks
     if speaks == "off":
         return None
     if speaks in ("local", "auto"):
-        from hermes_memory_bridge.embedding import local
+        from hermes_memory_bridge.embedding import local_model
 
-        if speaks == "auto" and not (settings.model or local.is_there()):
+        if speaks == "auto" and not (settings.model or local_model.is_model_installed()):
             return None
-        return local.LocalModel.load(settings.model)
+        return local_model.LocalModel.load(settings.model)
     if not settings.url:
-        raise Unavailable(f"the provider is {speaks}, and no url says where")
+        raise EmbedderUnavailable(f"the provider is {speaks}, and no url says where")
     if not settings.model:
-        raise Unavailable("an endpoint is set, and no model; set model, or $HERMES_MEMORY_EMBED_MODEL")
-    from hermes_memory_bridge.embedding.endpoint import Endpoint
+        raise EmbedderUnavailable("an endpoint is set, and no model; set model, or $HERMES_MEMORY_EMBED_MODEL")
+    from hermes_memory_bridge.embedding.embedding_endpoint import EmbeddingEndpoint
 
-    return Endpoint(settings, key_of(vault, environ))
+    return EmbeddingEndpoint(settings, find_endpoint_key(vault, environ))
 
 
-def key_of(vault: Vault | None, environ: Mapping[str, str] | None = None) -> str | None:
-    """The endpoint's key: of the environment, else of the vault."""
+def find_endpoint_key(vault: Vault | None, environ: Mapping[str, str] | None = None) -> str | None:
+    """Find the endpoint's key: from the environment, else from the vault."""
     key = (os.environ if environ is None else environ).get("HERMES_MEMORY_EMBED_KEY")
     if key or vault is None:
         return key or None
@@ -72,4 +79,4 @@ def key_of(vault: Vault | None, environ: Mapping[str, str] | None = None) -> str
     try:
         return vault.reveal(KEY_THEME, KEY_NAME)
     except VaultError as error:
-        raise Unavailable(f"the key of the embedding endpoint could not be read: {error.message}") from error
+        raise EmbedderUnavailable(f"the key of the embedding endpoint could not be read: {error.message}") from error

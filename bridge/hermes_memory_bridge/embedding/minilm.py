@@ -1,8 +1,8 @@
-"""A sentence encoder of the MiniLM family on this machine, by numpy alone: no endpoint, no torch, nothing loaded from a hub.
+"""A sentence encoder of the MiniLM family with numpy alone: no endpoint, no torch, nothing loaded from a hub.
 
-It reads a folder as sentence-transformers saves it (`model.safetensors`, `vocab.txt`, `config.json`, `1_Pooling/config.json`
-where there is one). The weights are mapped, not read: what no text needs is never loaded. Read `local.py` for where the
-folder comes from.
+It reads a folder as sentence-transformers saves it (`model.safetensors`, `vocab.txt`, `config.json`, and
+`1_Pooling/config.json` if present). The weights are memory-mapped: what no text needs is never loaded. See
+`local_model.py` for where the folder comes from.
 """
 
 from __future__ import annotations
@@ -16,73 +16,78 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hermes_memory_bridge.embedding.wordpiece import WordPiece
+from hermes_memory_bridge.embedding.wordpiece import WordPieceTokenizer
 
 Matrix: TypeAlias = NDArray[np.float32]
 
 LENGTH = 256
 """Pieces of a text that count, as the model was made for."""
 
-TOGETHER = 512
+TOKENS_PER_BATCH = 512
 """Pieces computed at once: more no longer makes better use of a core, and would only take memory."""
 
 
-class MiniLm:
+class MiniLmEncoder:
     """The encoder: texts in, unit vectors out."""
 
     def __init__(self, folder: Path) -> None:
-        """:raises OSError: a file is missing :raises ValueError: KeyError: it is no model of this family"""
+        """Load the model of a folder.
+
+        :raises OSError: a file is missing
+        :raises ValueError: it is no model of this family
+        :raises KeyError: it is no model of this family
+        """
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
             raise ValueError(f"{folder} holds a {config.get('model_type')} model; only BERT encoders are known")
         self.dimensions = int(config["hidden_size"])
         self._heads = int(config["num_attention_heads"])
         self._small = float(config["layer_norm_eps"])
-        self._by_first = is_by_first(folder)
-        self._pieces = WordPiece(folder / "vocab.txt")
-        weights = mapped(folder / "model.safetensors")
+        self._by_first = is_cls_pooled(folder)
+        self._pieces = WordPieceTokenizer(folder / "vocab.txt")
+        weights = load_safetensors(folder / "model.safetensors")
         self._words = weights["embeddings.word_embeddings.weight"]
         self._places = (
             weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
         )
-        self._norm = norm_of(weights, "embeddings.LayerNorm")
+        self._norm = find_layer_norm(weights, "embeddings.LayerNorm")
         self._layers = [
-            Layer(weights, number, self._heads, self._small) for number in range(config["num_hidden_layers"])
+            TransformerLayer(weights, number, self._heads, self._small) for number in range(config["num_hidden_layers"])
         ]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, each of length one."""
-        numbered = [self._pieces.numbers(text, LENGTH) for text in texts]
+        """Return one row per text, each of length one."""
+        numbered = [self._pieces.token_ids(text, LENGTH) for text in texts]
         found = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
         for at in sorted(range(len(texts)), key=lambda one: len(numbered[one])):
             # Those of like length together: what is added to make them equal is computed for nothing.
-            if batch and len(numbered[at]) * (len(batch) + 1) > TOGETHER:
-                found[batch] = self._encoded([numbered[one] for one in batch])
+            if batch and len(numbered[at]) * (len(batch) + 1) > TOKENS_PER_BATCH:
+                found[batch] = self._encode_batch([numbered[one] for one in batch])
                 batch = []
             batch.append(at)
         if batch:
-            found[batch] = self._encoded([numbered[one] for one in batch])
+            found[batch] = self._encode_batch([numbered[one] for one in batch])
         return found
 
-    def _encoded(self, batch: list[list[int]]) -> Matrix:
+    def _encode_batch(self, batch: list[list[int]]) -> Matrix:
         longest = max(map(len, batch))
         numbers = np.zeros((len(batch), longest), np.int64)
         real = np.zeros((len(batch), longest), np.float32)
         for row, one in enumerate(batch):
             numbers[row, : len(one)] = one
             real[row, : len(one)] = 1
-        state = normed(self._words[numbers] + self._places[:longest], self._norm, self._small)
+        state = normalize_layer(self._words[numbers] + self._places[:longest], self._norm, self._small)
         unseen = None if real.all() else ((1 - real) * -1e9)[:, None, None, :]
         for layer in self._layers:
-            state = layer.passed(state, unseen)
+            state = layer.apply(state, unseen)
         whole = state[:, 0] if self._by_first else (state * real[:, :, None]).sum(1) / real.sum(1, keepdims=True)
         unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
         return unit
 
 
-class Layer:
-    """One layer: attention, then a feed-forward, each added to what came in and normed."""
+class TransformerLayer:
+    """A transformer layer: attention, then feed-forward, each added to its input and normalized."""
 
     def __init__(self, weights: dict[str, Matrix], number: int, heads: int, small: float) -> None:
         at = f"encoder.layer.{number}."
@@ -93,15 +98,15 @@ class Layer:
         self._asks_bias = np.concatenate([weights[part + ".bias"] for part in parts])
         self._out = np.array(weights[at + "attention.output.dense.weight"].T, order="C")
         self._out_bias = weights[at + "attention.output.dense.bias"]
-        self._out_norm = norm_of(weights, at + "attention.output.LayerNorm")
+        self._out_norm = find_layer_norm(weights, at + "attention.output.LayerNorm")
         self._wide = np.array(weights[at + "intermediate.dense.weight"].T, order="C")
         self._wide_bias = weights[at + "intermediate.dense.bias"]
         self._narrow = np.array(weights[at + "output.dense.weight"].T, order="C")
         self._narrow_bias = weights[at + "output.dense.bias"]
-        self._norm = norm_of(weights, at + "output.LayerNorm")
+        self._norm = find_layer_norm(weights, at + "output.LayerNorm")
 
-    def passed(self, state: Matrix, unseen: Matrix | None) -> Matrix:
-        """What comes out for what goes in."""
+    def apply(self, state: Matrix, unseen: Matrix | None) -> Matrix:
+        """Apply the layer to a state."""
         rows, length, size = state.shape
         each = size // self._heads
         flat = state.reshape(rows * length, size)
@@ -114,14 +119,16 @@ class Layer:
         weight = np.exp(weight - weight.max(-1, keepdims=True))
         weight /= weight.sum(-1, keepdims=True)
         seen = (weight @ asked[2]).transpose(0, 2, 1, 3).reshape(rows * length, size)
-        flat = normed(flat + seen @ self._out + self._out_bias, self._out_norm, self._small)
-        wide = gelu(flat @ self._wide + self._wide_bias)
-        flat = normed(flat + wide @ self._narrow + self._narrow_bias, self._norm, self._small)
+        flat = normalize_layer(flat + seen @ self._out + self._out_bias, self._out_norm, self._small)
+        wide = compute_gelu(flat @ self._wide + self._wide_bias)
+        flat = normalize_layer(flat + wide @ self._narrow + self._narrow_bias, self._norm, self._small)
         return flat.reshape(rows, length, size)
 
 
-def is_by_first(folder: Path) -> bool:
-    """Whether the first piece stands for the whole text, as in models of the BGE family, and not the mean of all.
+def is_cls_pooled(folder: Path) -> bool:
+    """Check whether the first token stands for the whole text instead of the mean of all.
+
+    Models of the BGE family work so.
 
     :raises ValueError: the folder asks for neither
     """
@@ -137,16 +144,19 @@ def is_by_first(folder: Path) -> bool:
     return ways == {"cls_token"}
 
 
-def normed(state: Matrix, norm: tuple[Matrix, Matrix], small: float) -> Matrix:
-    """Layer norm."""
+def normalize_layer(state: Matrix, norm: tuple[Matrix, Matrix], small: float) -> Matrix:
+    """Apply layer normalization."""
     state = state - state.mean(-1, keepdims=True)
     state /= np.sqrt(np.square(state).mean(-1, keepdims=True) + small)
     found: Matrix = state * norm[0] + norm[1]
     return found
 
 
-def gelu(x: Matrix) -> Matrix:
-    """The Gaussian error unit with erf, by Abramowitz and Stegun 7.1.26 (wrong by 1.5e-7 at most): numpy has no erf."""
+def compute_gelu(x: Matrix) -> Matrix:
+    """Compute the Gaussian error linear unit with erf by Abramowitz and Stegun 7.1.26 (error at most 1.5e-7).
+
+    numpy has no erf.
+    """
     y = np.abs(x) * np.float32(1 / math.sqrt(2))
     t = 1 / (1 + np.float32(0.3275911) * y)
     tail = np.float32(1.061405429) * t
@@ -157,13 +167,16 @@ def gelu(x: Matrix) -> Matrix:
     return found
 
 
-def norm_of(weights: dict[str, Matrix], name: str) -> tuple[Matrix, Matrix]:
-    """Factor and summand of one layer norm."""
+def find_layer_norm(weights: dict[str, Matrix], name: str) -> tuple[Matrix, Matrix]:
+    """Return weight and bias of one layer norm."""
     return weights[name + ".weight"], weights[name + ".bias"]
 
 
-def mapped(file: Path) -> dict[str, Matrix]:
-    """The matrices of a safetensors file, mapped into memory. :raises ValueError: it is none, or holds no 32-bit floats"""
+def load_safetensors(file: Path) -> dict[str, Matrix]:
+    """Memory-map the matrices of a safetensors file.
+
+    :raises ValueError: it is none, or holds no 32-bit floats
+    """
     with file.open("rb") as handle:
         size = int.from_bytes(handle.read(8), "little")
         if not 0 < size < 10_000_000:

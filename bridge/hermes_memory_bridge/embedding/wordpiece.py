@@ -1,7 +1,7 @@
-"""WordPiece as BERT's uncased models were trained on: text as the numbers of a vocabulary.
+"""WordPiece tokenization for BERT's uncased models: text to token ids.
 
-Written here because it is sixty lines, and the library that has it brings a client of a model hub with it. A measurement
-holds it to that library's output.
+Implemented here because it is sixty lines, and the library that has it depends on a client of a model hub. A
+benchmark compares it with that library's output.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ CJK = (
 """Ideographs: each is a word of its own."""
 
 
-class WordPiece:
-    """A vocabulary, one piece a line, and texts in its numbers."""
+class WordPieceTokenizer:
+    """A tokenizer with a vocabulary file of one token a line."""
 
     def __init__(self, vocabulary: Path) -> None:
         lines = vocabulary.read_text(encoding="utf-8").splitlines()
         self._number = {piece: number for number, piece in enumerate(lines)}
         self._first, self._last = self._number["[CLS]"], self._number["[SEP]"]
         self._unknown = self._number["[UNK]"]
-        self._pieces = lru_cache(maxsize=20_000)(self._taken_apart)
+        self._pieces = lru_cache(maxsize=20_000)(self._split_word)
 
-    def numbers(self, text: str, length: int) -> list[int]:
-        """A text as at most `length` numbers, those of the beginning and the end among them."""
+    def token_ids(self, text: str, length: int) -> list[int]:
+        """Return the token ids of a text, at most `length`, including the start and end tokens."""
         found: list[int] = []
-        for word in words(text[:MOST_CHARS]):
+        for word in split_wordpiece_words(text[:MOST_CHARS]):
             found += self._pieces(word)
             if len(found) >= length - 2:
                 break
         return [self._first, *found[: length - 2], self._last]
 
-    def _taken_apart(self, word: str) -> tuple[int, ...]:
-        """The longest known beginning, then the longest known continuation, and so on."""
+    def _split_word(self, word: str) -> tuple[int, ...]:
+        """Split a word into the longest known prefix, then the longest known continuation, and so on."""
         if len(word) > LONGEST_WORD:
             return (self._unknown,)
         found: list[int] = []
@@ -67,10 +67,10 @@ class WordPiece:
         return tuple(found)
 
 
-def words(text: str) -> Iterator[str]:
-    """Words in lower case and without accents; each mark of punctuation and each ideograph by itself."""
+def split_wordpiece_words(text: str) -> Iterator[str]:
+    """Split into words in lower case and without accents; each punctuation mark and each ideograph by itself."""
     word: list[str] = []
-    for char in unicodedata.normalize("NFD", spaced(text).lower()):
+    for char in unicodedata.normalize("NFD", normalize_wordpiece_text(text).lower()):
         kind = unicodedata.category(char)
         if kind == "Mn":
             continue
@@ -78,7 +78,7 @@ def words(text: str) -> Iterator[str]:
             if word:
                 yield "".join(word)
                 word = []
-        elif is_punctuation(char, kind):
+        elif is_wordpiece_punctuation(char, kind):
             if word:
                 yield "".join(word)
                 word = []
@@ -89,8 +89,8 @@ def words(text: str) -> Iterator[str]:
         yield "".join(word)
 
 
-def spaced(text: str) -> str:
-    """Without control characters, with every blank a space, and spaces around ideographs."""
+def normalize_wordpiece_text(text: str) -> str:
+    """Remove control characters, turn every blank into a space, and put spaces around ideographs."""
     found: list[str] = []
     for char in text:
         if char in "\t\n\r":
@@ -106,6 +106,6 @@ def spaced(text: str) -> str:
     return "".join(found)
 
 
-def is_punctuation(char: str, kind: str) -> bool:
-    """All of ASCII that is neither letter nor digit, and what Unicode calls punctuation."""
+def is_wordpiece_punctuation(char: str, kind: str) -> bool:
+    """Check for punctuation: all ASCII that is neither letter nor digit, and what Unicode calls punctuation."""
     return kind.startswith("P") or (char < "\x7f" and not char.isalnum())

@@ -1,13 +1,14 @@
 """The memory provider of hermes-agent: this folder is copied whole into `$HERMES_HOME/plugins/hermes-memory/`.
 
-Standard library only and relative imports only, for Python 3.11 to 3.14: the host's interpreter is seldom the one the bridge
-is installed in. Importing and registering do nothing else, since a host imports every provider it finds to list them. Its
-scan looks for `register_memory_provider` or `MemoryProvider` here. Read `provider.py` first.
+Standard library and relative imports only, for Python 3.11 to 3.14: the host's interpreter is seldom the one the
+bridge is installed in. Importing and registering have no other effect, since a host imports every provider it
+finds to list them. Its scan looks for `register_memory_provider` or `MemoryProvider` here. Read
+`memory_provider.py` first.
 """
 
 from __future__ import annotations
 
-from .provider import HermesMemory
+from hermes_memory_bridge.provider.memory_provider import HermesMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,5 +18,5 @@ __all__ = ["HermesMemory", "register"]
 
 
 def register(ctx: Any) -> None:
-    """What hermes-agent calls: one provider for each agent."""
+    """Register one provider for each agent; called by hermes-agent."""
     ctx.register_memory_provider(HermesMemory())

@@ -1,4 +1,4 @@
-"""`hermes hermes-memory …` and the setup: what a person does with the provider on the host's own command line."""
+"""`hermes hermes-memory …` and the setup: the provider's commands on the host's own command line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import re
 import sys
 
-from . import settings
-from .line import available, socket_of
+from hermes_memory_bridge.provider import provider_settings
+from hermes_memory_bridge.provider.bridge_line import explain_unavailable, find_line_socket
+
 from .outbox import PREFIX
 
 TYPE_CHECKING = False
@@ -16,38 +17,38 @@ if TYPE_CHECKING:
 
 
 def register_cli(subparser: argparse.ArgumentParser) -> None:
-    """The host's hook for commands of the active provider."""
+    """Register the active provider's commands; a hook of the host."""
     commands = subparser.add_subparsers(dest="hermes_memory_command")
     commands.add_parser("status", help="the store, the bridge, and what waits for it")
     commands.add_parser("setup", help="ask for the settings again")
-    subparser.set_defaults(func=run)
+    subparser.set_defaults(func=run_provider_command)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Carry a command out."""
-    home = settings.host_home()
+def run_provider_command(options: argparse.Namespace) -> None:
+    """Run a command."""
+    home = provider_settings.find_hermes_home()
     if getattr(options, "hermes_memory_command", None) == "setup":
-        set_up(home)
+        set_up_provider(home)
     else:
-        show(home)
+        show_provider_status(home)
 
 
-def show(home: str) -> None:
-    """How it stands."""
-    chosen = settings.load(home)
-    why_not = available(chosen.db, chosen.command)
-    waiting = waiting_bytes(settings.folder_of(home))
+def show_provider_status(home: str) -> None:
+    """Show the provider's status."""
+    chosen = provider_settings.load_provider_settings(home)
+    why_not = explain_unavailable(chosen.db, chosen.command)
+    waiting = count_outbox_bytes(provider_settings.find_provider_folder(home))
     print(f"store    {chosen.db}")
     print(
-        f"bridge   {'listens' if os.path.exists(socket_of(chosen.db)) else why_not or 'is started when it is needed'}"
+        f"bridge   {'listens' if os.path.exists(find_line_socket(chosen.db)) else why_not or 'is started when it is needed'}"
     )
     print(f"theme    {chosen.theme or 'the session key, else the profile'}")
     print(f"waiting  {waiting} bytes" if waiting else "waiting  nothing")
     print(f"more     {' '.join(chosen.command) or 'hermes-memory-bridge'} status --db {chosen.db}")
 
 
-def waiting_bytes(folder: str) -> int:
-    """How much waits for the bridge, of all processes."""
+def count_outbox_bytes(folder: str) -> int:
+    """Return how many bytes wait for the bridge, in the outboxes of all processes."""
     total = 0
     try:
         names = os.listdir(folder)
@@ -64,38 +65,40 @@ def waiting_bytes(folder: str) -> int:
     return total
 
 
-def set_up(home: str) -> None:
-    """Ask for the settings where somebody can answer, keep them, and make this the profile's provider."""
+def set_up_provider(home: str) -> None:
+    """Ask for the settings if somebody can answer, save them, and make this the profile's provider."""
     values: dict[str, str] = {}
-    now = settings.read(os.path.join(settings.folder_of(home), settings.CHOSEN))
+    now = provider_settings.load_json_object(
+        os.path.join(provider_settings.find_provider_folder(home), provider_settings.CHOSEN_FILE)
+    )
     if sys.stdin is not None and sys.stdin.isatty():
-        for one in settings.SCHEMA:
+        for one in provider_settings.SCHEMA:
             held = now.get(str(one["key"]), one["default"])
             answer = input(f"  {one['description']} [{held}]: ").strip()
             if answer:
                 values[str(one["key"])] = answer
-    path = settings.save(home, values)
+    path = provider_settings.save_provider_settings(home, values)
     print(f"\n  Settings: {path}")
     config = os.path.join(home, "config.yaml")
-    if activate(config):
-        print(f"  Memory provider: {settings.NAME}\n")
+    if activate_provider(config):
+        print(f"  Memory provider: {provider_settings.NAME}\n")
     else:
-        print(f"  {config} was left alone: set memory.provider to {settings.NAME} in it\n")
+        print(f"  {config} was left alone: set memory.provider to {provider_settings.NAME} in it\n")
 
 
-def activate(config: str) -> bool:
-    """Set `memory.provider` in the host's file, and nothing else; False when it is not written as a block."""
+def activate_provider(config: str) -> bool:
+    """Set `memory.provider` in the host's file, and nothing else; return False when it is not written as a block."""
     try:
         with open(config, encoding="utf-8", newline="") as file:
             text = file.read()
     except FileNotFoundError:
         text = ""
-    after = with_provider(text, settings.NAME)
+    after = add_provider_line(text, provider_settings.NAME)
     if after is None:
         return False
     if after != text:
         mode = os.stat(config).st_mode & 0o777 if os.path.exists(config) else 0o600
-        settings.write(os.path.realpath(config), after, mode)
+        provider_settings.write_private_file(os.path.realpath(config), after, mode)
     return True
 
 
@@ -103,10 +106,10 @@ EMPTY = re.compile(r"([ \t]+)(\{\}|null|~)(?=\s|$)")
 """What `memory:` may say where nothing stands under it; it is made a comment, so that taking out finds it again."""
 
 
-def with_provider(text: str, name: str) -> str | None:
-    """The YAML with `memory.provider` set, all else byte for byte; None when it cannot be done safely.
+def add_provider_line(text: str, name: str) -> str | None:
+    """Set `memory.provider` in a YAML text, all else byte for byte; None when it cannot be done safely.
 
-    In the file's own line ends; one that ends without a line end still does.
+    Uses the file's own line ends; a text that ends without a line end still does.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
@@ -137,10 +140,11 @@ def with_provider(text: str, name: str) -> str | None:
     return "".join(lines)
 
 
-def without_provider(text: str, name: str) -> str:
-    """The YAML without `memory.provider`, where it names this provider: as it was before, where nobody has changed it since.
+def remove_provider_line(text: str, name: str) -> str:
+    """Remove `memory.provider` from a YAML text if it names this provider.
 
-    Else a block that holds nothing else goes with it, unless it said before that it holds nothing.
+    Restores the earlier text if nobody has changed it since. Otherwise a block that holds nothing else is removed too,
+    unless it said before that it is empty.
     """
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     at = next(
@@ -165,7 +169,7 @@ def without_provider(text: str, name: str) -> str:
     }
     for body in heads.values():
         for original in (body, body.removesuffix("\n").removesuffix("\r")):
-            if with_provider(original, name) == text:
+            if add_provider_line(original, name) == text:
                 return original
     if any(re.match(r"\s+[^\s#]", line) for line in kept):
         return heads["plain"]

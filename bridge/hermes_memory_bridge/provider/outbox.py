@@ -1,8 +1,9 @@
-"""What waits for the bridge, on disk: one file for each process, bounded, delivered in order and then forgotten.
+"""The on-disk queue of records for the bridge: one file for each process, bounded, delivered in order.
 
-A hook returns when its record is in the file, so neither the end of the bridge nor of the agent loses it; it is pushed down
-to the disk within a second while there is no bridge, so a power cut may lose that second. The file begins with the position
-up to which it is delivered. Its owner holds a lock on it; what a dead process left is adopted by the next.
+A hook returns once its record is in the file, so neither the end of the bridge nor of the agent loses it. It is
+synced to disk within a second while there is no bridge, so a power cut may lose that second. The file begins with
+the position up to which it is delivered. Its owner holds a lock on it; the file of a dead process is adopted by
+the next.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ CHUNK = 1 << 16
 
 
 class Outbox:
-    """One file of waiting records."""
+    """A file of pending records."""
 
     def __init__(self, path: str, limit: int = LIMIT) -> None:
-        """:raises BlockingIOError: its owner lives
+        """Open and lock a file.
+
+        :raises BlockingIOError: its owner is alive
         :raises OSError:
         """
         self.path = path
@@ -52,21 +55,24 @@ class Outbox:
         self.size = os.fstat(self.handle).st_size
         if self.size < HEAD:
             os.ftruncate(self.handle, 0)
-            os.pwrite(self.handle, head_of(HEAD), 0)
+            os.pwrite(self.handle, to_position_header(HEAD), 0)
             self.size = HEAD
         self.position = min(self.size, self._position())
         self.synced = self.size
         self.closed = False
 
     @classmethod
-    def own(cls, folder: str, limit: int = LIMIT) -> Outbox:
-        """A new file of this process. :raises OSError:"""
+    def create(cls, folder: str, limit: int = LIMIT) -> Outbox:
+        """Create a new file for this process.
+
+        :raises OSError: it cannot be created
+        """
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return cls(os.path.join(folder, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}"), limit)
 
     @classmethod
-    def left_behind(cls, folder: str) -> Outbox | None:
-        """The oldest file that a dead process left, now ours; None when there is none."""
+    def find_abandoned(cls, folder: str) -> Outbox | None:
+        """Adopt the oldest file that a dead process left; None when there is none."""
         try:
             names = [name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX)]
             paths = sorted((os.path.join(folder, name) for name in names), key=os.path.getmtime)
@@ -77,18 +83,18 @@ class Outbox:
                 found = cls(path)
             except OSError:
                 continue
-            if os.fstat(found.handle).st_nlink and found.waits:
+            if os.fstat(found.handle).st_nlink and found.has_records:
                 return found
             found.discard()
         return None
 
     @property
-    def waits(self) -> bool:
-        """Whether anything is still to be delivered."""
+    def has_records(self) -> bool:
+        """Check whether anything is still to be delivered."""
         return self.position < self.size
 
     def add(self, record: dict[str, Any]) -> bool:
-        """Keep a record; False when there is no room for it."""
+        """Append a record; return False when there is no room for it."""
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         with self.lock:
             if self.closed or self.size - self.position + len(line) > self.limit:
@@ -105,7 +111,7 @@ class Outbox:
         return True
 
     def peek(self) -> dict[str, Any] | None:
-        """The oldest record that waits; what cannot be read is passed over."""
+        """Return the oldest pending record; unreadable ones are skipped."""
         while True:
             line = self._line()
             if line is None:
@@ -116,10 +122,10 @@ class Outbox:
                 record = None
             if isinstance(record, dict):
                 return record
-            self.done()
+            self.drop_oldest()
 
-    def done(self) -> None:
-        """The oldest record is delivered."""
+    def drop_oldest(self) -> None:
+        """Remove the oldest record once it is delivered."""
         line = self._line()
         if line is None:
             return
@@ -129,10 +135,10 @@ class Outbox:
                 # In this order: a position behind the end means that nothing waits.
                 os.ftruncate(self.handle, HEAD)
                 self.size = self.position = self.synced = HEAD
-            os.pwrite(self.handle, head_of(self.position), 0)
+            os.pwrite(self.handle, to_position_header(self.position), 0)
 
     def sync(self) -> None:
-        """Push what was added down to the disk."""
+        """Sync the added records to disk."""
         size = self.size
         if self.synced < size:
             with contextlib.suppress(OSError):
@@ -140,19 +146,19 @@ class Outbox:
             self.synced = size
 
     def close(self) -> None:
-        """Let go of the file, and remove it when nothing waits in it."""
+        """Close the file, and delete it when nothing in it is pending."""
         with self.lock:
             if self.closed:
                 return
             self.closed = True
-            if not self.waits:
+            if not self.has_records:
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
             os.close(self.adding)
             os.close(self.handle)
 
     def discard(self) -> None:
-        """Let go of a file that is of no use to anybody."""
+        """Close and delete the file."""
         self.position = self.size
         self.close()
 
@@ -163,7 +169,7 @@ class Outbox:
             return HEAD
 
     def _line(self) -> bytes | None:
-        """The line at the position, with its newline; None when none is whole."""
+        """Return the line at the position, with its newline; None when it is incomplete."""
         found = bytearray()
         at = self.position
         while at < self.size:
@@ -182,6 +188,6 @@ class Outbox:
         return None
 
 
-def head_of(position: int) -> bytes:
-    """The first line of a file: up to where it is delivered."""
+def to_position_header(position: int) -> bytes:
+    """Return the first line of a file: the position up to which it is delivered."""
     return b"%0*d\n" % (WIDTH, position)

@@ -1,8 +1,8 @@
 """The one thread that talks to the bridge, for all agents of a process that share a store and a profile.
 
-Hooks only leave something for it: a record in the outbox, or a question with somewhere to put the answer. Questions come
-first, since somebody waits; then what waits in the outbox, in order; then a look at the two files. When there is no bridge,
-it starts one if it knows how, tries again after growing pauses, and everything waits on disk meanwhile.
+Hooks only queue work: a record in the outbox, or a request with a place for the answer. Requests come first, since
+somebody is waiting; then the outbox, in order; then a look at the two files. When there is no bridge, the worker
+starts one if it knows how and retries with growing delays, and everything stays on disk meanwhile.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ import threading
 import time
 from collections import deque
 
-from . import entries, settings
-from .line import Later, Line, Refused, Starter, Unreachable
-from .mirror import Busy, Mirror
+from hermes_memory_bridge.provider import file_entries, provider_settings
+from hermes_memory_bridge.provider.bridge_line import (
+    BridgeBusy,
+    BridgeLine,
+    BridgeNotReachable,
+    BridgeStarter,
+    CallRefused,
+)
+from hermes_memory_bridge.provider.file_mirror import MemoryFileMirror, MirrorLocked
+
 from .outbox import Outbox
 
 TYPE_CHECKING = False
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .settings import Settings
+    from hermes_memory_bridge.provider.provider_settings import ProviderSettings
 
     Call = Callable[..., tuple[str, dict[str, Any]]]
 
@@ -36,7 +43,7 @@ LOOK_S = 1.0
 QUIET_S = 0.4
 """How long a file must have been left alone: the hook that explains a change comes right after it."""
 
-ADOPT_S = 30.0
+ORPHAN_SCAN_S = 30.0
 """Between two looks for what dead processes left behind."""
 
 STARTING_S = 0.05
@@ -45,7 +52,7 @@ STARTING_S = 0.05
 FIRST_S, MOST_S = 0.2, 15.0
 """Pauses between tries to reach the bridge."""
 
-TRIES = 30
+MOST_BUSY_ANSWERS = 30
 """How often the bridge may say "not now" to one record before it is given up."""
 
 DRAIN_S = 3.0
@@ -55,10 +62,10 @@ LONGEST_TURN = 100_000
 """Characters of one captured message; a longer one is captured in parts."""
 
 
-class Question:
-    """Something somebody waits for."""
+class PendingQuestion:
+    """A request that somebody is waiting for."""
 
-    def __init__(self, theme: str, job: Callable[[Line], Any], until: float, *, patient: bool) -> None:
+    def __init__(self, theme: str, job: Callable[[BridgeLine], Any], until: float, *, patient: bool) -> None:
         self.theme = theme
         self.job = job
         self.until = until
@@ -68,25 +75,27 @@ class Question:
         self.failure: Exception | None = None
 
 
-class Worker:
-    """Delivers what waits and answers questions, on a thread of its own."""
+class DeliveryWorker:
+    """Deliver records and answer requests on a thread of its own."""
 
-    def __init__(self, home: str, chosen: Settings, theme: str) -> None:
-        """:param theme: the profile's, to which the two files belong. :raises OSError: the profile cannot be written to"""
+    def __init__(self, home: str, chosen: ProviderSettings, theme: str) -> None:
+        """:param theme: the profile's, to which the two files belong
+        :raises OSError: the profile cannot be written to
+        """
         self.home = home
         self.settings = chosen
         self.theme = theme
-        self.folder = settings.folder_of(home)
-        self.outbox = Outbox.own(self.folder)
+        self.folder = provider_settings.find_provider_folder(home)
+        self.outbox = Outbox.create(self.folder)
         self.adopted: Outbox | None = None
-        self.mirror = Mirror(home, chosen.db, theme)
-        self.starter = Starter(chosen.db, chosen.command)
+        self.mirror = MemoryFileMirror(home, chosen.db, theme)
+        self.starter = BridgeStarter(chosen.db, chosen.command)
         self.wake = threading.Event()
         self.users = 0
         self.trouble: str | None = None
         """Why the bridge cannot be reached; None while it can."""
-        self._lines: dict[str, Line] = {}
-        self._questions: deque[Question] = deque()
+        self._lines: dict[str, BridgeLine] = {}
+        self._questions: deque[PendingQuestion] = deque()
         self._stopping = False
         self._coming = False
         """Whether a bridge was started that does not answer yet."""
@@ -95,51 +104,53 @@ class Worker:
         self._tries = 0
         self._look_at = 0.0
         self._adopt_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="hermes-memory", daemon=True)
+        self._thread = threading.Thread(target=self._deliver_until_stopped, name="hermes-memory", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._thread.start()
 
-    def put(self, record: dict[str, Any]) -> bool:
-        """Keep a record until the bridge has it; False when it cannot be kept."""
+    def queue_record(self, record: dict[str, Any]) -> bool:
+        """Queue a record until the bridge has it; return False when it cannot be stored."""
         kept = self.outbox.add({"key": os.urandom(12).hex(), **record})
         self.wake.set()
         if not kept:
             log.warning("hermes-memory: a record was not kept: %s is full or cannot be written", self.outbox.path)
         return kept
 
-    def ask(self, theme: str, job: Callable[[Line], Any], wait_s: float, *, patient: bool = False) -> Question:
-        """Have a job done with the bridge soon. It is not waited for here; after `wait_s` it is not begun any more.
+    def ask(
+        self, theme: str, job: Callable[[BridgeLine], Any], wait_s: float, *, patient: bool = False
+    ) -> PendingQuestion:
+        """Queue a job for the bridge without waiting for it; after `wait_s` it is no longer started.
 
         :param patient: wait for a bridge that is just starting
         """
-        question = Question(theme, job, time.monotonic() + wait_s, patient=patient)
+        question = PendingQuestion(theme, job, time.monotonic() + wait_s, patient=patient)
         self._questions.append(question)
         self.wake.set()
         return question
 
     def drain(self, limit_s: float = DRAIN_S) -> bool:
-        """Wait until everything is delivered, not at all while there is no bridge; whether nothing is left."""
+        """Wait until everything is delivered, not at all while there is no bridge; return whether nothing is left."""
         until = time.monotonic() + limit_s
-        while self.outbox.waits and not self.is_lost and time.monotonic() < until and self._thread.is_alive():
+        while self.outbox.has_records and not self.is_lost and time.monotonic() < until and self._thread.is_alive():
             self.wake.set()
             time.sleep(0.005)
-        return not self.outbox.waits
+        return not self.outbox.has_records
 
     @property
     def is_lost(self) -> bool:
-        """Whether there is no bridge, nor one on its way."""
+        """Check that no bridge is running or starting."""
         return self.trouble is not None and not self._coming
 
     def stop(self) -> None:
-        """End the thread; what it was about to do waits on disk."""
+        """Stop the thread; pending records stay on disk."""
         self._stopping = True
         self.wake.set()
         if self._thread.is_alive():
             self._thread.join(1.0)
 
-    def _run(self) -> None:
+    def _deliver_until_stopped(self) -> None:
         try:
             while not self._stopping:
                 try:
@@ -150,9 +161,9 @@ class Worker:
                 except Exception:
                     log.exception("hermes-memory: the worker stumbled")
                     self._fail("something went wrong in the provider; see the log")
-                if self.outbox.waits:
+                if self.outbox.has_records:
                     self.outbox.sync()
-                self.wake.wait(self._rest())
+                self.wake.wait(self._seconds_to_wait())
                 self.wake.clear()
         finally:
             for line in self._lines.values():
@@ -161,27 +172,27 @@ class Worker:
             if self.adopted is not None:
                 self.adopted.close()
 
-    def _rest(self) -> float:
-        """Seconds until there may be something to do."""
+    def _seconds_to_wait(self) -> float:
+        """Return the seconds until there may be work."""
         now = time.monotonic()
-        waits = self.outbox.waits or self.adopted is not None or self._questions or self._coming
+        waits = self.outbox.has_records or self.adopted is not None or self._questions or self._coming
         if not waits:
             return LOOK_S
         return max(0.001, min(LOOK_S, self._retry_at - now))
 
     def _answer(self) -> None:
-        """Answer what was asked; patient questions wait for a bridge that is just starting."""
+        """Answer requests; patient ones wait for a bridge that is just starting."""
         for _ in range(len(self._questions)):
             question = self._questions.popleft()
             if time.monotonic() > question.until:
-                question.failure = Unreachable(self.trouble or "the memory is busy")
+                question.failure = BridgeNotReachable(self.trouble or "the memory is busy")
                 question.done.set()
                 continue
             try:
                 if self.trouble is not None and time.monotonic() < self._retry_at:
-                    raise Unreachable(self.trouble)
+                    raise BridgeNotReachable(self.trouble)
                 question.answer = question.job(self._line(question.theme))
-            except Unreachable as error:
+            except BridgeNotReachable as error:
                 if time.monotonic() >= self._retry_at:
                     self._fail(str(error))
                 if question.patient and self._coming and time.monotonic() < question.until:
@@ -193,7 +204,7 @@ class Worker:
             question.done.set()
 
     def _deliver(self) -> bool:
-        """Deliver the oldest record; whether there may be another."""
+        """Deliver the oldest record; return whether there may be another."""
         if time.monotonic() < self._retry_at:
             return False
         box = self.adopted or self.outbox
@@ -205,84 +216,87 @@ class Worker:
                 return True
             return False
         try:
-            self._carry_out(record)
-        except Busy:
+            self._apply_record(record)
+        except MirrorLocked:
             self._retry_at = time.monotonic() + 0.05
             return False
-        except Unreachable as error:
+        except BridgeNotReachable as error:
             self._fail(str(error))
             return False
-        except Later as error:
+        except BridgeBusy as error:
             self._tries += 1
-            if self._tries < TRIES:
+            if self._tries < MOST_BUSY_ANSWERS:
                 self._fail(str(error), there=True)
                 return False
-            log.error("hermes-memory: given up after %d tries: %s", TRIES, str(error)[:300])
-        except Refused as error:
+            log.error("hermes-memory: given up after %d tries: %s", MOST_BUSY_ANSWERS, str(error)[:300])
+        except CallRefused as error:
             log.warning("hermes-memory: the memory refused a %s: %s", record.get("op"), str(error)[:300])
         except (KeyError, TypeError, ValueError):
             log.exception("hermes-memory: a record that means nothing was dropped")
         self._tries = 0
-        box.done()
+        box.drop_oldest()
         return True
 
-    def _carry_out(self, record: dict[str, Any]) -> None:
+    def _apply_record(self, record: dict[str, Any]) -> None:
         op, key = record["op"], str(record["key"])
         call = self._line(str(record["theme"])).call
         if op == "memory":
-            self.mirror.carry_out(call, record)
+            self.mirror.apply(call, record)
         elif op == "turn":
-            capture(call, record, key)
+            capture_turn(call, record, key)
         elif op == "write":
             call("memory_write", record["arguments"], key)
         elif op == "close":
             call("session_close", {"session_id": record["session"]}, key)
 
     def _look(self) -> None:
-        """Look at the two files and for what was left behind, now and then."""
+        """Check the two files and abandoned outboxes from time to time."""
         now = time.monotonic()
-        if now < self._retry_at or now < self._look_at or self.outbox.waits:
+        if now < self._retry_at or now < self._look_at or self.outbox.has_records:
             return
         self._look_at = now + LOOK_S
         if self.adopted is None and now >= self._adopt_at:
-            self._adopt_at = now + ADOPT_S
-            self.adopted = Outbox.left_behind(self.folder)
+            self._adopt_at = now + ORPHAN_SCAN_S
+            self.adopted = Outbox.find_abandoned(self.folder)
             if self.adopted is not None:
                 self.wake.set()
                 return
         if not self.settings.mirror:
             return
         call = self._line(self.theme).call
-        for kind in entries.KINDS:
+        for kind in file_entries.KINDS:
             try:
-                if self.mirror.changed(kind) and self._is_quiet(kind):
+                if self.mirror.has_changed(kind) and self._is_quiet(kind):
                     came, went = self.mirror.reconcile(call, kind)
                     if came or went:
-                        log.info("hermes-memory: %s: %d entries came, %d went", entries.FILES[kind], came, went)
-            except Busy:
+                        log.info("hermes-memory: %s: %d entries came, %d went", file_entries.FILES[kind], came, went)
+            except MirrorLocked:
                 continue
-            except (Unreachable, Later) as error:
-                self._fail(str(error), there=isinstance(error, Later))
+            except (BridgeNotReachable, BridgeBusy) as error:
+                self._fail(str(error), there=isinstance(error, BridgeBusy))
                 self._look_at = self._retry_at
                 return
 
     def _is_quiet(self, kind: str) -> bool:
-        looked = entries.signature(entries.path_of(self.home, kind))
+        looked = file_entries.find_file_signature(file_entries.find_memory_file(self.home, kind))
         return looked is None or abs(time.time() - looked[0] / 1e9) > QUIET_S
 
-    def _line(self, theme: str) -> Line:
+    def _line(self, theme: str) -> BridgeLine:
         line = self._lines.get(theme)
         if line is None:
-            line = self._lines[theme] = Line(self.settings.db, theme, self.home, self._reached)
+            line = self._lines[theme] = BridgeLine(self.settings.db, theme, self.home, self._note_bridge_answer)
         return line
 
-    def _reached(self) -> None:
+    def _note_bridge_answer(self) -> None:
         if self.trouble is not None:
             self.trouble, self._pause_s, self._retry_at, self._coming = None, 0.0, 0.0, False
-        self.starter.reached()
+        self.starter.note_answer()
 
     def _fail(self, why: str, *, there: bool = False) -> None:
-        """It did not work: try again later, each time somewhat later. :param there: there is a bridge, which cannot do it now"""
+        """Schedule a retry after a failure, with a growing delay.
+
+        :param there: there is a bridge, which cannot do it now
+        """
         if self.trouble is None:
             log.warning("hermes-memory: the bridge cannot be reached, what is to be kept waits: %s", why)
         self.trouble = why
@@ -291,12 +305,16 @@ class Worker:
         self._retry_at = time.monotonic() + self._pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
 
 
-def capture(call: Call, record: dict[str, Any], key: str) -> None:
-    """Count a turn and keep what was said in it. :raises Unreachable: Later"""
+def capture_turn(call: Call, record: dict[str, Any], key: str) -> None:
+    """Count a turn and capture its messages.
+
+    :raises BridgeNotReachable: no bridge answers
+    :raises BridgeBusy: the bridge cannot process it now
+    """
     session, user = str(record["session"]), str(record["user"])
     try:
         call("memory_tick", {"turn": record["turn"], "message": user[:20_000], "session_id": session}, f"{key}-tick")
-    except Refused as refused:
+    except CallRefused as refused:
         log.debug("hermes-memory: a turn was not counted: %s", refused)
     for role, said in (("user", user), ("assistant", str(record["assistant"]))):
         for number, start in enumerate(range(0, len(said), LONGEST_TURN)):
@@ -305,30 +323,33 @@ def capture(call: Call, record: dict[str, Any], key: str) -> None:
                 continue
             try:
                 call("memory_turn", {"role": role, "content": part, "session_id": session}, f"{key}-{role}-{number}")
-            except Refused as refused:
+            except CallRefused as refused:
                 log.warning("hermes-memory: a message was not captured: %s", str(refused)[:300])
 
 
-class Workers:
+class DeliveryWorkers:
     """The workers of this process, by profile and store."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[tuple[int, str, str], Worker] = {}
+        self._known: dict[tuple[int, str, str], DeliveryWorker] = {}
 
-    def take(self, home: str, chosen: Settings, theme: str) -> Worker:
-        """The worker of a profile, started when it is the first to want it. :raises OSError:"""
+    def take(self, home: str, chosen: ProviderSettings, theme: str) -> DeliveryWorker:
+        """Return the worker of a profile, started for its first user.
+
+        :raises OSError: the profile cannot be written to
+        """
         name = (os.getpid(), home, chosen.db)
         with self._lock:
             worker = self._known.get(name)
             if worker is None:
-                worker = self._known[name] = Worker(home, chosen, theme)
+                worker = self._known[name] = DeliveryWorker(home, chosen, theme)
                 worker.start()
             worker.users += 1
             return worker
 
-    def give_back(self, worker: Worker) -> None:
-        """One agent needs it no longer; after the last one it ends."""
+    def release(self, worker: DeliveryWorker) -> None:
+        """Release a worker; after its last user it ends."""
         with self._lock:
             worker.users -= 1
             if worker.users > 0:
@@ -337,4 +358,4 @@ class Workers:
         worker.stop()
 
 
-WORKERS = Workers()
+WORKERS = DeliveryWorkers()

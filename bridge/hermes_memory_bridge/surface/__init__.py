@@ -1,1 +1,1 @@
-"""What a host can read besides calling tools: resources, prompts, completions, and word of every change. Knows no MCP."""
+"""What a host can read besides calling tools: resources, prompts, completions, notifications. Knows no MCP."""

@@ -1,15 +1,15 @@
-"""Prompts: what a person picks in their host to bring the memory into a conversation."""
+"""Prompts that a user picks in a host to bring the memory into a conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hermes_memory_bridge.answers import NotThere, told
-from hermes_memory_bridge.arguments import Arguments, text
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.fence import fenced
 from hermes_memory_bridge.surface import resources
+from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
+from hermes_memory_bridge.toolkit.tool_results import UnknownResource, visible_results
 from hermes_memory_store.errors import ArgumentError
 
 MOST = 50
@@ -17,8 +17,8 @@ MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt a host offers: its arguments by name with what each is."""
+class PromptTemplate:
+    """A prompt offered to hosts, with a description of each argument by name."""
 
     name: str
     title: str
@@ -27,61 +27,70 @@ class Prompt:
     make: Callable[[Connection, Arguments], str]
 
 
-def memory(connection: Connection, _: Arguments) -> str:
-    """The system block."""
+def render_memory_prompt(connection: Connection, _: Arguments) -> str:
+    """Return the system block."""
     told = connection.store.injection.status(connection.theme)
-    return f"You have a persistent memory.\n\n{fenced(told.text)}"
+    return f"You have a persistent memory.\n\n{format_fenced_text(told.text)}"
 
 
-def review_scope(connection: Connection, arguments: Arguments) -> str:
-    """A scope's facts with what to do about them."""
-    label = text(arguments, "scope")
-    shown = resources.scope(connection, connection.theme, label)
+def render_scope_review(connection: Connection, arguments: Arguments) -> str:
+    """Return a scope's facts with instructions for reviewing them."""
+    label = parse_text_argument(arguments, "scope")
+    shown = resources.read_scope_resource(connection, connection.theme, label)
     return (
         f"Review what is remembered of the unit of work {label!r}: name what contradicts, what is out of date, which open "
         "questions are answered by now, and propose the changes as notation lines. Change nothing before I agree.\n\n"
-        + fenced(shown)
+        + format_fenced_text(shown)
     )
 
 
-def decided(connection: Connection, arguments: Arguments) -> str:
-    """What is known about a topic."""
-    topic = text(arguments, "topic")
-    found = told(connection.store.search.find(connection.theme, topic, limit=MOST))
+def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
+    """Return what is known about a topic."""
+    topic = parse_text_argument(arguments, "topic")
+    found = visible_results(connection.store.search.find(connection.theme, topic, limit=MOST))
     shown = "\n".join(f"{fact.notation} [{fact.tier}]" for fact in found.facts) or "(nothing)"
     return (
         f"What did we decide about {topic!r}? Answer from what is remembered, say which facts you used, and say so when "
-        f"nothing is remembered.\n\n{fenced(shown)}"
+        f"nothing is remembered.\n\n{format_fenced_text(shown)}"
     )
 
 
 PROMPTS = {
     prompt.name: prompt
     for prompt in (
-        Prompt("memory", "Memory", "The system block: notation, gauge and the facts that matter now.", {}, memory),
-        Prompt(
+        PromptTemplate(
+            "memory",
+            "Memory",
+            "The system block: notation, gauge and the facts that matter now.",
+            {},
+            render_memory_prompt,
+        ),
+        PromptTemplate(
             "review_scope",
             "Review this scope",
             "Go through the facts of a unit of work.",
             {"scope": "Label of the scope"},
-            review_scope,
+            render_scope_review,
         ),
-        Prompt(
+        PromptTemplate(
             "decided",
             "What did we decide about …",
             "Everything remembered about a topic.",
             {"topic": "e.g. auth, or database schema"},
-            decided,
+            render_topic_prompt,
         ),
     )
 }
 
 
-def made(connection: Connection, name: str, arguments: Arguments) -> str:
-    """The text of a prompt. :raises NotThere: there is none of that name"""
+def render_prompt(connection: Connection, name: str, arguments: Arguments) -> str:
+    """Return the text of a prompt.
+
+    :raises UnknownResource: there is none of that name
+    """
     prompt = PROMPTS.get(name)
     if prompt is None:
-        raise NotThere(name)
+        raise UnknownResource(name)
     unknown = arguments.keys() - prompt.arguments.keys()
     if unknown:
         raise ArgumentError(f"{sorted(unknown)[0][:60]!r} is no argument of the prompt {name}", sorted(unknown)[0])

@@ -1,6 +1,7 @@
-"""Resources: the status block, each theme, each scope, each fact. An agent sees its own theme, unless its token says more.
+"""Resources: the status block, themes, scopes and facts.
 
-What it may not see answers exactly like what does not exist.
+An agent sees only its own theme, unless its token allows more. What it may not see answers exactly like what does
+not exist.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from hermes_memory_bridge.answers import NotThere
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.fence import fenced
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
+from hermes_memory_bridge.toolkit.tool_results import UnknownResource
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import FactFilter, Scope, ScopeStatus, Tier
 
@@ -26,8 +27,8 @@ KIND = "text/plain"
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """One thing that can be read, or a template of such."""
+class ReadableResource:
+    """A readable resource, or a template of such."""
 
     uri: str
     name: str
@@ -35,34 +36,34 @@ class Resource:
     description: str
 
 
-STATUS = Resource(
+STATUS = ReadableResource(
     "memory://status", "status", "Memory status", "Notation, gauge, the facts that matter now, and the active scopes."
 )
 
 TEMPLATES = (
-    Resource("memory://theme/{theme}", "theme", "Theme", "Gauge, scopes and hot facts of a theme."),
-    Resource("memory://scope/{theme}/{scope}", "scope", "Scope", "A unit of work: its state and its facts."),
-    Resource("memory://fact/{uid}", "fact", "Fact", "One fact, where it stands, and what it replaced."),
+    ReadableResource("memory://theme/{theme}", "theme", "Theme", "Gauge, scopes and hot facts of a theme."),
+    ReadableResource("memory://scope/{theme}/{scope}", "scope", "Scope", "A unit of work: its state and its facts."),
+    ReadableResource("memory://fact/{uid}", "fact", "Fact", "One fact, where it stands, and what it replaced."),
 )
 
 
-def theme_uri(theme: str) -> str:
-    """The address of a theme."""
+def to_theme_uri(theme: str) -> str:
+    """Return the URI of a theme."""
     return f"memory://theme/{quote(theme, safe='')}"
 
 
-def scope_uri(theme: str, label: str) -> str:
-    """The address of a scope."""
+def to_scope_uri(theme: str, label: str) -> str:
+    """Return the URI of a scope."""
     return f"memory://scope/{quote(theme, safe='')}/{quote(label, safe='')}"
 
 
-def fact_uri(uid: str) -> str:
-    """The address of a fact."""
+def to_fact_uri(uid: str) -> str:
+    """Return the URI of a fact."""
     return f"memory://fact/{uid}"
 
 
-def listed(connection: Connection, cursor: str | None) -> tuple[list[Resource], str | None]:
-    """One page of what there is: the status, the theme, and its open scopes. With the cursor of the next page."""
+def list_resources(connection: Connection, cursor: str | None) -> tuple[list[ReadableResource], str | None]:
+    """Return one page of resources, and the next page's cursor: the status, the theme, and its open scopes."""
     theme = connection.theme
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
     scopes = sorted(
@@ -70,80 +71,91 @@ def listed(connection: Connection, cursor: str | None) -> tuple[list[Resource], 
     )
     after = unquote(cursor) if cursor else None
     page = [one for one in scopes if after is None or one.label > after]
-    first = [STATUS, Resource(theme_uri(theme), f"theme {theme}", f"Theme {theme}", "Its gauge, scopes and hot facts.")]
+    first = [
+        STATUS,
+        ReadableResource(to_theme_uri(theme), f"theme {theme}", f"Theme {theme}", "Its gauge, scopes and hot facts."),
+    ]
     shown = [
-        Resource(scope_uri(theme, one.label), f"scope {one.label}", f"Scope {one.label}", described(one))
+        ReadableResource(
+            to_scope_uri(theme, one.label), f"scope {one.label}", f"Scope {one.label}", format_scope_summary(one)
+        )
         for one in page[:PAGE]
     ]
     following = quote(page[PAGE - 1].label, safe="") if len(page) > PAGE else None
     return ([] if cursor else first) + shown, following
 
 
-def read(connection: Connection, uri: str) -> str:
-    """The text of a resource. :raises NotThere: there is none of that address, or not for this connection"""
+def read_resource(connection: Connection, uri: str) -> str:
+    """Return the text of a resource.
+
+    :raises UnknownResource: it does not exist, or not for this connection
+    """
     for pattern, reader in READERS:
         match = pattern.fullmatch(uri)
         if match is None:
             continue
         try:
-            return fenced(reader(connection, *(unquote(part, errors="strict") for part in match.groups())))
+            return format_fenced_text(reader(connection, *(unquote(part, errors="strict") for part in match.groups())))
         except (StoreError, UnicodeDecodeError) as error:
-            raise NotThere(uri) from error
-    raise NotThere(uri)
+            raise UnknownResource(uri) from error
+    raise UnknownResource(uri)
 
 
-def status(connection: Connection) -> str:
-    """What an agent is told at the start."""
+def read_status_resource(connection: Connection) -> str:
+    """Return the status block that an agent gets when it starts."""
     return connection.store.injection.status(connection.theme).text
 
 
-def theme(connection: Connection, name: str) -> str:
-    """A theme's gauge, scopes and hot facts."""
-    allowed(connection, name)
+def read_theme_resource(connection: Connection, name: str) -> str:
+    """Return a theme's gauge, scopes and hot facts."""
+    check_theme_access(connection, name)
     store = connection.store
     if name != connection.theme:
         store.names.theme(name)
     gauge = store.tiers.gauge(name)
     lines = [f"theme {name}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
-    lines += [f"scope {one.label}: {described(one)}" for one in store.scopes.list(name)[:PAGE]]
-    return "\n".join(lines + facts(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))
+    lines += [f"scope {one.label}: {format_scope_summary(one)}" for one in store.scopes.list(name)[:PAGE]]
+    return "\n".join(lines + format_fact_lines(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))
 
 
-def scope(connection: Connection, name: str, label: str) -> str:
-    """A scope's state and facts."""
-    allowed(connection, name)
+def read_scope_resource(connection: Connection, name: str, label: str) -> str:
+    """Return a scope's state and facts."""
+    check_theme_access(connection, name)
     found = connection.store.scopes.get(name, label)
     wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
-    return "\n".join([f"scope {label}: {described(found)}", *facts(connection, wanted)])
+    return "\n".join([f"scope {label}: {format_scope_summary(found)}", *format_fact_lines(connection, wanted)])
 
 
-def fact(connection: Connection, uid: str) -> str:
-    """One fact and the chain it stands in."""
+def read_fact_resource(connection: Connection, uid: str) -> str:
+    """Return a fact and its version chain."""
     within = None if connection.rights.other_themes else connection.theme
     found = connection.store.facts.get(uid, theme=within)
     if found.tier is Tier.QUARANTINED:
-        raise NotThere(fact_uri(uid))
+        raise UnknownResource(to_fact_uri(uid))
     lines = [found.notation, f"tier {found.tier}, scope {found.scope or '(none)'}, by {found.actor}"]
     replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 
 
 READERS: list[tuple[re.Pattern[str], Callable[..., str]]] = [
-    (re.compile(r"memory://status"), status),
-    (re.compile(r"memory://theme/([^/?#]+)"), theme),
-    (re.compile(r"memory://scope/([^/?#]+)/([^/?#]+)"), scope),
-    (re.compile(r"memory://fact/([0-9a-fA-F-]{6,36})"), fact),
+    (re.compile(r"memory://status"), read_status_resource),
+    (re.compile(r"memory://theme/([^/?#]+)"), read_theme_resource),
+    (re.compile(r"memory://scope/([^/?#]+)/([^/?#]+)"), read_scope_resource),
+    (re.compile(r"memory://fact/([0-9a-fA-F-]{6,36})"), read_fact_resource),
 ]
 
 
-def allowed(connection: Connection, name: str) -> None:
-    """:raises NotThere: the theme is not this connection's to read"""
+def check_theme_access(connection: Connection, name: str) -> None:
+    """Check read access to a theme.
+
+    :raises UnknownResource: this connection may not read it
+    """
     if name != connection.theme and not connection.rights.other_themes:
-        raise NotThere(theme_uri(name))
+        raise UnknownResource(to_theme_uri(name))
 
 
-def facts(connection: Connection, wanted: FactFilter) -> list[str]:
-    """Facts as notation, newest first, with a count of those left out."""
+def format_fact_lines(connection: Connection, wanted: FactFilter) -> list[str]:
+    """Format facts as notation, newest first, with a count of those omitted."""
     page = connection.store.facts.page(wanted, limit=MOST)
     lines = [one.notation + ("" if one.tier is Tier.HOT else f" [{one.tier}]") for one in page.facts]
     if page.next is not None:
@@ -152,7 +164,7 @@ def facts(connection: Connection, wanted: FactFilter) -> list[str]:
     return lines or ["(no facts)"]
 
 
-def described(one: Scope) -> str:
-    """A scope in a few words."""
+def format_scope_summary(one: Scope) -> str:
+    """Format a short summary of a scope."""
     held = ", ".join(f"{count} {tier}" for tier, count in sorted(one.facts.items()) if count)
     return f"{one.status}, {held or 'no facts'}"

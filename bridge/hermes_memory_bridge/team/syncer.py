@@ -1,8 +1,8 @@
-"""The background exchange: one thread of the bridge, with a store of its own, that nothing of the remote side leaves.
+"""The background sync: one thread of the bridge, with a store of its own, which isolates all remote trouble.
 
-It looks at the store four times a second, which costs microseconds. The database says when something changed there; where a
-pooler lies in between it is asked once a second, which is one round trip. So a change is on the other machine within two
-seconds. While the database is away it tries again ever more seldom.
+It checks the store four times a second, which costs microseconds. The database notifies it of changes there;
+behind a pooler it is queried once a second, in one round trip. So a change reaches the other machine within two
+seconds. While the database is down, the sync retries with growing delays.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.team import turns
-from hermes_memory_bridge.team.exchange import Exchange, Outcome
-from hermes_memory_bridge.team.schema import TURNS
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.states import (
+from hermes_memory_bridge.team.database import turn_statements
+from hermes_memory_bridge.team.database.team_schema import TURNS
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import (
     ELSEWHERE,
     EXCHANGING,
     FETCHING,
@@ -29,17 +28,18 @@ from hermes_memory_bridge.team.states import (
     NOT_NAMED,
     PAUSED,
     STARTING,
-    State,
     TeamError,
-    incomplete,
+    TeamState,
+    to_incomplete_state,
 )
-from hermes_memory_store import filesystem
+from hermes_memory_bridge.team.sync_run import SyncOutcome, SyncRun
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.screening import Screen
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Aside, Refused, SyncRow
+from hermes_memory_store.sync.content_checks import ContentCheck
+from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
 
 log = logging.getLogger(__name__)
 
@@ -60,26 +60,26 @@ LEASE_MS = 60_000
 
 RENEW_S = 20.0
 
-HOLDER = "bridge"
+LEASE_HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
-MOVING = ("idle", "clock", "incomplete", "exchanging")
+SYNCING_STATES = ("idle", "clock", "incomplete", "exchanging")
 """States in which rows are exchanged."""
 
 REPORT_ROWS = 20
 """Rows that a report names: of those refused there, and of those kept aside here."""
 
-LOOK_AGAIN_S = 600.0
+RECHECK_S = 600.0
 """How often what is kept aside is screened anew: a keyring may be open by now, or a policy another."""
 
 
-class Stopped(Exception):
-    """The syncer was told to stop in the middle of an exchange."""
+class SyncStopped(Exception):
+    """The syncer was told to stop in the middle of a sync."""
 
 
 @dataclass(frozen=True, slots=True)
-class Differing:
-    """What one theme's two sides do not agree on. All of it is empty when they do."""
+class ThemeDifferences:
+    """The differences between the two sides of one theme; all empty when there are none."""
 
     theme: str
     rows: int
@@ -95,16 +95,16 @@ class Differing:
 
     @property
     def differs(self) -> bool:
-        """Whether rows that both sides have, or should have, are not the same."""
+        """Check whether rows that both sides have, or should have, differ."""
         return bool(self.differ or self.only_here or self.only_there)
 
     @property
     def same(self) -> bool:
-        """Whether both sides say the same, and nothing is left to be exchanged."""
+        """Check whether both sides are the same, and nothing is left to sync."""
         return not (self.differs or self.waiting or self.refused or self.held_back)
 
     def as_dict(self) -> dict[str, Any]:
-        """As `sync verify --json` prints it."""
+        """Return the differences as `sync verify --json` prints them."""
         return {
             "theme": self.theme,
             "same": self.same,
@@ -119,30 +119,30 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Rows of one theme that an exchange left: refused there, held back here."""
+class UnsyncedRows:
+    """Rows of one theme that a sync left: refused there, held back here."""
 
     refused: int = 0
     held_back: int = 0
 
 
 class Syncer:
-    """Keeps a store and a team database the same."""
+    """Keep a store and a team database in sync."""
 
     def __init__(
         self,
         path: str | Path,
         find: Callable[[], str | None],
         *,
-        holder: str = HOLDER,
+        holder: str = LEASE_HOLDER,
         paused: bool = False,
         open_store: Callable[[Path], Store] = Store.open,
         clock: Clock = system_clock,
         poll_s: float = POLL_S,
-        screens: Callable[[Store], Screen] | None = None,
+        screens: Callable[[Store], ContentCheck] | None = None,
     ) -> None:
-        """:param find: says the DSN, anew for each connection, so that a changed one is heard of
-        :param screens: makes what looks at facts from the team before they are shown
+        """:param find: returns the DSN, anew for each connection, so that a changed one is noticed
+        :param screens: builds the content checks for facts from the team before they are shown
         """
         self.path = Path(path)
         self.find = find
@@ -163,29 +163,29 @@ class Syncer:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
-        self._server: Server | None = None
+        self._server: TeamServer | None = None
         self._store: Store | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: SyncRun | None = None
         self._file: tuple[int, int] | None = None
         self._leased_until = 0.0
         self._look_again_at = 0.0
         self._themes: list[str] = []
         self._hurry = False
         """Whether a person asked, so that nothing is left alone for a while."""
-        self._left: dict[str, Left] = {}
+        self._left: dict[str, UnsyncedRows] = {}
         """What is left of each theme, as of the last exchange that ended."""
         self._by_turn = False
         """Whether the exchange was due, and nobody had told of anything new."""
-        self._thread = threading.Thread(target=self._run, name="syncer", daemon=True)
+        self._thread = threading.Thread(target=self._sync_until_stopped, name="syncer", daemon=True)
 
     # What other threads may call.
 
     def start(self) -> None:
-        """Begin, and return at once."""
+        """Start the thread, and return at once."""
         self._thread.start()
 
     def stop(self, within_s: float = 2.0) -> None:
-        """End; an exchange that is under way is cut off, which costs nothing but its repetition."""
+        """Stop the thread; a running sync is cut off, which costs nothing but its repetition."""
         self._stop.set()
         self._wake.set()
         server = self._server
@@ -194,20 +194,20 @@ class Syncer:
         if self._thread.is_alive():
             self._thread.join(within_s)
 
-    def now(self) -> int:
-        """Exchange without waiting for the next turn; the number of the exchange that will have all that is here now."""
+    def run_now(self) -> int:
+        """Sync at once; return the number of the sync that will include everything present now."""
         self._hurry = True
         self._wake.set()
         return self.begun + 1
 
     def pause(self, paused: bool) -> None:
-        """Stop exchanging, or go on."""
+        """Pause or resume the sync."""
         self._paused = paused
         self.state = PAUSED if paused else STARTING
         self._wake.set()
 
     def status(self) -> dict[str, Any]:
-        """How it does: the document of `sync status`."""
+        """Return the document of `sync status`."""
         return {
             "configured": True,
             **self.state.as_dict(),
@@ -219,19 +219,21 @@ class Syncer:
         }
 
     def heads(self) -> dict[str, int]:
-        """How far the database is with each theme, as of the last exchange; nothing while there is none."""
-        return {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in MOVING else {}
+        """Return the database's position in each theme as of the last sync; empty while there is none."""
+        return (
+            {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in SYNCING_STATES else {}
+        )
 
-    def verify(self) -> Future[list[Differing]]:
-        """Compare both sides of every theme, row by row, and name those that differ."""
-        done: Future[list[Differing]] = Future()
+    def verify(self) -> Future[list[ThemeDifferences]]:
+        """Compare both sides of every theme row by row, and return those that differ."""
+        done: Future[list[ThemeDifferences]] = Future()
         self._jobs.put((self._compare, done))
         self._wake.set()
         return done
 
     # The thread.
 
-    def _run(self) -> None:
+    def _sync_until_stopped(self) -> None:
         backoff = Backoff(FIRST_WAIT_S, LONGEST_WAIT_S, jitter=0.5)
         while not self._stop.is_set():
             seen = -1
@@ -239,54 +241,54 @@ class Syncer:
             more = False
             try:
                 if self._may_exchange():
-                    seen = self._turn()
+                    seen = self._run_once()
                     more = self._exchange is not None and self._exchange.outcome.more
                 backoff.reset()
                 listening = self._server is not None and self._server.listening
                 wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
-            except Stopped:
+            except SyncStopped:
                 break
             except (TeamError, StoreError) as error:
-                wait_s = self._failed(error, backoff)
+                wait_s = self._note_failure(error, backoff)
             except Exception:  # a bug of ours must not end the exchange for good, nor reach an agent
                 log.exception("an exchange failed")
-                wait_s = self._failed(TeamError(State("fault", "an exchange failed; see the log")), backoff)
+                wait_s = self._note_failure(TeamError(TeamState("fault", "an exchange failed; see the log")), backoff)
             if not more:
                 self.exchanges = self.begun
             self._run_jobs()
             self._rest(0.0 if more else wait_s, seen)
-        self._leave()
+        self._release_lease()
 
     def _may_exchange(self) -> bool:
         if self._paused:
             self.state = PAUSED
-            self._hang_up()
+            self._disconnect()
             return False
-        store = self._opened()
+        store = self._reopen_store()
         if time.monotonic() + LEASE_MS / 1000 - RENEW_S > self._leased_until:
             if not store.sync.try_lease(self.holder, LEASE_MS):
                 self.state = ELSEWHERE
                 self._leased_until = 0.0
-                self._hang_up()
+                self._disconnect()
                 return False
             self._leased_until = time.monotonic() + LEASE_MS / 1000
         return True
 
-    def _turn(self) -> int:
-        """One exchange; the store's data version before it."""
-        store = self._opened()
+    def _run_once(self) -> int:
+        """Run one sync; return the store's data version before it."""
+        store = self._reopen_store()
         seen = store.data_version()
         assert self._exchange is not None
         if time.monotonic() >= self._look_again_at:
-            self._look_again_at = time.monotonic() + LOOK_AGAIN_S
-            store.sync.look_again()
+            self._look_again_at = time.monotonic() + RECHECK_S
+            store.sync.recheck_hidden()
         if self._server is None:
-            self._server = self._connected()
+            self._server = self._connect()
         if self.report["node"] is None:
-            self._tell(self._exchange.outcome)
+            self._report(self._exchange.outcome)
         if self._hurry:
             self._hurry = False
-            self._exchange.hurry()
+            self._exchange.expire_backoffs()
         outcome = self._exchange.run(self._server)
         self._themes = list(outcome.themes)
         done = outcome.themes.values()
@@ -295,22 +297,22 @@ class Syncer:
         self.last_at = self.clock()
         self.next_at = None
         if (outcome.state, seen) != self._told_of or self.state is EXCHANGING or not outcome.idle:
-            self._tell(outcome)
+            self._report(outcome)
             self._told_of = (outcome.state, seen)
-        state = self._honest(outcome.state)
+        state = self._to_reported_state(outcome.state)
         if self.state.name not in (state.name, EXCHANGING.name):
             log.info("team database: %s", state.words)
         self.state = state
         return seen
 
-    _told_of: tuple[State, int] = (STARTING, -1)
+    _told_of: tuple[TeamState, int] = (STARTING, -1)
 
-    def _honest(self, state: State) -> State:
-        """The state after an exchange: where rows are left, not everything is exchanged."""
+    def _to_reported_state(self, state: TeamState) -> TeamState:
+        """Return the state after a sync: where rows are left, not everything is synced."""
         if state.name not in ("idle", "clock"):
             return state
         themes = self.report["themes"]
-        return incomplete(
+        return to_incomplete_state(
             state,
             waiting=sum(one["waiting"] + (one["turns"] or 0) for one in themes),
             refused=sum(one["refused"] for one in themes),
@@ -318,38 +320,42 @@ class Syncer:
             behind=sum(one["behind"] for one in themes),
         )
 
-    def _connected(self) -> Server:
+    def _connect(self) -> TeamServer:
         dsn = self.find()
         if not dsn:
             raise TeamError(NOT_NAMED)
-        return Server(dsn)
+        return TeamServer(dsn)
 
-    def _failed(self, error: TeamError | StoreError, backoff: Backoff) -> float:
-        """Say what is wrong, once; how long to wait before trying again."""
+    def _note_failure(self, error: TeamError | StoreError, backoff: Backoff) -> float:
+        """Report a failure once; return how long to wait before the next attempt."""
         if self._stop.is_set():
             return 0.0
-        state = error.state if isinstance(error, TeamError) else State("memory", error.message)
+        state = error.state if isinstance(error, TeamError) else TeamState("memory", error.message)
         if state.name != self.state.name:
             log.warning("team database: %s", state.words)
-        self._hang_up()
+        self._disconnect()
         self.state = state
         wait_s = backoff.fail()
         self.next_at = self.clock() + round(wait_s * 1000)
         if self._exchange is not None:
             try:
-                self._tell(self._exchange.outcome)
+                self._report(self._exchange.outcome)
             except StoreError:
                 log.info("the store could not be asked how much waits")
         return wait_s
 
     def _rest(self, wait_s: float, seen: int) -> None:
-        """Wait for the next turn, or until something was written here; after a failure only for the turn."""
+        """Wait for the next run or a local write; after a failure only for the next run."""
         until = time.monotonic() + wait_s
         server = self._server
         self._by_turn = False
         while not self._stop.is_set() and (rest_s := until - time.monotonic()) > 0:
             if server is not None and server.listening and seen >= 0:
-                if server.heard(self._themes, min(LOOK_S, rest_s)) or not server.listening or self._wake.is_set():
+                if (
+                    server.wait_for_notification(self._themes, min(LOOK_S, rest_s))
+                    or not server.listening
+                    or self._wake.is_set()
+                ):
                     break
             elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
                 break
@@ -370,39 +376,42 @@ class Syncer:
             except Exception as error:
                 done.set_exception(error)
 
-    def _compare(self) -> list[Differing]:
+    def _compare(self) -> list[ThemeDifferences]:
         if not self._may_exchange():
             raise TeamError(self.state)
-        self._turn()
+        self._run_once()
         assert self._server is not None
-        sync = self._opened().sync
-        shared = self._shared()
+        sync = self._reopen_store().sync
+        shared = self._find_shared_turn_themes()
         found = []
         for theme in sync.themes():
-            held = {one.uid for one in sync.held_back(theme)}
-            there, of_held = self._pulled(theme, held)
-            if held and sync.let_go_of_held(theme, of_held):
+            held = {one.uid for one in sync.held_versions(theme)}
+            there, of_held = self._pull_digests(theme, held)
+            if held and sync.release_held(theme, of_held):
                 # What is offered again was written by this very connection, which the exchange would not notice.
-                self._exchange = Exchange(self._opened(), on_progress=self._look_up)
+                self._exchange = SyncRun(self._reopen_store(), on_progress=self._look_up)
                 self._told_of = (STARTING, -1)
-                self._turn()
-                held = {one.uid for one in sync.held_back(theme)}
-                there, _ = self._pulled(theme, held)
-            refused = {one.row.uid for one in sync.refused(theme)}
-            waiting = refused | {row.uid for row in sync.pending(theme, limit=1_000_000)}
+                self._run_once()
+                held = {one.uid for one in sync.held_versions(theme)}
+                there, _ = self._pull_digests(theme, held)
+            refused = {one.row.uid for one in sync.rejected_rows(theme)}
+            waiting = refused | {row.uid for row in sync.pending_rows(theme, limit=1_000_000)}
             count = len(waiting)
             here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
             if theme in shared:
-                talk = self._opened().shared_turns
-                there |= {uid: turn_digest(gone) for uid, gone in turns.states(self._server, theme).items()}
-                here |= {uid: turn_digest(gone) for uid, gone in talk.states(theme).items()}
+                talk = self._reopen_store().shared_turns
+                there |= {
+                    uid: compute_turn_digest(gone)
+                    for uid, gone in turn_statements.fetch_turn_states(self._server, theme).items()
+                }
+                here |= {uid: compute_turn_digest(gone) for uid, gone in talk.states(theme).items()}
                 waiting |= talk.unsent(theme)
-                not_taken = {one.uid for one in talk.refused() if one.theme == theme}
+                not_taken = {one.uid for one in talk.rejected_turns() if one.theme == theme}
                 refused |= not_taken
-                count += talk.waiting(theme) + len(not_taken)
+                count += talk.pending_turn_count(theme) + len(not_taken)
             both = (here.keys() & there.keys()) - held
             found.append(
-                Differing(
+                ThemeDifferences(
                     theme,
                     len(there),
                     differ=sorted(uid for uid in both if here[uid] != there[uid]),
@@ -415,8 +424,13 @@ class Syncer:
             )
         return found
 
-    def _pulled(self, theme: str, wanted: Collection[str]) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
-        """The digest of each row the database has of a theme; and those that are wanted, with their sequence numbers."""
+    def _pull_digests(
+        self, theme: str, wanted: Collection[str]
+    ) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
+        """Return the digest of each row the database has of a theme, and the wanted rows.
+
+        The wanted rows come with their sequence numbers.
+        """
         assert self._server is not None
         digests: dict[str, str] = {}
         rows: dict[str, tuple[int, SyncRow]] = {}
@@ -429,64 +443,72 @@ class Syncer:
             self._look_up()
         return digests, rows
 
-    def _shared(self) -> list[str]:
-        """Themes whose captured turns are exchanged."""
-        store, server = self._opened(), self._server
+    def _find_shared_turn_themes(self) -> list[str]:
+        """Find the themes whose captured turns are synced."""
+        store, server = self._reopen_store(), self._server
         if server is not None and server.schema.version < TURNS:
             return []
         return [one.theme for one in store.shared_turns.themes(store.sync.themes()) if one.on]
 
     def _look_up(self) -> None:
-        """Between two steps of a long exchange."""
+        """Check for a stop between two steps of a long sync, report progress, and renew the lease."""
         if self._stop.is_set():
-            raise Stopped
+            raise SyncStopped
         if self._exchange is not None and not self._exchange.outcome.idle:
             if time.monotonic() - self._told > LOOK_S:
                 self.state = EXCHANGING
-                self._tell_progress(self._exchange.outcome)
+                self._report_progress(self._exchange.outcome)
             if time.monotonic() > self._leased_until - RENEW_S and self._store is not None:
                 self._store.sync.try_lease(self.holder, LEASE_MS)
                 self._leased_until = time.monotonic() + LEASE_MS / 1000
 
     _told = 0.0
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _report(self, outcome: SyncOutcome) -> None:
         """Write the report that other threads read."""
-        sync, talk = self._opened().sync, self._opened().shared_turns
-        refused, aside = [*map(named, sync.refused()), *talk.refused()], [*sync.aside(), *talk.left_out()]
-        held = sync.held_back()
+        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
+        refused, aside = (
+            [*map(to_held_back_row, sync.rejected_rows()), *talk.rejected_turns()],
+            [*sync.hidden_versions(), *talk.skipped_turns()],
+        )
+        held = sync.held_versions()
         self._left = {
-            theme: Left(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
+            theme: UnsyncedRows(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
             for theme in {one.theme for one in (*refused, *held)}
         }
-        self._tell_progress(outcome)
+        self._report_progress(outcome)
         self.report = {
             **self.report,
             "conflicts": len(sync.conflicts()),
             "refused_count": len(refused),
             "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
-            "review": sync.waiting(),
+            "review": sync.quarantined_count(),
             "aside_count": len(aside),
             "aside": [
                 {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
             ],
         }
 
-    def _tell_progress(self, outcome: Outcome) -> None:
-        """How far the exchange is. What it left for a person to look at is looked up when it has ended: several times a second
-        it would be read for nothing."""
+    def _report_progress(self, outcome: SyncOutcome) -> None:
+        """Report how far the sync is.
+
+        Rows left for a person are looked up only when it has ended: several times a second would be too often.
+        """
         self._told = time.monotonic()
-        sync, talk = self._opened().sync, self._opened().shared_turns
-        waiting, fetched = sync.pending_counts(), sync.fetched()
+        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
+        waiting, fetched = sync.pending_counts(), sync.fetched_themes()
         shared = [one.theme for one in talk.themes(list(waiting))]
         rows = []
         for theme in sync.themes():
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
             there = max(cursor.seq, done.server_seq if done else 0)
             nothing_there = done is not None and not done.server_seq
-            left, turns_waiting = self._left.get(theme, Left()), talk.waiting(theme) if theme in shared else None
+            left, turns_waiting = (
+                self._left.get(theme, UnsyncedRows()),
+                talk.pending_turn_count(theme) if theme in shared else None,
+            )
             state = (done and done.state) or (
-                incomplete(
+                to_incomplete_state(
                     IDLE,
                     waiting=waiting.get(theme, 0) + (turns_waiting or 0),
                     refused=left.refused,
@@ -514,19 +536,19 @@ class Syncer:
             )
         self.report = {**self.report, "node": sync.node, "offset_ms": outcome.offset_ms, "themes": rows}
 
-    def _opened(self) -> Store:
-        """The store, opened again when another file was put in its place."""
-        now = filesystem.identity(self.path)
+    def _reopen_store(self) -> Store:
+        """Return the store, reopened when its file was replaced."""
+        now = filesystem.file_identity(self.path)
         if self._store is not None and now != self._file:
             log.info("the memory was replaced by another file; it is opened anew")
             self._close_store()
         if self._store is None:
             self._store = self.open_store(self.path)
-            self._file = filesystem.identity(self.path)
+            self._file = filesystem.file_identity(self.path)
             if self.screens is not None:
                 self._store.sync.screen = self.screens(self._store)
             self._look_again_at = 0.0
-            self._exchange = Exchange(self._store, on_progress=self._look_up)
+            self._exchange = SyncRun(self._store, on_progress=self._look_up)
             self._leased_until = 0.0
         return self._store
 
@@ -535,16 +557,16 @@ class Syncer:
         if store is not None:
             store.close()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         server, self._server = self._server, None
         if server is not None:
             server.close()
 
-    def _leave(self) -> None:
-        self._hang_up()
+    def _release_lease(self) -> None:
+        self._disconnect()
         try:
             if self._store is not None and self._leased_until:
-                self._store.sync.release(self.holder)
+                self._store.sync.release_lease(self.holder)
             self._close_store()
         except StoreError as error:
             log.warning("the memory could not be left properly: %s", error.message)
@@ -553,11 +575,11 @@ class Syncer:
             done.cancel()
 
 
-def named(one: Refused) -> Aside:
-    """A refused version, as those kept aside are told of."""
-    return Aside(one.row.theme, one.row.uid, one.row.kind, one.why)
+def to_held_back_row(one: RejectedRow) -> HiddenVersion:
+    """Return a refused version in the form in which held-back rows are reported."""
+    return HiddenVersion(one.row.theme, one.row.uid, one.row.kind, one.why)
 
 
-def turn_digest(erased: bool) -> str:
-    """What there is to compare of a turn, which never changes."""
+def compute_turn_digest(erased: bool) -> str:
+    """Return the comparable part of a turn, which never changes."""
     return "erased" if erased else "kept"

@@ -1,7 +1,7 @@
-"""What an agent can do. One module per kind of tool; each offers a `SPEC` or several.
+"""The tools an agent can use. One module per tool or family; each offers a `SPEC` or several.
 
-The eight tools of hermes-memory 0.3.0 keep their names, arguments and text answers, so that an agent that knows it needs
-to learn nothing.
+The eight tools of hermes-memory 0.3.0 keep their names, arguments and text answers, so that an agent that knows it
+has nothing to learn.
 """
 
 from __future__ import annotations
@@ -9,57 +9,57 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
+from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.tools import (
-    context,
-    export,
-    keeping,
-    optimize,
-    purge,
-    recalling,
-    reflect,
-    reveal,
-    search,
-    sessions,
-    status,
-    tick,
-    turn,
-    write,
+    context_tool,
+    conversation_tools,
+    export_tool,
+    fact_tools,
+    optimize_tool,
+    purge_tool,
+    recall_tool,
+    reflect_tool,
+    reveal_tool,
+    search_tool,
+    session_tools,
+    status_tool,
+    tick_tool,
+    write_tool,
 )
-from hermes_memory_bridge.tools.spec import ToolSpec
 from hermes_memory_store.errors import ArgumentError
 
 TOOLS: dict[str, ToolSpec] = {
     spec.name: spec
     for spec in (
-        write.SPEC,
-        search.SPEC,
-        tick.SPEC,
-        status.SPEC,
-        reflect.SPEC,
-        export.SPEC,
-        optimize.SPEC,
-        purge.SPEC,
-        turn.CAPTURE,
-        recalling.SPEC,
-        turn.RECALL,
-        context.SPEC,
-        keeping.EDIT,
-        keeping.ARCHIVE,
-        keeping.HISTORY,
-        keeping.CLOSE_SCOPE,
-        reveal.SPEC,
-        sessions.OPEN,
-        sessions.HEARTBEAT,
-        sessions.CLOSE,
+        write_tool.SPEC,
+        search_tool.SPEC,
+        tick_tool.SPEC,
+        status_tool.SPEC,
+        reflect_tool.SPEC,
+        export_tool.SPEC,
+        optimize_tool.SPEC,
+        purge_tool.SPEC,
+        conversation_tools.CAPTURE,
+        recall_tool.SPEC,
+        conversation_tools.RECALL,
+        context_tool.SPEC,
+        fact_tools.EDIT,
+        fact_tools.ARCHIVE,
+        fact_tools.HISTORY,
+        fact_tools.CLOSE_SCOPE,
+        reveal_tool.SPEC,
+        session_tools.OPEN,
+        session_tools.HEARTBEAT,
+        session_tools.CLOSE,
     )
 }
 
 
 @cache
-def chosen(selection: str) -> dict[str, ToolSpec]:
-    """The tools that a selection shows: `core`, `all`, or names with commas between.
+def select_tools(selection: str) -> dict[str, ToolSpec]:
+    """Return the tools of a selection: `core`, `all`, or names separated by commas.
 
-    :raises ArgumentError: for a name that is no tool, with the nearest that is
+    :raises ArgumentError: for an unknown tool, with the nearest match
     """
     if selection == "all":
         return TOOLS

@@ -1,23 +1,23 @@
-"""Secrets that only what stands around them gives away: a name, an address, a header, a sentence."""
+"""Secrets recognised only by their context: a name, an address, a header, a sentence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from hermes_memory_bridge.trust.secret_names import CUE, Kind, kind_of_name
+from hermes_memory_bridge.trust.secret_names import CUE, SecretKind, find_secret_kind
 from hermes_memory_bridge.trust.secret_values import (
     UUID,
-    is_given,
-    is_ordinary,
+    is_ordinary_value,
     is_passphrase,
     is_password,
-    is_random,
-    is_reference,
-    is_strong,
+    is_random_value,
+    is_secret_reference,
+    is_stated_secret,
     is_strong_password,
+    is_strong_secret,
 )
-from hermes_memory_bridge.trust.spans import Span
+from hermes_memory_bridge.trust.spans import TextSpan
 
 QUOTED = (
     r"\\\"(?P<escaped>[^\"\\\n]{1,4000})\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
@@ -85,58 +85,60 @@ SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-ZÄÖÜÉÀ¿¡\"])|\n")
 SHORTEST_STRONG = 8
 """Characters, as in `is_random`."""
 
-REACH = 160
+SENTENCE_REACH = 160
 """Characters after a word of prose in which its secret stands."""
 
-BEFORE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
-PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
+SECRET_BEFORE_CUE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+USER_PASSWORD_PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
 """`user/password` or `user:password`."""
 
 COPULA = re.compile(r"\s(?:is|ist|est|es|=|was)\s")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
 
 
-def find_named(text: str) -> Iterator[Span]:
-    """The values of names that mean a secret: in assignments, fields, options and settings of a connection."""
+def find_named_secrets(text: str) -> Iterator[TextSpan]:
+    """Find values whose names announce a secret: in assignments, fields, options and connection settings."""
     connection = CONNECTION.search(text) is not None
     for match in ASSIGNMENT.finditer(text):
-        kind = kind_of_name(match["name"])
-        if kind is not None and (span := value_span(match)) is not None:
+        kind = find_secret_kind(match["name"])
+        if kind is not None and (span := find_value_span(match)) is not None:
             tight = "=" in match["op"] and match["op"].strip() == match["op"]
-            if is_value(text[span.start : span.end], kind, tight=tight, connection=connection, name=match["name"]):
+            if is_secret_value(
+                text[span.start : span.end], kind, tight=tight, connection=connection, name=match["name"]
+            ):
                 yield span
     for match in OPTION.finditer(text):
-        kind = kind_of_name(match["name"])
+        kind = find_secret_kind(match["name"])
         if (
             kind is not None
-            and (span := value_span(match)) is not None
-            and is_value(text[span.start : span.end], kind, tight=True)
+            and (span := find_value_span(match)) is not None
+            and is_secret_value(text[span.start : span.end], kind, tight=True)
         ):
             yield span
     for match in ELEMENT.finditer(text) if "</" in text else ():
-        kind = kind_of_name(match["name"])
-        if kind is not None and is_value(match["secret"], kind, tight=True):
-            yield Span(*match.span("secret"))
+        kind = find_secret_kind(match["name"])
+        if kind is not None and is_secret_value(match["secret"], kind, tight=True):
+            yield TextSpan(*match.span("secret"))
     if connection:
         for match in SEMICOLONS.finditer(text):
-            if kind_of_name(match["name"]) is Kind.PASSWORD and is_given(match["bare"].strip("\"'")):
-                yield Span(*match.span("bare"))
+            if find_secret_kind(match["name"]) is SecretKind.PASSWORD and is_stated_secret(match["bare"].strip("\"'")):
+                yield TextSpan(*match.span("bare"))
 
 
-def value_span(match: re.Match[str]) -> Span | None:
-    """Where the value stands, without its quotes and what ends a sentence."""
+def find_value_span(match: re.Match[str]) -> TextSpan | None:
+    """Return the span of the value, without its quotes and final punctuation."""
     for group in ("escaped", "double", "single", "tick", "french", "german", "curly"):
         if match[group] is not None:
             start, end = match.span(group)
             while match.string[start:end].endswith(("\\n", "\\")):
                 end -= 2 if match.string[start:end].endswith("\\n") else 1
-            return Span(start, end) if end > start else None
-    return trim(match.string, *match.span("bare"))
+            return TextSpan(start, end) if end > start else None
+    return trim_value_span(match.string, *match.span("bare"))
 
 
-def trim(text: str, start: int, end: int) -> Span | None:
-    """A bare word without the quotes and brackets around it, and what ends a sentence."""
-    if is_reference(text[start:end].rstrip(".,;:!?")):
+def trim_value_span(text: str, start: int, end: int) -> TextSpan | None:
+    """Trim the quotes, brackets and final punctuation around a bare word."""
+    if is_secret_reference(text[start:end].rstrip(".,;:!?")):
         return None
     while start < end and text[start] in OPENING:
         start += 1
@@ -144,54 +146,62 @@ def trim(text: str, start: int, end: int) -> Span | None:
         if text[end - 1] in ")]}" and text.count({")": "(", "]": "[", "}": "{"}[text[end - 1]], start, end):
             break
         end -= 1
-    return Span(start, end) if end > start else None
+    return TextSpan(start, end) if end > start else None
 
 
-def is_value(value: str, kind: Kind, *, tight: bool = False, connection: bool = False, name: str = "") -> bool:
-    """Whether a value is the secret that its name announces. :param tight: given as `NAME=value`, with no space between"""
-    if is_reference(value) or is_ordinary(value) or URL.match(value):
+def is_secret_value(
+    value: str, kind: SecretKind, *, tight: bool = False, connection: bool = False, name: str = ""
+) -> bool:
+    """Check whether a value is the secret its name announces.
+
+    :param tight: given as `NAME=value`, with no space between
+    """
+    if is_secret_reference(value) or is_ordinary_value(value) or URL.match(value):
         return False
-    if kind is Kind.PASSWORD:
+    if kind is SecretKind.PASSWORD:
         if connection:
-            return is_given(value)
+            return is_stated_secret(value)
         return is_password(value) or is_passphrase(value) or (tight and len(value) >= 6 and not value.isdigit())
-    if is_random(value):
+    if is_random_value(value):
         return True
     if UUID.fullmatch(value):
         return len(name) > len("token") or tight
     return tight and name.isupper() and len(value) >= 8 and is_password(value)
 
 
-def find_addressed(text: str) -> Iterator[Span]:
-    """Passwords in addresses, in headers and for `curl`."""
+def find_address_passwords(text: str) -> Iterator[TextSpan]:
+    """Find passwords in addresses, in headers and in `curl` options."""
     if "://" in text and "@" in text:
         for match in URL.finditer(text):
             start = match.start("rest")
-            end = password_end(match["rest"])
+            end = find_password_end(match["rest"])
             if end is not None and not is_url_placeholder(match["rest"][:end]):
-                yield Span(start, start + end)
+                yield TextSpan(start, start + end)
     if "@" in text:
-        yield from (Span(*match.span("secret")) for match in DRIVER.finditer(text) if is_given(match["secret"]))
+        yield from (
+            TextSpan(*match.span("secret")) for match in DRIVER.finditer(text) if is_stated_secret(match["secret"])
+        )
     for match in CURL.finditer(text) if "-u" in text or "-U" in text or "user" in text else ():
-        if is_given(match["secret"]):
-            yield Span(*match.span("secret"))
+        if is_stated_secret(match["secret"]):
+            yield TextSpan(*match.span("secret"))
     for match in COMMAND.finditer(text) if " -" in text else ():
         group = "single" if match["single"] is not None else "bare"
         if is_password(match[group]):
-            yield Span(*match.span(group))
+            yield TextSpan(*match.span(group))
     for match in HEADER.finditer(text) if SCHEME.search(text) else ():
-        if is_random(match["secret"]) or (
+        if is_random_value(match["secret"]) or (
             match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])
         ):
-            span = trim(text, *match.span("secret"))
+            span = trim_value_span(text, *match.span("secret"))
             if span is not None:
                 yield span
 
 
-def password_end(rest: str) -> int | None:
-    """Where the password ends in what follows `scheme://user:`; None when there is none.
+def find_password_end(rest: str) -> int | None:
+    """Return the end of the password in what follows `scheme://user:`; None when there is none.
 
-    The last `@` before the path ends it. A password that holds a `/` itself is known by the host after a later `@`.
+    The last `@` before the path ends it. A password that contains a `/` itself is recognised by the host after a later
+    `@`.
     """
     ends = [at for at, sign in enumerate(rest) if sign == "@" and at and AUTHORITY.match(rest, at + 1)]
     if not ends:
@@ -200,14 +210,14 @@ def password_end(rest: str) -> int | None:
     ends = [at for at in ends if query is None or at < query.start()] or ends
     path = re.search(r"[/?#]", rest)
     within = [at for at in ends if path is None or at < path.start()]
-    if within and is_host(rest, within[-1]):
+    if within and is_url_host(rest, within[-1]):
         return within[-1]
-    plausible = [at for at in ends if is_host(rest, at)]
+    plausible = [at for at in ends if is_url_host(rest, at)]
     return (plausible or within or ends)[-1]
 
 
-def is_host(rest: str, at: int) -> bool:
-    """Whether what follows an `@` can hardly be anything but a host: dots, a port, or localhost."""
+def is_url_host(rest: str, at: int) -> bool:
+    """Check whether what follows an `@` can hardly be anything but a host: dots, a port, or localhost."""
     match = AUTHORITY.match(rest, at + 1)
     return match is not None and (
         match["port"] is not None or "." in match["host"].strip(".") or match["host"] in ("localhost",)
@@ -215,36 +225,44 @@ def is_host(rest: str, at: int) -> bool:
 
 
 def is_url_placeholder(password: str) -> bool:
-    """Whether only a place for a password is shown."""
-    return is_reference(password) and password.lower() not in ("postgres", "root", "admin", "a", "x", "test", "user")
+    """Check whether the password is only a placeholder."""
+    return is_secret_reference(password) and password.lower() not in (
+        "postgres",
+        "root",
+        "admin",
+        "a",
+        "x",
+        "test",
+        "user",
+    )
 
 
-def find_said(text: str) -> Iterator[Span]:
-    """Secrets that a sentence tells."""
-    looked = dict.fromkeys(Kind, 0)
+def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
+    """Find secrets that a sentence states."""
+    looked = dict.fromkeys(SecretKind, 0)
     for cue in CUE.finditer(text):
-        kind = Kind[str(cue.lastgroup)]
+        kind = SecretKind[str(cue.lastgroup)]
         stop = SENTENCE_END.search(text, cue.end())
-        end = min(stop.start() + 1 if stop else len(text), cue.end() + REACH)
-        if kind is not Kind.LOGIN:
-            yield from find_told(text, cue, kind, end)
-        yield from find_near(text, cue, kind, max(cue.end(), looked[kind]), end)
+        end = min(stop.start() + 1 if stop else len(text), cue.end() + SENTENCE_REACH)
+        if kind is not SecretKind.LOGIN:
+            yield from find_after_cue(text, cue, kind, end)
+        yield from find_near_cue(text, cue, kind, max(cue.end(), looked[kind]), end)
         looked[kind] = end
 
 
-def find_told(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[Span]:
-    """What `is`, `:` or `changed to` gives for the word."""
+def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) -> Iterator[TextSpan]:
+    """Return the value that `is`, `:` or `changed to` assigns to the word."""
     for operator in OPERATOR.finditer(text, cue.end(), end):
         word = WORDS.match(text, operator.end())
-        if word is None or (span := value_span(word)) is None:
+        if word is None or (span := find_value_span(word)) is None:
             continue
         value, direct = text[span.start : span.end], LINK.fullmatch(text, cue.end(), operator.start()) is not None
         if URL.match(value) or not (direct or operator[0][-1].isspace()):
             continue
-        if direct and kind is Kind.PASSWORD:
+        if direct and kind is SecretKind.PASSWORD:
             phrase = re.compile(r"[^.,;:!?()\"'\n]+").match(text, span.start)
             if is_phrase_cue(cue[0]) and phrase is not None and is_passphrase(phrase[0].strip()):
-                yield Span(phrase.start(), phrase.start() + len(phrase[0].rstrip()))
+                yield TextSpan(phrase.start(), phrase.start() + len(phrase[0].rstrip()))
                 return
             if is_password(value) or (word["bare"] is None and is_quoted_word(value, operator[0])):
                 yield span
@@ -252,50 +270,52 @@ def find_told(text: str, cue: re.Match[str], kind: Kind, end: int) -> Iterator[S
         elif direct and len(cue[0]) > len("secrets") and UUID.fullmatch(value):
             yield span
             return
-        if is_random(value):
+        if is_random_value(value):
             yield span
             return
 
 
 def is_phrase_cue(word: str) -> bool:
-    """Whether the word may announce several words."""
+    """Check whether the word may announce several words."""
     return word.lower().startswith(("pass", "phrase", "mot", "kenn", "contra", "senha", "wacht"))
 
 
 def is_quoted_word(value: str, operator: str) -> bool:
-    """Whether a sentence gives a quoted word of letters for a password."""
-    return not operator.strip(" \t").startswith(("=", ":")) and len(value) >= 6 and is_given(value)
+    """Check whether a sentence gives a quoted word of letters as a password."""
+    return not operator.strip(" \t").startswith(("=", ":")) and len(value) >= 6 and is_stated_secret(value)
 
 
-def find_near(text: str, cue: re.Match[str], kind: Kind, begin: int, end: int) -> Iterator[Span]:
-    """Words near the cue that can hardly be anything but a secret, and one before `is the password`.
+def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, end: int) -> Iterator[TextSpan]:
+    """Find words near the cue that can hardly be anything but a secret, and one before `is the password`.
 
-    :param begin: where to begin; what stands before was looked at for another cue
+    :param begin: where to begin; earlier text was searched for another cue
     """
     for word in WORDS.finditer(text, begin, end):
-        span = value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
+        span = find_value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
         if span is not None:
-            quoted = kind is Kind.PASSWORD and word["bare"] is None
+            quoted = kind is SecretKind.PASSWORD and word["bare"] is None
             if quoted and LINK.fullmatch(text, cue.end(), word.start()) and is_password(text[span.start : span.end]):
                 yield span
-            if (is_strong if kind is Kind.KEY else is_strong_password)(text[span.start : span.end]):
+            if (is_strong_secret if kind is SecretKind.KEY else is_strong_password)(text[span.start : span.end]):
                 yield span
             elif (
-                kind is not Kind.KEY and (pair := PAIR.match(text, span.start, span.end)) and is_random(pair["secret"])
+                kind is not SecretKind.KEY
+                and (pair := USER_PASSWORD_PAIR.match(text, span.start, span.end))
+                and is_random_value(pair["secret"])
             ):
-                yield Span(*pair.span("secret"))
-    if kind is not Kind.LOGIN:
-        since = max(0, cue.start() - REACH)
-        before = BEFORE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
-        span = None if before is None else trim(text, *before.span("bare"))
-        if span is not None and is_random(text[span.start : span.end]):
+                yield TextSpan(*pair.span("secret"))
+    if kind is not SecretKind.LOGIN:
+        since = max(0, cue.start() - SENTENCE_REACH)
+        before = SECRET_BEFORE_CUE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
+        span = None if before is None else trim_value_span(text, *before.span("bare"))
+        if span is not None and is_random_value(text[span.start : span.end]):
             yield span
     adjacent = re.compile(r"\s+(?P<bare>[A-Za-z0-9]\S{15,})").match(text, cue.end())
-    span = None if adjacent is None else trim(text, *adjacent.span("bare"))
-    if kind is Kind.KEY and span is not None and is_adjacent_key(text[span.start : span.end]):
+    span = None if adjacent is None else trim_value_span(text, *adjacent.span("bare"))
+    if kind is SecretKind.KEY and span is not None and is_adjacent_key(text[span.start : span.end]):
         yield span
 
 
 def is_adjacent_key(value: str) -> bool:
-    """Whether a long word right after `token` or `key` is it: letters and digits mixed."""
-    return is_random(value) and re.fullmatch(r"[\w+/=-]+", value) is not None
+    """Check whether a long word right after `token` or `key` is it: letters and digits mixed."""
+    return is_random_value(value) and re.fullmatch(r"[\w+/=-]+", value) is not None

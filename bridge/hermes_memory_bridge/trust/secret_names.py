@@ -6,8 +6,8 @@ import re
 from enum import Enum
 
 
-class Kind(Enum):
-    """What is announced: it decides what the value must look like."""
+class SecretKind(Enum):
+    """The kind of secret announced, which determines what the value must look like."""
 
     PASSWORD = "password"  # a person may have chosen it
     KEY = "key"  # drawn by lot
@@ -50,8 +50,8 @@ TAILS = frozenset(
 WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|\d+")
 
 
-def kind_of_name(name: str) -> Kind | None:
-    """What the value of a variable, field or target of that name is; None for no secret."""
+def find_secret_kind(name: str) -> SecretKind | None:
+    """Return the kind of secret announced by a variable, field or target; None for no secret."""
     words = [word.lower() for word in WORD.findall(name)]
     while len(words) > 1 and (words[-1] in TAILS or words[-1].isdigit()):
         words.pop()
@@ -59,26 +59,26 @@ def kind_of_name(name: str) -> Kind | None:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in PASSWORD_WORDS or (before and last in SHORT_PASSWORD_WORDS) or words[-3:] == ["mot", "de", "passe"]:
-        return Kind.PASSWORD
+        return SecretKind.PASSWORD
     if last in KEY_WORDS:
-        return Kind.KEY
+        return SecretKind.KEY
     if last == "key" and before and before not in NOT_SECRET_KEYS:
-        return Kind.KEY
+        return SecretKind.KEY
     return None
 
 
 CUES = {
-    Kind.PASSWORD: (
+    SecretKind.PASSWORD: (
         r"pass(?:word|phrase|code)s?|passwd|pwd|pw|mots? de passe|mdp|phrases? secrètes?|passw(?:ort|örter)|kennw(?:ort|örter)"
         r"|zugangswort|contraseñas?|contrasenas?|claves? (?:secretas?|de acceso|de paso|del? (?:wifi|servidor|usuario|admin|correo|cuenta))|senhas?|wachtwoord(?:en)?"
     ),
-    Kind.KEY: (
+    SecretKind.KEY: (
         r"(?:api|app|access|auth|secret|private|signing|encryption|license|licence|master|shared|account|webhook|deploy|service"
         r"|api-|application|integration|routing|pre-?shared|tenant|ingest|bot|admin|read|write|recovery|backup)[ _-]?(?:keys?|tokens?|secrets?|codes?)"
         r"|tokens?|secrets?|api-?schlüssel|geheimschlüssel|schlüssel|jetons?|clés? (?:d['’]api|api|secrètes?|privées?|d['’]accès)"
         r"|claves? (?:de )?(?:la )?api|claves? privadas?|bearer"
     ),
-    Kind.LOGIN: r"credentials?|creds|log(?:in|on)s?|sign in|log in|identifiants?|zugangsdaten|anmeldedaten|credenciales|root|admin",
+    SecretKind.LOGIN: r"credentials?|creds|log(?:in|on)s?|sign in|log in|identifiants?|zugangsdaten|anmeldedaten|credenciales|root|admin",
 }
 
 CUE = re.compile(

@@ -1,4 +1,4 @@
-"""Whether a word is a secret value, or a reference, a placeholder, a name, a digest, or a word of the trade."""
+"""Classification of words: secret value, reference, placeholder, name, digest or technical term."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ UNLIKE_WORD = r"[\s/\\(){}\[\]<>|:=,;\"'`]"
 """Characters of code and addresses: a word with one is taken for a secret only where it is announced as one."""
 
 
-def is_reference(value: str) -> bool:
-    """Whether a value says where a secret is, or where one would stand; or repeats one character."""
+def is_secret_reference(value: str) -> bool:
+    """Check whether a value is a reference to a secret or a placeholder, or repeats one character."""
     return bool(
         not value.strip("-_.*…‹›•·xX")
         or REFERENCE.fullmatch(value)
@@ -70,57 +70,67 @@ def is_reference(value: str) -> bool:
     )
 
 
-def is_ordinary(value: str) -> bool:
-    """Whether a value is a word of the trade, a measure, a path, an address, a file or a date."""
+def is_ordinary_value(value: str) -> bool:
+    """Check whether a value is a technical term, a measure, a path, an address, a file or a date."""
     return bool(TRADE.fullmatch(value) or PLACE.fullmatch(value))
 
 
-def is_name(value: str) -> bool:
-    """Whether a value reads like a name that a person chose: words, numbers and versions with signs between."""
+def is_chosen_name(value: str) -> bool:
+    """Check whether a value reads like a name that a person chose: words, numbers and versions separated by signs."""
     return all(PART.fullmatch(part) for part in re.split(r"[-_./:@#?&=,+|]", value))
 
 
-def is_random(value: str) -> bool:
-    """Whether a value looks drawn by lot: three kinds of characters of lower case, upper case, digits and signs; or two, and
-    long."""
-    if len(value) < 8 or is_reference(value) or is_ordinary(value) or UUID.fullmatch(value) or is_name(value):
+def is_random_value(value: str) -> bool:
+    """Check whether a value looks random: three of lower case, upper case, digits and signs; or two, and long."""
+    if (
+        len(value) < 8
+        or is_secret_reference(value)
+        or is_ordinary_value(value)
+        or UUID.fullmatch(value)
+        or is_chosen_name(value)
+    ):
         return False
-    kinds = count_kinds(value)
+    kinds = count_character_kinds(value)
     return kinds >= 3 or (len(value) >= 16 and kinds >= 2 and bool(re.search(r"\d", value)))
 
 
-def is_strong(value: str) -> bool:
-    """Whether a value can hardly be anything but a key, wherever it stands: all kinds of characters, or three and long."""
+def is_strong_secret(value: str) -> bool:
+    """Check whether a value can hardly be anything but a key, in any context.
+
+    It has all kinds of characters, or three and is long.
+    """
     value = value.strip("*~")
-    if not is_random(value) or re.search(UNLIKE_WORD, value):
+    if not is_random_value(value) or re.search(UNLIKE_WORD, value):
         return False
-    kinds = count_kinds(value)
+    kinds = count_character_kinds(value)
     return kinds == 4 or (kinds == 3 and len(value) >= 20)
 
 
 def is_strong_password(value: str) -> bool:
-    """Whether a value can hardly be anything but a password, wherever one is spoken of: three kinds, a sign among them."""
+    """Check whether a value can hardly be anything but a password where one is mentioned: three kinds, one a sign."""
     bare = value.strip("*~")
-    return is_strong(value) or (is_random(bare) and SIGNS.search(bare) is not None and not re.search(UNLIKE_WORD, bare))
+    return is_strong_secret(value) or (
+        is_random_value(bare) and SIGNS.search(bare) is not None and not re.search(UNLIKE_WORD, bare)
+    )
 
 
 def is_password(value: str) -> bool:
-    """Whether a value is one that a person would choose for a password: a letter with a digit or a sign, six or more."""
-    if is_random(value):
+    """Check whether a value looks like a chosen password: a letter with a digit or a sign, six characters or more."""
+    if is_random_value(value):
         return True
-    if len(value) < 6 or is_reference(value) or is_ordinary(value) or UUID.fullmatch(value):
+    if len(value) < 6 or is_secret_reference(value) or is_ordinary_value(value) or UUID.fullmatch(value):
         return False
     inner = value.rstrip("!?")
     return bool(re.search(r"[^\W\d_]", value)) and bool(re.search(r"\d", value) or SIGNS.search(inner))
 
 
-def is_given(value: str) -> bool:
-    """Whether a value that was given for a password is one: anything but a reference or a placeholder."""
-    return bool(value.strip()) and not is_reference(value) and not is_ordinary(value)
+def is_stated_secret(value: str) -> bool:
+    """Check whether a value given as a password is one: anything but a reference or a placeholder."""
+    return bool(value.strip()) and not is_secret_reference(value) and not is_ordinary_value(value)
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether a value is a phrase of four to ten words of lower case, none of which binds a sentence."""
+    """Check whether a value is a phrase of four to ten lower-case words, none of them a function word of a sentence."""
     words = re.split(r"[\s._-]+", value)
     return (
         4 <= len(words) <= 10
@@ -142,6 +152,6 @@ BINDING = frozenset(
 """Words that make a sentence of a row of words."""
 
 
-def count_kinds(value: str) -> int:
-    """How many kinds of characters a value has: lower case, upper case, digits, signs."""
+def count_character_kinds(value: str) -> int:
+    """Count the kinds of characters in a value: lower case, upper case, digits, signs."""
     return sum(bool(kind.search(value)) for kind in KINDS)

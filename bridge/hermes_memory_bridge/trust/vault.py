@@ -1,7 +1,7 @@
-"""The vault: where masked secrets are kept. The system's keyring, or where there is none a file only its owner can read.
+"""The vault that stores masked secrets: the system's keyring or, without one, a file only its owner can read.
 
-A secret is in the vault, on the disk, before the fact that stands for it is written. A keyring cannot say what it holds, so
-the names, never the secrets, stand in a file of their own.
+A secret is in the vault, on disk, before the fact that refers to it is written. A keyring cannot list its content,
+so the names, never the secrets, are in a file of their own.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermes_memory_bridge.peers import make_folders
-from hermes_memory_store import filesystem
+from hermes_memory_bridge.launcher.peers import make_private_folders
+from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import FileError
 
 log = logging.getLogger(__name__)
@@ -35,13 +35,13 @@ ANSWER_S = 3.0
 
 
 class VaultError(FileError):
-    """A secret could not be kept or read."""
+    """A secret could not be stored or read."""
 
     code = "vault.unavailable"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class VaultEntry:
     """A secret in the vault."""
 
     theme: str
@@ -64,17 +64,17 @@ class Vault:
         self._lock = threading.Lock()
 
     def keep(self, theme: str, wanted: str, secret: str) -> str:
-        """Keep a secret; the name it has from now on: `wanted`, numbered when another secret has that already.
+        """Store a secret; return its name: `wanted`, numbered when another secret already has that name.
 
-        :raises VaultError: it could not be kept
+        :raises VaultError: it could not be stored
         """
         return self.take(theme, wanted, secret).name
 
-    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> Kept:
-        """As `keep`, and whether it was new.
+    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> VaultEntry:
+        """Store a secret as `keep` does, and return also whether it was new.
 
-        :param besides: names that it must not have: marks that the text around it holds already, which stand for something else
-        :raises VaultError: it could not be kept
+        :param besides: names to avoid: marks that the surrounding text contains already, which stand for something else
+        :raises VaultError: it could not be stored
         """
         base = re.sub(r"[^a-z0-9]+", "-", wanted.casefold()).strip("-") or "secret"
         with self._lock:
@@ -86,30 +86,37 @@ class Vault:
                     continue
                 kept = self._get(f"{theme}/{name}")
                 if kept is None:
-                    self._set(f"{theme}/{name}", secret)
-                    return Kept(theme, name, fresh=True)
+                    self._set_secret(f"{theme}/{name}", secret)
+                    return VaultEntry(theme, name, fresh=True)
                 if kept == secret:
                     self._note(f"{theme}/{name}")
-                    return Kept(theme, name, fresh=False)
+                    return VaultEntry(theme, name, fresh=False)
 
     def reveal(self, theme: str, name: str) -> str | None:
-        """The secret of that name; None when there is none. :raises VaultError: the keyring does not answer"""
+        """Return the secret of that name; None when there is none.
+
+        :raises VaultError: the keyring does not answer
+        """
         with self._lock:
             return self._get(f"{theme}/{name}")
 
     def names(self, theme: str) -> list[str]:
-        """The names under which a theme's secrets are kept. :raises VaultError: the list cannot be read
+        """Return the names of a theme's secrets.
 
-        A keyring's secrets from before there was a list appear when they are next met.
+        :raises VaultError: the list cannot be read A keyring's secrets from before there was a list appear when they
+            are next used.
         """
         with self._lock:
-            known = read(self.index if self._uses_keyring() else self.file)
+            known = read_vault_file(self.index if self._uses_keyring() else self.file)
         return sorted(key.removeprefix(f"{theme}/") for key in known if key.startswith(f"{theme}/"))
 
-    def known(self) -> list[tuple[str, str]]:
-        """Theme and name of every secret that is listed, without asking a keyring. :raises VaultError:"""
+    def list_names(self) -> list[tuple[str, str]]:
+        """Return theme and name of every listed secret, without asking a keyring.
+
+        :raises VaultError: the list cannot be read
+        """
         with self._lock:
-            keys = {**read(self.index), **read(self.file)}
+            keys = {**read_vault_file(self.index), **read_vault_file(self.file)}
         return sorted((theme, name) for theme, _, name in (key.partition("/") for key in keys))
 
     def forget(self, theme: str, name: str) -> None:
@@ -120,8 +127,8 @@ class Vault:
                 import keyring.errors
 
                 with contextlib.suppress(keyring.errors.PasswordDeleteError):
-                    answered(lambda: keyring.delete_password(SERVICE, key))
-                self._strike(key)
+                    call_keyring_with_timeout(lambda: keyring.delete_password(SERVICE, key))
+                self._drop_note(key)
             else:
                 self._change(self.file, lambda held: held.pop(key, None))
 
@@ -129,36 +136,36 @@ class Vault:
         if self._uses_keyring():
             import keyring
 
-            return answered(lambda: keyring.get_password(SERVICE, key))
-        return read(self.file).get(key)
+            return call_keyring_with_timeout(lambda: keyring.get_password(SERVICE, key))
+        return read_vault_file(self.file).get(key)
 
-    def _set(self, key: str, secret: str) -> None:
+    def _set_secret(self, key: str, secret: str) -> None:
         if self._uses_keyring():
             import keyring
 
             # The name first: a name without a secret is a question, a secret without a name is never found again.
             self._note(key)
             try:
-                answered(lambda: keyring.set_password(SERVICE, key, secret))
+                call_keyring_with_timeout(lambda: keyring.set_password(SERVICE, key, secret))
             except VaultError:  # unlocked later, the keyring may still take it
                 raise
             except Exception:
-                self._strike(key)
+                self._drop_note(key)
                 raise
         else:
             self._change(self.file, lambda held: held.__setitem__(key, secret))
 
     def _note(self, key: str) -> None:
-        if self._uses_keyring() and key not in read(self.index):
+        if self._uses_keyring() and key not in read_vault_file(self.index):
             self._change(self.index, lambda names: names.__setitem__(key, "keyring"))
 
-    def _strike(self, key: str) -> None:
-        if key in read(self.index):
+    def _drop_note(self, key: str) -> None:
+        if key in read_vault_file(self.index):
             self._change(self.index, lambda names: names.pop(key, None))
 
     def _uses_keyring(self) -> bool:
         if not self.where:
-            self.where = "keyring" if works() else "file"
+            self.where = "keyring" if is_keyring_usable() else "file"
             if self.where == "file":
                 log.warning(
                     "this machine has no keyring; masked secrets are kept in %s, readable by its owner only", self.file
@@ -171,18 +178,18 @@ class Vault:
 
     def _change(self, file: Path, change: Callable[[dict[str, str]], object]) -> None:
         try:
-            make_folders(str(file))
-            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=filesystem.private) as lock:
+            make_private_folders(str(file))
+            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=filesystem.open_private) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                held = read(file)
+                held = read_vault_file(file)
                 change(held)
-                replace(file, json.dumps(held, indent=1))
+                replace_private_file(file, json.dumps(held, indent=1))
         except OSError as error:
             raise VaultError(f"a secret could not be kept in {file}: {error.strerror or error}", file) from error
 
 
-def works() -> bool:
-    """Whether this machine has a keyring that answers."""
+def is_keyring_usable() -> bool:
+    """Check whether this machine has a keyring that answers."""
     try:
         import keyring.backends.chainer
         import keyring.backends.fail
@@ -194,15 +201,18 @@ def works() -> bool:
             return False
         if isinstance(backend, keyring.backends.chainer.ChainerBackend) and not backend.backends:
             return False
-        answered(lambda: keyring.get_password(SERVICE, "is it there"))
+        call_keyring_with_timeout(lambda: keyring.get_password(SERVICE, "is it there"))
     except Exception as error:
         log.info("the keyring does not work: %s", error)
         return False
     return True
 
 
-def answered(ask: Callable[[], T]) -> T:
-    """What the keyring answers in time. :raises VaultError: it does not"""
+def call_keyring_with_timeout(ask: Callable[[], T]) -> T:
+    """Return the keyring's answer within a timeout.
+
+    :raises VaultError: it does not answer
+    """
     got: list[T] = []
     failed: list[BaseException] = []
 
@@ -224,8 +234,11 @@ def answered(ask: Callable[[], T]) -> T:
     return got[0]
 
 
-def read(file: Path) -> dict[str, str]:
-    """What the file holds. :raises VaultError: it cannot be read"""
+def read_vault_file(file: Path) -> dict[str, str]:
+    """Read the content of the file.
+
+    :raises VaultError: it cannot be read
+    """
     try:
         held: Any = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -235,7 +248,7 @@ def read(file: Path) -> dict[str, str]:
     return dict(held)
 
 
-def replace(file: Path, text: str) -> None:
-    """Put new content in a file's place at once, on the disk when this returns, for its owner only."""
+def replace_private_file(file: Path, text: str) -> None:
+    """Replace a file atomically, for its owner only; the content is on disk when this returns."""
     with filesystem.atomic_write(file, encoding="utf-8") as new:
         new.write(text)

@@ -33,7 +33,7 @@ def change(column: str, value: object) -> Callable[[Store], None]:
     """Change a token in the store's table, as a later version or an administrator may."""
 
     def changed(store: Store) -> None:
-        with store.db.writing() as conn:
+        with store.db.write_transaction() as conn:
             conn.execute(f"UPDATE credentials SET {column} = ? WHERE name = 'old'", (value,))
 
     return changed

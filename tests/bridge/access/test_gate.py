@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.access.limits import Buckets
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.access.rate_limits import TokenBuckets
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.running import PATIENCE_S, bridge, free_port, until
@@ -36,7 +36,7 @@ def call(tool: str, **arguments: Any) -> bytes:
 class Door:
     """Speaks plain HTTP to one of the bridge's sockets."""
 
-    def __init__(self, places: Places, port: int) -> None:
+    def __init__(self, places: BridgePaths, port: int) -> None:
         self.places = places
         self.port = port
 
@@ -217,7 +217,7 @@ def test_three_hundred_connections_that_say_nothing_keep_nobody_waiting(
 def test_a_bucket_never_gives_more_than_its_burst_and_its_pace(
     steps: list[float], per_second: float, burst: float
 ) -> None:
-    buckets = Buckets(per_second, burst)
+    buckets = TokenBuckets(per_second, burst)
     now, taken = 0.0, 0
     for step in steps:
         now += step
@@ -227,7 +227,7 @@ def test_a_bucket_never_gives_more_than_its_burst_and_its_pace(
 
 
 def test_a_refused_call_may_be_made_after_the_time_it_was_told() -> None:
-    buckets = Buckets(2.0, 1.0)
+    buckets = TokenBuckets(2.0, 1.0)
     assert buckets.take("a", 0.0) == 0.0
     wait_s = buckets.take("a", 0.0)
     assert wait_s == pytest.approx(0.5)

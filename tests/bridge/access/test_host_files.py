@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.access.host_files import HostFilesClosed, home_of
-from hermes_memory_bridge.connection import Connection
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.host_folders import HostFilesDenied, find_host_profile
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
@@ -215,10 +215,10 @@ def test_what_leads_elsewhere_is_left_alone(
     profile(home)
     monkeypatch.setenv("HERMES_HOME", str(home))
     connection = Connection(None, "default", home=home)  # type: ignore[arg-type]
-    assert home_of(connection) == home
+    assert find_host_profile(connection) == home
     why = spoil(home)
-    with pytest.raises(HostFilesClosed, match=why):
-        home_of(connection)
+    with pytest.raises(HostFilesDenied, match=why):
+        find_host_profile(connection)
 
 
 def test_a_link_within_the_hosts_folder_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_a_link_within_the_hosts_folder_is_followed(tmp_path: Path, monkeypatch:
     (coder / "memories").mkdir(parents=True)
     (coder / "memories" / "MEMORY.md").symlink_to(shared)
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    assert home_of(Connection(None, "default", home=coder)) == coder  # type: ignore[arg-type]
+    assert find_host_profile(Connection(None, "default", home=coder)) == coder  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_home_does_not_get_that_of_the_host_that_started_the_bridge(
@@ -238,6 +238,6 @@ def test_a_host_without_a_home_does_not_get_that_of_the_host_that_started_the_br
     monkeypatch.setenv("HOME", str(tmp_path))
     connection = Connection(None, "default")  # type: ignore[arg-type]
     connection.transport = "line"
-    assert home_of(connection) == tmp_path / ".hermes"
+    assert find_host_profile(connection) == tmp_path / ".hermes"
     connection.transport = "http"
-    assert home_of(connection) == tmp_path / "theirs"
+    assert find_host_profile(connection) == tmp_path / "theirs"

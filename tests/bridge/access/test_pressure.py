@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.access.http_sessions import MOST_OF_A_TOKEN
 from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
-from hermes_memory_bridge.access.wrong_tokens import FREE, LONGEST_S, delay_of
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.descriptors import ENOUGH, OWN, shares_of
-from hermes_memory_bridge.loopback_peers import user_of_loopback
+from hermes_memory_bridge.access.wrong_tokens import FREE_ATTEMPTS, LONGEST_S, compute_refusal_delay
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.protocol.descriptors import RESERVED_DESCRIPTORS, WANTED_LIMIT, to_descriptor_shares
+from hermes_memory_bridge.protocol.loopback_peers import find_loopback_user
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import Door, answer_of, bearer, call, door
@@ -80,7 +80,7 @@ def test_half_requests_take_no_descriptor_from_local_agents(db: Path, tcp: bool)
     with Store.open(db) as store:
         _, secret = store.credentials.add("one", "marketing", Rights())
     with door(db, files=1024) as made, half_requests(made, 1_100, tcp):
-        assert psutil.Process(int(Path(made.places.pid).read_text())).num_fds() < 1024 - OWN
+        assert psutil.Process(int(Path(made.places.pid).read_text())).num_fds() < 1024 - RESERVED_DESCRIPTORS
         with Shim(db) as shim:
             shim.open()
             assert "stored" in shim.call("memory_write", content="D[cache]: redis")["result"]["content"][0]["text"]
@@ -92,7 +92,7 @@ def test_half_requests_take_no_descriptor_from_local_agents(db: Path, tcp: bool)
 
 def test_the_soft_limit_on_descriptors_is_raised_to_the_hard_one(db: Path) -> None:
     with bridge(db, files=(256, 4096)) as places:
-        status = ask(places, "status")
+        status = ask_bridge(places, "status")
         assert status is not None
         limits = Path(f"/proc/{status['pid']}/limits").read_text() if sys.platform == "linux" else "files 4096"
         assert re.search(r"files\s+4096", limits)
@@ -100,10 +100,10 @@ def test_the_soft_limit_on_descriptors_is_raised_to_the_hard_one(db: Path) -> No
 
 @given(st.integers(16, 1 << 20))
 def test_connections_of_both_kinds_leave_a_reserve_whatever_the_limit(limit: int) -> None:
-    shares = shares_of(limit)
+    shares = to_descriptor_shares(limit)
     assert min(shares.http, shares.line) > 0
-    assert shares.http + shares.line + min(OWN, limit // 2) <= limit
-    assert limit < ENOUGH or shares == shares_of(ENOUGH)
+    assert shares.http + shares.line + min(RESERVED_DESCRIPTORS, limit // 2) <= limit
+    assert limit < WANTED_LIMIT or shares == to_descriptor_shares(WANTED_LIMIT)
 
 
 @pytest.mark.parametrize("tcp", [True, False])
@@ -316,8 +316,8 @@ def test_one_token_cannot_take_the_sessions_of_the_others(db: Path) -> None:
 
 
 def test_the_session_that_was_quiet_longest_gives_way_to_a_new_one(db: Path) -> None:
-    from hermes_memory_bridge.access.http_sessions import HttpSession, longest_quiet
-    from hermes_memory_bridge.access.identity import Identity
+    from hermes_memory_bridge.access.http_sessions import HttpSession, find_idlest_session
+    from hermes_memory_bridge.access.request_identity import Identity
 
     now = time.monotonic()
     sessions = {
@@ -325,27 +325,27 @@ def test_the_session_that_was_quiet_longest_gives_way_to_a_new_one(db: Path) -> 
         "old": HttpSession(Identity("a"), seen=now - 600),
         "new": HttpSession(Identity("a"), seen=now),
     }
-    assert longest_quiet(sessions, "") == "old"
+    assert find_idlest_session(sessions, "") == "old"
 
 
 def test_wrong_tokens_wait_longer_each_time_and_right_ones_never(db: Path) -> None:
     with Store.open(db) as store:
         _, secret = store.credentials.add("one", "marketing", Rights())
     with door(db) as made, ThreadPoolExecutor(1) as beside:
-        for _ in range(FREE + 3):
+        for _ in range(FREE_ATTEMPTS + 3):
             assert made.ask(body=call("memory_status"), **bearer("hmt_wrong"))[0] == 401
         begun = time.monotonic()
         wrong = beside.submit(made.ask, body=call("memory_status"), **bearer("hmt_wrong"))
         assert made.ask(body=call("memory_status"), **bearer(secret))[0] == 200
         assert not wrong.done(), "the right token does not wait for the wrong one"
         assert wrong.result()[0] == 401
-        assert time.monotonic() - begun >= delay_of(FREE + 4)
+        assert time.monotonic() - begun >= compute_refusal_delay(FREE_ATTEMPTS + 4)
 
 
 def test_the_delay_of_wrong_tokens_grows_and_is_bounded() -> None:
-    delays = [delay_of(count) for count in range(1, 200)]
+    delays = [compute_refusal_delay(count) for count in range(1, 200)]
     assert delays == sorted(delays)
-    assert delays[:FREE] == [0.0] * FREE
+    assert delays[:FREE_ATTEMPTS] == [0.0] * FREE_ATTEMPTS
     assert max(delays) == LONGEST_S
 
 
@@ -377,7 +377,7 @@ def test_a_flood_closes_connections_of_whoever_has_most(peers: list[str], most: 
 def test_a_request_that_was_let_in_is_not_closed_for_another() -> None:
     world = Peers(8)
     served = world.add("user 1")
-    with world.table.serving(served, "token 'one'"):
+    with world.table.serve_request(served, "token 'one'"):
         for _ in range(100):
             world.add("user 1")
         assert len(world.closed) == 100 - 4
@@ -403,5 +403,5 @@ def test_the_system_tells_which_user_dialled_the_port() -> None:
                     os._exit(0)  # the child is no second run of the tests
             accepted, _ = listener.accept()
             with accepted:
-                assert user_of_loopback(accepted) == user
+                assert find_loopback_user(accepted) == user
             os.waitpid(child, 0)

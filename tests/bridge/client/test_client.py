@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import hermes_memory_bridge
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPolicy, SessionConfig
-from hermes_memory_bridge.client.transactions import TransactionLog
-from hermes_memory_bridge.client.words import BridgeUnreachable, Endpoint
+from hermes_memory_bridge.client.client_log import ClientTransactionLog
+from hermes_memory_bridge.client.mcp_messages import BridgeAddress, BridgeUnreachable
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
@@ -107,9 +107,9 @@ def test_a_bridge_that_restarts_costs_a_retry_and_stores_nothing_twice(db: Path)
 
 def test_what_was_never_acknowledged_is_sent_again_and_stored_once(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "tx.jsonl"
-    log = TransactionLog(path)
-    log.sent("k1", "memory_turn", {"role": "user", "content": "lost answer"})
-    log.sent("k2", "memory_turn", {"role": "user", "content": "never sent"})
+    log = ClientTransactionLog(path)
+    log.note_request("k1", "memory_turn", {"role": "user", "content": "lost answer"})
+    log.note_request("k2", "memory_turn", {"role": "user", "content": "never sent"})
     log.close()
     with path.open("a") as file:
         file.write('{"key": "k3", "state": "se')  # cut off when the worker died
@@ -143,9 +143,9 @@ def test_importing_the_client_costs_no_sdk() -> None:
 @pytest.mark.parametrize("name", ["timeout_action", "on_orhpan"])
 def test_old_names_of_settings_count_with_a_warning(name: str) -> None:
     with pytest.warns(DeprecationWarning, match=name):
-        assert SessionConfig.read({name: "abort_quietly"}).on_orphan == "abort_quietly"
+        assert SessionConfig.parse({name: "abort_quietly"}).on_orphan == "abort_quietly"
     with pytest.warns(DeprecationWarning, match="timeout_ms"):
-        assert SessionConfig.read({"timeout_ms": 5_000}).heartbeat_timeout_s == 5
+        assert SessionConfig.parse({"timeout_ms": 5_000}).heartbeat_timeout_s == 5
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], said: str) -> None:
 
 def test_more_than_five_retries_are_five() -> None:
     with pytest.warns(UserWarning, match="at most 5"):
-        assert RetryPolicy.read({"max_retries": 50}).max_retries == 5
+        assert RetryPolicy.parse({"max_retries": 50}).max_retries == 5
 
 
 @given(session=st.text(max_size=20), call=st.integers(0, 10**6), retries=st.integers(0, 5))
@@ -181,5 +181,5 @@ def test_pauses_grow_stay_below_the_cap_and_are_the_sessions_own(session: str, c
 
 
 def test_endpoints_are_read_as_they_are_written() -> None:
-    assert Endpoint.read("unix:///var/run/mem.sock") == Endpoint("http://localhost/mcp", "/var/run/mem.sock")
-    assert Endpoint.read("http://127.0.0.1:8765") == Endpoint("http://127.0.0.1:8765/mcp")
+    assert BridgeAddress.parse("unix:///var/run/mem.sock") == BridgeAddress("http://localhost/mcp", "/var/run/mem.sock")
+    assert BridgeAddress.parse("http://127.0.0.1:8765") == BridgeAddress("http://127.0.0.1:8765/mcp")

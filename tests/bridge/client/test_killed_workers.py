@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from hermes_memory_bridge.client import MemoryClient
-from hermes_memory_bridge.client.words import headers_of, request_of
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.client.mcp_messages import to_request_headers, to_tool_request
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import Rights, SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import door
@@ -115,12 +115,12 @@ def test_it_ends_with_the_bridge_too(db: Path) -> None:
         assert [session.status for session in store.sessions.list()] == [SessionStatus.CLOSED]
 
 
-def status(places: Places) -> None:
+def status(places: BridgePaths) -> None:
     """One call of a client without a session."""
     with httpx.Client(transport=httpx.HTTPTransport(uds=places.http)) as client:
         said = client.post(
             "http://localhost/mcp",
-            json=request_of(1, "memory_status", {}, None),
-            headers=headers_of("memory_status", None, None),
+            json=to_tool_request(1, "memory_status", {}, None),
+            headers=to_request_headers("memory_status", None, None),
         )
     assert said.status_code == 200

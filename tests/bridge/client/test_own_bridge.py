@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import environment, until
@@ -25,7 +25,7 @@ def worker(db: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run a worker whose own bridge serves this store, and see that bridge leave by itself."""
     env = environment(db.parent) | {"HERMES_MEMORY_DB": str(db)}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
-    until(lambda: not Path(Places.of(db).pid).exists(), "the end of the bridge")
+    until(lambda: not Path(BridgePaths.of(db).pid).exists(), "the end of the bridge")
     return done
 
 
@@ -50,7 +50,7 @@ def test_a_bridge_started_on_demand_stays_while_a_client_has_a_session(db: Path,
         db,
         "import time\n"
         "from hermes_memory_bridge import MemoryClient\n"
-        "from hermes_memory_bridge.places import Places\n"
+        "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
         f"with MemoryClient(retry_policy={{'max_retries': 0}}, {config}) as memory:\n"
         "    began, pid = time.monotonic(), open(Places.of().pid).read()\n"
         "    while time.monotonic() - began < 1.5:\n"
@@ -94,7 +94,7 @@ def test_the_death_of_an_earlier_bridge_is_no_failed_start(db: Path) -> None:
         db,
         "import os, signal\n"
         "from hermes_memory_bridge import MemoryClient\n"
-        "from hermes_memory_bridge.places import Places\n"
+        "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
         "with MemoryClient():\n"
         "    pid = int(open(Places.of().pid).read())\n"
         "os.kill(pid, signal.SIGKILL)\n"

@@ -12,7 +12,7 @@ import mcp.types as types
 from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 
-from hermes_memory_bridge.notices import Notices
+from hermes_memory_bridge.protocol.notices import ChangeNotices
 
 KEY = b"only for this suite"
 
@@ -143,7 +143,7 @@ def described() -> list[types.Tool]:
     ]
 
 
-async def call(context: Any, params: types.CallToolRequestParams, notices: Notices) -> Any:
+async def call(context: Any, params: types.CallToolRequestParams, notices: ChangeNotices) -> Any:
     """Call one of them."""
     if params.name in CHANGES:
         for bus, _ in notices._listeners.values():

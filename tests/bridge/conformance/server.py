@@ -18,18 +18,23 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from hermes_memory_bridge import sdk
-from hermes_memory_bridge.access.gate import Gate, Limits
+from hermes_memory_bridge.access.gate import ClientLimits, Gate
 from hermes_memory_bridge.access.http_sessions import HttpSessions
-from hermes_memory_bridge.access.identity import Identity
 from hermes_memory_bridge.access.peer_connections import PeerConnections
-from hermes_memory_bridge.agents import Agents
-from hermes_memory_bridge.connection import Lease
-from hermes_memory_bridge.descriptors import DescriptorShares
-from hermes_memory_bridge.http import HttpFront, http_app, http_server, tcp_socket
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.notices import Notices
-from hermes_memory_bridge.server import make_server
+from hermes_memory_bridge.access.request_identity import Identity
+from hermes_memory_bridge.protocol import sdk_internals
+from hermes_memory_bridge.protocol.descriptors import DescriptorShares
+from hermes_memory_bridge.protocol.http_server import (
+    HttpFront,
+    build_http_app,
+    build_http_server,
+    open_loopback_socket,
+)
+from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
+from hermes_memory_bridge.protocol.notices import ChangeNotices
+from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import LeaseTimes
 from tests.bridge.conformance import rounds
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -192,7 +197,7 @@ class OpenGate(Gate):
         return Identity("default")
 
 
-def merge(server: Any, notices: Notices) -> None:
+def merge(server: Any, notices: ChangeNotices) -> None:
     """Let the fixtures answer for what is theirs."""
     theirs = fixtures._lowlevel_server
 
@@ -248,16 +253,21 @@ def merge(server: Any, notices: Notices) -> None:
 
 async def main(port: int, db: Path) -> None:
     """Serve until killed."""
-    hub = Hub(db)
-    agents = Agents(hub, Lease())
+    hub = StoreWorker(db)
+    agents = ConnectionRegistry(hub, LeaseTimes())
     front = HttpFront(agents)
-    notices = Notices(hub)
-    server = make_server(hub, front.whose, notices)
+    notices = ChangeNotices(hub)
+    server = build_mcp_server(hub, front.find_request_connection, notices)
     merge(server, notices)
     peers = PeerConnections(DescriptorShares().http)
-    sessions = HttpSessions(functools.partial(sdk.is_open, server), functools.partial(sdk.end_session, server))
-    web = http_server(http_app(server, lambda app: OpenGate(app, hub, Limits(), peers, sessions)), peers, Limits())
-    await web.serve(sockets=[tcp_socket(port)])
+    sessions = HttpSessions(
+        functools.partial(sdk_internals.is_http_session_open, server),
+        functools.partial(sdk_internals.end_http_session, server),
+    )
+    web = build_http_server(
+        build_http_app(server, lambda app: OpenGate(app, hub, ClientLimits(), peers, sessions)), peers, ClientLimits()
+    )
+    await web.serve(sockets=[open_loopback_socket(port)])
 
 
 if __name__ == "__main__":

@@ -16,15 +16,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.bridge_cli import run_bridge_command
-from hermes_memory_bridge.connect import command, jsonc
-from hermes_memory_bridge.connect.hosts import HOSTS, Place
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.provider import settings as provider_settings
+from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
+from hermes_memory_bridge.connect import host_config_files, jsonc_edit
+from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.provider import provider_settings
+from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.filesystem import default_path
-from hermes_memory_store.memory_files import hermes_home
-from hermes_memory_tui import settings as inspector_settings
+from hermes_memory_store.host_files.memory_files import hermes_home
+from hermes_memory_tui.system import inspector_settings
 
 EXISTING = {
     "json": """{
@@ -59,14 +59,18 @@ def connect(home: Path, *words: str, cwd: Path | None = None) -> subprocess.Comp
 
 def file_of(name: str, home: Path) -> Path:
     """Where a host keeps its servers."""
-    return HOSTS[name].file(Place(home, sys.platform, {}))
+    return HOSTS[name].file(HostEnvironment(home, sys.platform, {}))
 
 
 def read(name: str, text: str) -> Any:
     """A host's file as data, by an independent parser where there is one."""
     kind = HOSTS[name].kind
     return (
-        tomllib.loads(text) if kind == "toml" else yaml.safe_load(text) if "yaml" in kind else jsonc.parse(text).value
+        tomllib.loads(text)
+        if kind == "toml"
+        else yaml.safe_load(text)
+        if "yaml" in kind
+        else jsonc_edit.parse_jsonc(text).value
     )
 
 
@@ -80,7 +84,7 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path:
     shown = connect(tmp_path, name, "--yes", "--theme", "me")
     assert shown.returncode == 0, shown.stderr
     after = file.read_text()
-    assert HOSTS[name].present(after) is not None
+    assert HOSTS[name].find_entry(after) is not None
     kept = [line for line in after.splitlines() if line in before.splitlines()]
     assert [line for line in before.splitlines() if line not in kept] in ([], before.splitlines()[3:4])
     assert read(name, after).items() >= {k: v for k, v in read(name, before).items() if k != HOSTS[name].key}.items()
@@ -99,12 +103,12 @@ def test_a_host_without_a_file_gets_one_and_the_entry_can_be_changed(name: str, 
     file = file_of(name, tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert connect(tmp_path, name, "--yes", "--theme", "other").returncode == 0
-    entry = HOSTS[name].present(file.read_text())
+    entry = HOSTS[name].find_entry(file.read_text())
     assert entry is not None
     assert entry["args"][-2:] == ["--theme", "other"]
     assert Path(entry.get("command") or entry["cmd"]).is_absolute()
     assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
-    assert HOSTS[name].present(file.read_text()) is None
+    assert HOSTS[name].find_entry(file.read_text()) is None
 
 
 @pytest.mark.parametrize("name", ["cursor", "codex", "goose", "continue"])
@@ -124,7 +128,7 @@ def test_two_changes_within_a_second_keep_two_backups(tmp_path: Path) -> None:
     kept = []
     for number in range(5):
         file.write_text(str(number))
-        kept.append(command.write(file, "new"))
+        kept.append(host_config_files.replace_host_config(file, "new"))
     assert [copy.read_text() for copy in kept if copy is not None] == ["0", "1", "2", "3", "4"]
 
 
@@ -133,8 +137,8 @@ def test_two_changes_within_a_second_keep_two_backups(tmp_path: Path) -> None:
 def test_a_blank_variable_is_an_unset_one(name: str, said: str, tmp_path: Path) -> None:
     variables = ("HERMES_HOME", "XDG_CONFIG_HOME", "APPDATA")
     for platform in ("linux", "darwin", "win32"):
-        blank = HOSTS[name].file(Place(tmp_path, platform, dict.fromkeys(variables, said)))
-        assert blank == HOSTS[name].file(Place(tmp_path, platform, {}))
+        blank = HOSTS[name].file(HostEnvironment(tmp_path, platform, dict.fromkeys(variables, said)))
+        assert blank == HOSTS[name].file(HostEnvironment(tmp_path, platform, {}))
         assert blank.is_absolute()
 
 
@@ -147,9 +151,9 @@ def test_no_part_of_the_program_takes_a_blank_variable_for_a_path(
         monkeypatch.setenv(variable, said)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert Places.of().store == str(home / "memory.db") == provider_settings.load(str(home)).db
-    assert default_path() == home / "memory.db"
-    assert Path(provider_settings.host_home()) == inspector_settings.folder() == hermes_home() == home
+    assert BridgePaths.of().store == str(home / "memory.db") == provider_settings.load_provider_settings(str(home)).db
+    assert default_store_path() == home / "memory.db"
+    assert Path(provider_settings.find_hermes_home()) == inspector_settings.inspector_folder() == hermes_home() == home
     assert connect_here(tmp_path, "hermes-agent", "--yes") == 0
     assert [one.name for one in tmp_path.iterdir()] == [".hermes"]
 
@@ -161,7 +165,7 @@ def test_a_relative_variable_is_refused_by_name(tmp_path: Path) -> None:
         ("APPDATA", "claude-desktop", "win32"),
     ):
         with pytest.raises(ArgumentError, match=f"{variable} is 'here/it', a relative path"):
-            HOSTS[name].file(Place(tmp_path, platform, {variable: "here/it"}))
+            HOSTS[name].file(HostEnvironment(tmp_path, platform, {variable: "here/it"}))
 
 
 @pytest.mark.parametrize("name", HOSTS)
@@ -246,15 +250,15 @@ def test_setting_a_member_changes_that_member_only(document: Any, servers: Any, 
         servers.pop("new", None)
         document = {**document, "s": servers}
     text = json.dumps(document, indent=indent)
-    after = jsonc.with_member(text, ("s", "new"), value)
+    after = jsonc_edit.set_jsonc_member(text, ("s", "new"), value)
     expected = {**document, "s": {**(servers or {}), "new": value}}
-    assert jsonc.parse(after).value == json.loads(after) == expected
-    assert jsonc.without_member(after, ("s", "new")) == text
+    assert jsonc_edit.parse_jsonc(after).value == json.loads(after) == expected
+    assert jsonc_edit.remove_jsonc_member(after, ("s", "new")) == text
 
 
 @given(text=st.text(max_size=60))
 def test_no_text_breaks_the_parser(text: str) -> None:
     try:
-        jsonc.parse(text)
-    except jsonc.NotJson as error:
+        jsonc_edit.parse_jsonc(text)
+    except jsonc_edit.JsoncSyntaxError as error:
         assert "line" in str(error)

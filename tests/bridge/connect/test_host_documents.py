@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hermes_memory_bridge.connect import jsonc
-from hermes_memory_bridge.connect.command import HostFileError, changed
+from hermes_memory_bridge.connect import jsonc_edit
+from hermes_memory_bridge.connect.host_config_files import HostFileError, to_changed_config
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 
 COMMAND = ("/opt/my tools/hermes-memory-bridge", ["--db", "/home/ü/memory.db"])
@@ -107,14 +107,14 @@ def test_connecting_adds_the_entry_alone_and_disconnecting_gives_the_bytes_back(
     host: Host, before: str, tmp_path: Path
 ) -> None:
     file, entry = tmp_path / "config", host.entry(*COMMAND)
-    after = changed(host, file, before, entry)
+    after = to_changed_config(host, file, before, entry)
     assert others(host, after) == others(host, before)
-    assert host.present(after) is not None
+    assert host.find_entry(after) is not None
     assert after.startswith(BOM) == before.startswith(BOM)
-    assert changed(host, file, after, entry) == after
-    assert changed(host, file, after, None) == before
-    moved = changed(host, file, after, host.entry("/elsewhere/bridge", []))
-    assert changed(host, file, moved, None) == before
+    assert to_changed_config(host, file, after, entry) == after
+    assert to_changed_config(host, file, after, None) == before
+    moved = to_changed_config(host, file, after, host.entry("/elsewhere/bridge", []))
+    assert to_changed_config(host, file, moved, None) == before
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_an_entry_in_another_layout_is_replaced_and_taken_out_and_nothing_else(
     host, file = HOSTS[name], tmp_path / "config"
     before = before.replace("KEY", host.key).replace("NAME", NAME)
     entry = host.entry(*COMMAND)
-    replaced = changed(host, file, before, entry)
-    assert host.present(replaced) is not None
+    replaced = to_changed_config(host, file, before, entry)
+    assert host.find_entry(replaced) is not None
     assert others(host, replaced) == others(host, before)
-    bare = host.taken_out(before)
-    assert host.present(bare) is None
+    bare = host.remove_entry(before)
+    assert host.find_entry(bare) is None
     assert others(host, bare) == others(host, before)
     assert left is None or bare == left.replace("KEY", host.key)
 
@@ -166,7 +166,7 @@ def test_an_entry_in_another_layout_is_replaced_and_taken_out_and_nothing_else(
 def test_what_cannot_be_proven_is_refused_with_its_line(name: str, text: str, line: int, tmp_path: Path) -> None:
     host = HOSTS[name]
     with pytest.raises(HostFileError, match=rf"left alone: [\s\S]*(?:line {line}\b|its \w+ is|it holds)"):
-        changed(host, tmp_path / "config", text.replace("KEY", host.key), host.entry(*COMMAND))
+        to_changed_config(host, tmp_path / "config", text.replace("KEY", host.key), host.entry(*COMMAND))
 
 
 def others(host: Host, text: str) -> Any:
@@ -175,7 +175,7 @@ def others(host: Host, text: str) -> Any:
     document: Any = (
         tomllib.loads(bare)
         if host.kind == "toml"
-        else jsonc.parse(bare).value
+        else jsonc_edit.parse_jsonc(bare).value
         if host.kind == "json"
         else yaml.safe_load(bare)
     ) or {}

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.provider.cli import with_provider, without_provider
+from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 
 CONFIG = "# mine\nmodel:\n  default: x   # the good one\nmemory:   # small\n  memory_char_limit: 3000\nlast: true\n"
 
@@ -123,17 +123,17 @@ def test_one_setting_changes_and_nothing_else(before: list[str], inside: list[st
     under = [f"  {line}" if line else line for line in inside] if head not in ("memory: {}", "other: 1") else []
     text = "\n".join([*top, head, *under, "end: 1"]) + "\n"
     read = yaml.safe_load(text)
-    after = with_provider(text, "hermes-memory")
+    after = add_provider_line(text, "hermes-memory")
     assert after is not None
     memory = {**(read.get("memory") or {}), "provider": "hermes-memory"}
     assert yaml.safe_load(after) == {**read, "memory": memory}
-    assert with_provider(after, "hermes-memory") == after
+    assert add_provider_line(after, "hermes-memory") == after
     if "provider" not in (read.get("memory") or {}):
-        assert without_provider(after, "hermes-memory") == text
+        assert remove_provider_line(after, "hermes-memory") == text
         return
     rest = {key: value for key, value in memory.items() if key != "provider"}
     expected = {key: value for key, value in read.items() if key != "memory"} | ({"memory": rest} if rest else {})
-    assert yaml.safe_load(without_provider(after, "hermes-memory")) == expected
+    assert yaml.safe_load(remove_provider_line(after, "hermes-memory")) == expected
 
 
 CONFIGS = st.builds(
@@ -156,7 +156,7 @@ CONFIGS = st.builds(
 
 @given(text=CONFIGS)
 def test_taking_the_provider_out_gives_the_configuration_back_byte_for_byte(text: str) -> None:
-    after = with_provider(text, "hermes-memory")
+    after = add_provider_line(text, "hermes-memory")
     assert after is not None
     assert yaml.safe_load(after) == {
         **(before := yaml.safe_load(text) or {}),
@@ -164,4 +164,4 @@ def test_taking_the_provider_out_gives_the_configuration_back_byte_for_byte(text
     }
     if "\r\n" in text:
         assert "\n" not in after.replace("\r\n", "")
-    assert without_provider(after, "hermes-memory") == text
+    assert remove_provider_line(after, "hermes-memory") == text

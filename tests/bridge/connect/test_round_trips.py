@@ -12,7 +12,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.connect.command import HostFileError, changed
+from hermes_memory_bridge.connect.host_config_files import HostFileError, to_changed_config
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 from tests.examples import example_count
 
@@ -111,12 +111,12 @@ def test_taking_out_gives_back_what_putting_in_was_given(name: str, data: st.Dat
     text = data.draw(texts_of(host))
     entry = host.entry(*ENTRY)
     try:
-        assert host.present(text) is None
-        after = host.added(text, entry)
-        assert host.present(after) == entry
+        assert host.find_entry(text) is None
+        after = host.add_entry(text, entry)
+        assert host.find_entry(after) == entry
     except ValueError:
         assume(False)  # left alone
-    assert host.taken_out(after) == text
+    assert host.remove_entry(after) == text
     if "\r\n" in text:
         assert "\n" not in after.replace("\r\n", "")
 
@@ -131,7 +131,7 @@ def test_few_of_the_generated_files_are_left_alone(name: str) -> None:
         nonlocal taken, tried
         tried += 1
         try:
-            taken += host.present(host.added(text, host.entry(*ENTRY))) is not None
+            taken += host.find_entry(host.add_entry(text, host.entry(*ENTRY))) is not None
         except ValueError:
             return
 
@@ -141,14 +141,16 @@ def test_few_of_the_generated_files_are_left_alone(name: str) -> None:
 
 def test_what_is_taken_out_of_a_file_that_was_changed_since_leaves_the_rest() -> None:
     codex, goose = HOSTS["codex"], HOSTS["goose"]
-    after = codex.added("a = 1\n", codex.entry(*ENTRY)) + "\n# about the next\n[tui]\ntheme = 'dark'\n"
-    assert codex.taken_out(after) == "a = 1\n\n# about the next\n[tui]\ntheme = 'dark'\n"
-    after = goose.added("extensions: {}\n", goose.entry(*ENTRY)) + "# about the next\nlast: true\n"
-    assert goose.taken_out(after) == "extensions: {}\n# about the next\nlast: true\n"
-    assert yaml.safe_load(goose.taken_out(goose.added("", goose.entry(*ENTRY)) + "last: true\n")) == {"last": True}
+    after = codex.add_entry("a = 1\n", codex.entry(*ENTRY)) + "\n# about the next\n[tui]\ntheme = 'dark'\n"
+    assert codex.remove_entry(after) == "a = 1\n\n# about the next\n[tui]\ntheme = 'dark'\n"
+    after = goose.add_entry("extensions: {}\n", goose.entry(*ENTRY)) + "# about the next\nlast: true\n"
+    assert goose.remove_entry(after) == "extensions: {}\n# about the next\nlast: true\n"
+    assert yaml.safe_load(goose.remove_entry(goose.add_entry("", goose.entry(*ENTRY)) + "last: true\n")) == {
+        "last": True
+    }
     cursor = HOSTS["cursor"]
-    rewritten = json.dumps(json.loads(cursor.added('{"mcpServers": {}, "a": 1}', cursor.entry(*ENTRY))), indent=3)
-    assert json.loads(cursor.taken_out(rewritten)) == {"mcpServers": {}, "a": 1}
+    rewritten = json.dumps(json.loads(cursor.add_entry('{"mcpServers": {}, "a": 1}', cursor.entry(*ENTRY))), indent=3)
+    assert json.loads(cursor.remove_entry(rewritten)) == {"mcpServers": {}, "a": 1}
 
 
 @pytest.mark.parametrize("name", sorted(HOSTS))
@@ -162,9 +164,9 @@ def test_an_entry_that_was_put_in_twice_leaves_nothing_behind(name: str, before:
     before, file = before.replace("KEY", host.key), tmp_path / "config"
     text = before
     for theme in ("one", "other"):
-        text = changed(host, file, text, host.entry("/opt/bridge", ["--theme", theme]))
+        text = to_changed_config(host, file, text, host.entry("/opt/bridge", ["--theme", theme]))
 
-    assert changed(host, file, text, None) == before
+    assert to_changed_config(host, file, text, None) == before
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(HOSTS) if HOSTS[name].kind == "json"])
@@ -173,13 +175,16 @@ def test_an_entry_that_a_person_wrote_below_a_comment_is_taken_out(name: str, tm
     entry = json.dumps(host.entry("/opt/bridge", []))
     text = f'{{\n  "{host.key}": {{\n    // my servers\n    "{NAME}": {entry}\n  }}\n}}\n'
 
-    assert changed(host, tmp_path / "config", text, None) == f'{{\n  "{host.key}": {{\n    // my servers\n  }}\n}}\n'
+    assert (
+        to_changed_config(host, tmp_path / "config", text, None)
+        == f'{{\n  "{host.key}": {{\n    // my servers\n  }}\n}}\n'
+    )
 
 
 @pytest.mark.parametrize("text", ["[1]", '{"KEY": 5}', '{"KEY": {"NAME": 5}}'])
 def test_a_file_whose_entry_is_none_is_left_alone_with_the_reason(text: str, tmp_path: Path) -> None:
     host = HOSTS["cursor"]
     with pytest.raises(HostFileError, match="left alone: it"):
-        changed(
+        to_changed_config(
             host, tmp_path / "c", text.replace("KEY", host.key).replace("NAME", NAME), host.entry("/opt/bridge", [])
         )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.embedding.meaning import Meaning
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from tests.bridge.embedding.standin import StandIn, standing_in
 
 
@@ -30,17 +30,17 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stand_in: StandIn) -> 
 
 
 @pytest.fixture
-async def hub(told: StandIn, tmp_path: Path) -> AsyncIterator[Hub]:
-    made = Hub(tmp_path / "memory.db")
+async def hub(told: StandIn, tmp_path: Path) -> AsyncIterator[StoreWorker]:
+    made = StoreWorker(tmp_path / "memory.db")
     yield made
     await asyncio.to_thread(made.close)
 
 
 @pytest.fixture
-async def meaning(hub: Hub) -> AsyncIterator[Meaning]:
+async def meaning(hub: StoreWorker) -> AsyncIterator[VectorService]:
     """Filling in the background, with short rests."""
-    made = hub.meaning = Meaning(hub, rest_s=0.02)
-    filling = asyncio.create_task(made.keep_filled())
+    made = hub.meaning = VectorService(hub, rest_s=0.02)
+    filling = asyncio.create_task(made.fill_forever())
     yield made
     filling.cancel()
     await asyncio.gather(filling, return_exceptions=True)

@@ -6,20 +6,20 @@ import json
 
 import pytest
 
-from hermes_memory_bridge.embedding.meaning import Meaning
-from hermes_memory_bridge.fence import HEAD
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_store.tokens import estimate
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.fence import HEAD
+from hermes_memory_store.notation.token_estimate import estimate_tokens
 from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
 from tests.bridge.tools.test_more_tools import Desk
 
 
 @pytest.fixture
-def ask(hub: Hub) -> Desk:
+def ask(hub: StoreWorker) -> Desk:
     return Desk(hub)
 
 
-async def test_facts_and_turns_come_as_one_fenced_text(ask: Desk, meaning: Meaning) -> None:
+async def test_facts_and_turns_come_as_one_fenced_text(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, TEA, RAIN)
     await ask("memory_turn", role="user", content="I parked\nthe car")
     await filled(meaning, 4)
@@ -44,7 +44,7 @@ async def test_the_budget_holds(ask: Desk, tokens: int) -> None:
     for number in range(8):
         await ask("memory_turn", role="user", content=f"tea {number} " + "and so on " * 300)
     answer = await ask("memory_context", message="which tea", tokens=tokens)
-    assert estimate(answer.text) == answer.data["tokens"] <= tokens
+    assert estimate_tokens(answer.text) == answer.data["tokens"] <= tokens
     assert answer.data["facts"]
 
 

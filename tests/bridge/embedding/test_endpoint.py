@@ -8,18 +8,18 @@ from time import time
 
 import pytest
 
-from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, embedder_for
-from hermes_memory_bridge.embedding.endpoint import Endpoint, address
-from hermes_memory_bridge.embedding.errors import EmbeddingError, Refused, Unavailable
+from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, build_embedder
+from hermes_memory_bridge.embedding.embedding_endpoint import EmbeddingEndpoint, to_endpoint_url
+from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_themes import Embedding
+from hermes_memory_themes import EmbeddingSettings
 from tests.bridge.embedding.standin import StandIn, said, vector
 
 KEY = "sk-embed-0123456789"
 
 
-def endpoint(stand_in: StandIn, provider: str = "openai", key: str | None = None) -> Endpoint:
-    return Endpoint(Embedding(provider=provider, url=stand_in.url, model="counting"), key)
+def endpoint(stand_in: StandIn, provider: str = "openai", key: str | None = None) -> EmbeddingEndpoint:
+    return EmbeddingEndpoint(EmbeddingSettings(provider=provider, url=stand_in.url, model="counting"), key)
 
 
 @pytest.mark.parametrize(("provider", "path"), [("openai", "/v1/embeddings"), ("ollama", "/api/embed")])
@@ -42,7 +42,7 @@ async def test_vectors_come_in_the_order_of_their_texts(stand_in: StandIn, provi
     ],
 )
 def test_any_part_of_an_address_is_enough(url: str, openai: bool, whole: str) -> None:
-    assert address(url, openai=openai) == whole
+    assert to_endpoint_url(url, openai=openai) == whole
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_any_part_of_an_address_is_enough(url: str, openai: bool, whole: str) ->
     ],
 )
 def test_the_form_follows_from_the_address(url: str, speaks: str) -> None:
-    assert Embedding(url=url).speaks == speaks
+    assert EmbeddingSettings(url=url).speaks == speaks
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ async def test_a_vector_that_is_none_spoils_no_other(stand_in: StandIn) -> None:
 async def test_a_text_that_is_too_long_is_told_from_trouble(stand_in: StandIn) -> None:
     stand_in.fault = lambda _: (400, {}, b"")
     made = endpoint(stand_in)
-    with pytest.raises(Refused):
+    with pytest.raises(EmbeddingRejected):
         await made.embed(["tea"], 5)
     await made.close()
 
@@ -132,7 +132,7 @@ async def test_an_endpoint_that_hangs_is_left_after_the_time_it_had(stand_in: St
 
 
 async def test_nobody_there_is_said_in_words() -> None:
-    made = Endpoint(Embedding(provider="openai", url="http://127.0.0.1:9", model="m"), None)
+    made = EmbeddingEndpoint(EmbeddingSettings(provider="openai", url="http://127.0.0.1:9", model="m"), None)
     with pytest.raises(EmbeddingError, match="cannot be reached"):
         await made.embed(["tea"], 5)
     await made.close()
@@ -150,16 +150,16 @@ async def test_the_key_is_sent_and_never_said(stand_in: StandIn, caplog: pytest.
 
 
 def test_a_key_does_not_travel_in_the_clear() -> None:
-    with pytest.raises(Unavailable, match="in the clear"):
-        Endpoint(Embedding(provider="openai", url="http://example.org", model="m"), KEY)
+    with pytest.raises(EmbedderUnavailable, match="in the clear"):
+        EmbeddingEndpoint(EmbeddingSettings(provider="openai", url="http://example.org", model="m"), KEY)
 
 
 async def test_the_key_comes_from_the_environment_else_from_the_vault(stand_in: StandIn, tmp_path: object) -> None:
     vault = Vault(tmp_path / "secrets.json", "file")  # type: ignore[operator]
     vault.keep(KEY_THEME, KEY_NAME, KEY)
-    settings = Embedding(provider="openai", url=stand_in.url, model="counting")
+    settings = EmbeddingSettings(provider="openai", url=stand_in.url, model="counting")
     for environ in ({}, {"HERMES_MEMORY_EMBED_KEY": "sk-other"}):
-        made = embedder_for(settings, vault, environ)
+        made = build_embedder(settings, vault, environ)
         assert made is not None
         await made.embed(["tea"], 5)
         await made.close()
@@ -167,12 +167,17 @@ async def test_the_key_comes_from_the_environment_else_from_the_vault(stand_in: 
 
 
 @pytest.mark.parametrize(
-    "settings", [Embedding(provider="openai"), Embedding(url="http://127.0.0.1:1"), Embedding(provider="ollama")]
+    "settings",
+    [
+        EmbeddingSettings(provider="openai"),
+        EmbeddingSettings(url="http://127.0.0.1:1"),
+        EmbeddingSettings(provider="ollama"),
+    ],
 )
-def test_half_a_setting_is_said_in_words(settings: Embedding) -> None:
-    with pytest.raises(Unavailable):
-        embedder_for(settings, None, {})
+def test_half_a_setting_is_said_in_words(settings: EmbeddingSettings) -> None:
+    with pytest.raises(EmbedderUnavailable):
+        build_embedder(settings, None, {})
 
 
 def test_off_means_none() -> None:
-    assert embedder_for(Embedding(provider="off", url="http://127.0.0.1:1"), None, {}) is None
+    assert build_embedder(EmbeddingSettings(provider="off", url="http://127.0.0.1:1"), None, {}) is None

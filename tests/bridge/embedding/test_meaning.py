@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.embedding.meaning import Meaning
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.model import Rights, Tier
-from hermes_memory_store.vectors import Vectors, place
+from hermes_memory_store.search.vector_file import Vectors, vector_file_path
 from tests.bridge.embedding.conftest import until
 from tests.bridge.embedding.standin import StandIn, said
 from tests.bridge.tools.test_more_tools import Desk
@@ -27,11 +27,11 @@ RAIN = "V[weather.rain]: rain is expected on Monday"
 
 
 @pytest.fixture
-def ask(hub: Hub) -> Desk:
+def ask(hub: StoreWorker) -> Desk:
     return Desk(hub)
 
 
-async def filled(meaning: Meaning, number: int) -> None:
+async def filled(meaning: VectorService, number: int) -> None:
     await until(lambda: f"({number:,} of {number:,}" in meaning.state(), meaning.state)
 
 
@@ -45,7 +45,7 @@ async def remember(ask: Desk, *notations: str, **more: str) -> None:
         assert "error" not in answer.data
 
 
-async def test_a_fact_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> None:
+async def test_a_fact_is_found_by_what_it_means(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, TEA, RAIN)
     await filled(meaning, 3)
     answer = await ask("recall_memory", query="automobile")
@@ -54,7 +54,7 @@ async def test_a_fact_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> 
     assert json.loads(answer.text) == answer.data
 
 
-async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> None:
+async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: VectorService) -> None:
     for content in ("I parked the car", "The tea was cold"):
         await ask("memory_turn", role="user", content=content)
     await filled(meaning, 2)
@@ -63,7 +63,9 @@ async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: Meaning) -> 
     assert answer.data["ranked_by"] == "words and counting"
 
 
-async def test_of_what_fits_the_words_alike_the_nearer_in_meaning_comes_first(ask: Desk, meaning: Meaning) -> None:
+async def test_of_what_fits_the_words_alike_the_nearer_in_meaning_comes_first(
+    ask: Desk, meaning: VectorService
+) -> None:
     bike = "V[family.bike]: the bike stands in the garage"
     await remember(ask, CAR, bike)
     await ask("memory_turn", role="user", content="the car stands in the garage")
@@ -75,7 +77,7 @@ async def test_of_what_fits_the_words_alike_the_nearer_in_meaning_comes_first(as
         assert answer.data["results"][0]["score"] > answer.data["results"][1]["score"]
 
 
-async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: VectorService, stand_in: StandIn) -> None:
     await remember(ask, CAR)
     await ask("memory_turn", role="user", content="I parked the car")
     await filled(meaning, 2)
@@ -89,19 +91,19 @@ async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: Meaning, 
         assert there.data["ranked_by"] == "words only"
 
 
-async def test_what_shares_no_meaning_is_below_the_floor(ask: Desk, meaning: Meaning) -> None:
+async def test_what_shares_no_meaning_is_below_the_floor(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     assert (await ask("recall_memory", query="zeppelin")).data["count"] == 0
 
 
-async def test_the_floor_comes_before_the_limit(ask: Desk, meaning: Meaning) -> None:
+async def test_the_floor_comes_before_the_limit(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, *(f"V[t{number}]: something about tea {number}" for number in range(8)), CAR)
     await filled(meaning, 9)
     assert contents(await ask("recall_memory", query="automobile", limit=5)) == [CAR]
 
 
-async def test_other_themes_are_not_found_by_meaning_either(hub: Hub, meaning: Meaning) -> None:
+async def test_other_themes_are_not_found_by_meaning_either(hub: StoreWorker, meaning: VectorService) -> None:
     await remember(Desk(hub, "hr"), CAR)
     await Desk(hub, "hr")("memory_turn", role="user", content="I parked the car")
     await filled(meaning, 2)
@@ -116,7 +118,7 @@ async def test_other_themes_are_not_found_by_meaning_either(hub: Hub, meaning: M
         assert (await free(tool, query="automobile", scope="hr")).data["count"] == 1
 
 
-async def test_scope_session_finds_turns_of_this_session_only(hub: Hub, meaning: Meaning) -> None:
+async def test_scope_session_finds_turns_of_this_session_only(hub: StoreWorker, meaning: VectorService) -> None:
     first, second = Desk(hub), Desk(hub)
     await first("memory_turn", role="user", content="I parked the car")
     await second("memory_turn", role="user", content="The tea was cold")
@@ -125,7 +127,7 @@ async def test_scope_session_finds_turns_of_this_session_only(hub: Hub, meaning:
     assert contents(await second("recall_conversation", query="automobile", scope="session")) == []
 
 
-async def test_the_filters_of_a_line_hold_for_meaning_too(ask: Desk, meaning: Meaning) -> None:
+async def test_the_filters_of_a_line_hold_for_meaning_too(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, scope="garage")
     await remember(ask, "D[trip.car]: we take the car", scope="trip")
     await filled(meaning, 2)
@@ -135,7 +137,7 @@ async def test_the_filters_of_a_line_hold_for_meaning_too(ask: Desk, meaning: Me
     assert (exact.data["count"], exact.data["ranked_by"]) == (0, "words only")
 
 
-async def test_what_waits_for_a_person_or_was_replaced_is_not_recalled(ask: Desk, meaning: Meaning) -> None:
+async def test_what_waits_for_a_person_or_was_replaced_is_not_recalled(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, "V[other.car]: a second car")
     await filled(meaning, 2)
 
@@ -149,7 +151,7 @@ async def test_what_waits_for_a_person_or_was_replaced_is_not_recalled(ask: Desk
     assert CAR not in contents(await ask("recall_memory", query="automobile"))
 
 
-async def test_what_is_told_by_meaning_is_on_record(ask: Desk, meaning: Meaning) -> None:
+async def test_what_is_told_by_meaning_is_on_record(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     await ask("recall_memory", query="automobile")
@@ -162,7 +164,7 @@ async def test_what_is_told_by_meaning_is_on_record(ask: Desk, meaning: Meaning)
     "wrong", [(429, {"Retry-After": "0"}, b""), (500, {}, b""), (200, {}, b"<html>"), (200, {}, said({"data": []}))]
 )
 async def test_words_answer_while_the_endpoint_fails_and_vectors_come_after(
-    ask: Desk, meaning: Meaning, stand_in: StandIn, wrong: tuple[int, dict[str, str], bytes]
+    ask: Desk, meaning: VectorService, stand_in: StandIn, wrong: tuple[int, dict[str, str], bytes]
 ) -> None:
     stand_in.fault = lambda _: wrong
     await remember(ask, CAR, TEA)
@@ -174,7 +176,7 @@ async def test_words_answer_while_the_endpoint_fails_and_vectors_come_after(
     assert contents(await ask("recall_memory", query="automobile")) == [CAR]
 
 
-async def test_half_a_batch_is_made_up_for(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_half_a_batch_is_made_up_for(ask: Desk, meaning: VectorService, stand_in: StandIn) -> None:
     await filled(meaning, 0) if "of 0" in meaning.state() else None
 
     def half(texts: list[str]) -> tuple[int, dict[str, str], bytes] | None:
@@ -187,14 +189,14 @@ async def test_half_a_batch_is_made_up_for(ask: Desk, meaning: Meaning, stand_in
     await filled(meaning, 3)
 
 
-async def test_one_text_that_is_refused_holds_up_no_other(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_one_text_that_is_refused_holds_up_no_other(ask: Desk, meaning: VectorService, stand_in: StandIn) -> None:
     stand_in.fault = lambda texts: (400, {}, b"") if any("rain" in text for text in texts) else None
     await remember(ask, CAR, RAIN, TEA)
     await until(lambda: "(2 of 3" in meaning.state() and "1 refused" in meaning.state(), meaning.state)
 
 
 async def test_one_text_that_breaks_the_server_holds_up_no_other(
-    ask: Desk, meaning: Meaning, stand_in: StandIn
+    ask: Desk, meaning: VectorService, stand_in: StandIn
 ) -> None:
     stand_in.fault = lambda texts: (500, {}, b"") if any("rain" in text for text in texts) else None
     await remember(ask, CAR, RAIN, TEA)
@@ -202,7 +204,7 @@ async def test_one_text_that_breaks_the_server_holds_up_no_other(
 
 
 async def test_a_slow_endpoint_costs_a_question_no_more_than_it_may_wait(
-    ask: Desk, meaning: Meaning, stand_in: StandIn
+    ask: Desk, meaning: VectorService, stand_in: StandIn
 ) -> None:
     await remember(ask, CAR)
     await filled(meaning, 1)
@@ -221,7 +223,7 @@ async def test_a_slow_endpoint_costs_a_question_no_more_than_it_may_wait(
     assert answer.data["ranked_by"] == "words and counting"
 
 
-async def test_a_question_asked_again_asks_nobody(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_a_question_asked_again_asks_nobody(ask: Desk, meaning: VectorService, stand_in: StandIn) -> None:
     await remember(ask, CAR)
     await filled(meaning, 1)
     await ask("recall_memory", query="automobile")
@@ -230,7 +232,7 @@ async def test_a_question_asked_again_asks_nobody(ask: Desk, meaning: Meaning, s
     assert len(stand_in.asked) == asked
 
 
-async def test_an_edited_fact_is_found_by_what_it_means_now(ask: Desk, meaning: Meaning) -> None:
+async def test_an_edited_fact_is_found_by_what_it_means_now(ask: Desk, meaning: VectorService) -> None:
     await remember(ask, CAR)
     await filled(meaning, 1)
     uid = (await ask("recall_memory", query="automobile")).data["results"][0]["id"]
@@ -247,13 +249,13 @@ async def test_an_edited_fact_is_found_by_what_it_means_now(ask: Desk, meaning: 
 
 
 async def test_what_is_there_is_not_asked_for_again_after_a_restart(
-    ask: Desk, meaning: Meaning, hub: Hub, stand_in: StandIn
+    ask: Desk, meaning: VectorService, hub: StoreWorker, stand_in: StandIn
 ) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     asked = len(stand_in.asked)
-    again = Meaning(hub)
-    filling = asyncio.create_task(again.keep_filled())
+    again = VectorService(hub)
+    filling = asyncio.create_task(again.fill_forever())
     await filled(again, 2)
     filling.cancel()
     await asyncio.gather(filling, return_exceptions=True)
@@ -261,7 +263,7 @@ async def test_what_is_there_is_not_asked_for_again_after_a_restart(
     assert stand_in.asked[asked:] == [["memory"]], "the probe, and nothing else"
 
 
-async def test_another_dimension_makes_all_anew(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_another_dimension_makes_all_anew(ask: Desk, meaning: VectorService, stand_in: StandIn) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     stand_in.dimensions = 56
@@ -272,7 +274,7 @@ async def test_another_dimension_makes_all_anew(ask: Desk, meaning: Meaning, sta
         assert {one.model for one in vectors.page("fact", 0, 10)} == {"counting:56"}
 
 
-async def test_another_model_makes_all_anew(ask: Desk, meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_model_makes_all_anew(ask: Desk, meaning: VectorService, monkeypatch: pytest.MonkeyPatch) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     monkeypatch.setenv("HERMES_MEMORY_EMBED_MODEL", "counting-2")
@@ -280,30 +282,34 @@ async def test_another_model_makes_all_anew(ask: Desk, meaning: Meaning, monkeyp
     assert (await ask("recall_memory", query="automobile")).data["ranked_by"] == "words and counting-2"
 
 
-async def test_what_is_purged_is_gone_from_the_vectors_at_once(ask: Desk, meaning: Meaning, hub: Hub) -> None:
+async def test_what_is_purged_is_gone_from_the_vectors_at_once(
+    ask: Desk, meaning: VectorService, hub: StoreWorker
+) -> None:
     await remember(ask, CAR, TEA, scope="s")
     await ask("memory_turn", role="user", content="I parked the car")
     await filled(meaning, 3)
     with Vectors(hub.path) as vectors:
-        kept = [row for kind in ("fact", "turn") for row in vectors.within(kind, "counting:64", 0, 2**62)]
-    assert all(row[2] in place(hub.path).read_bytes() for row in kept)
-    await hub.write(lambda store: store.purge.run("default", scope="s", tiers=frozenset(Tier)), alone=True)
+        kept = [row for kind in ("fact", "turn") for row in vectors.in_id_range(kind, "counting:64", 0, 2**62)]
+    assert all(row[2] in vector_file_path(hub.path).read_bytes() for row in kept)
+    await hub.write(lambda store: store.purge.execute("default", scope="s", tiers=frozenset(Tier)), alone=True)
     await hub.write(lambda store: store.turns.purge("default"), alone=True)
-    on_disk = place(hub.path).read_bytes()
+    on_disk = vector_file_path(hub.path).read_bytes()
     assert [row for row in kept if row[2] in on_disk] == []
     assert (await ask("recall_memory", query="automobile")).data["count"] == 0
 
 
-async def test_what_was_purged_without_the_vectors_is_swept_at_the_start(hub: Hub, ask: Desk, meaning: Meaning) -> None:
+async def test_what_was_purged_without_the_vectors_is_swept_at_the_start(
+    hub: StoreWorker, ask: Desk, meaning: VectorService
+) -> None:
     await remember(ask, CAR, TEA, scope="s")
     await filled(meaning, 2)
-    sidecar = place(hub.path)
+    sidecar = vector_file_path(hub.path)
     away = sidecar.with_name("away")
     sidecar.rename(away)
-    await hub.write(lambda store: store.purge.run("default", scope="s", tiers=frozenset(Tier)), alone=True)
+    await hub.write(lambda store: store.purge.execute("default", scope="s", tiers=frozenset(Tier)), alone=True)
     away.rename(sidecar)
-    again = Meaning(hub, make=lambda *_: None)
-    filling = asyncio.create_task(again.keep_filled())
+    again = VectorService(hub, make=lambda *_: None)
+    filling = asyncio.create_task(again.fill_forever())
 
     def swept() -> bool:
         with Vectors(hub.path) as vectors:
@@ -316,7 +322,7 @@ async def test_what_was_purged_without_the_vectors_is_swept_at_the_start(hub: Hu
 
 
 async def test_what_is_purged_while_its_vector_is_made_stays_away(
-    ask: Desk, meaning: Meaning, hub: Hub, stand_in: StandIn
+    ask: Desk, meaning: VectorService, hub: StoreWorker, stand_in: StandIn
 ) -> None:
     await remember(ask, TEA)
     await filled(meaning, 1)
@@ -324,7 +330,7 @@ async def test_what_is_purged_while_its_vector_is_made_stays_away(
     asked = len(stand_in.asked)
     await remember(ask, CAR, scope="s")
     await until(lambda: len(stand_in.asked) > asked, "the request")
-    await hub.write(lambda store: store.purge.run("default", scope="s", tiers=frozenset(Tier)), alone=True)
+    await hub.write(lambda store: store.purge.execute("default", scope="s", tiers=frozenset(Tier)), alone=True)
     stand_in.slow.set()
     await remember(ask, RAIN)  # one is made after the other: when this one is there, the former is through
     await filled(meaning, 2)
@@ -332,13 +338,13 @@ async def test_what_is_purged_while_its_vector_is_made_stays_away(
         assert len(vectors.page("fact", 0, 10)) == 2
 
 
-async def test_a_file_that_was_taken_away_is_made_anew(ask: Desk, meaning: Meaning, hub: Hub) -> None:
+async def test_a_file_that_was_taken_away_is_made_anew(ask: Desk, meaning: VectorService, hub: StoreWorker) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
-    place(hub.path).unlink()
+    vector_file_path(hub.path).unlink()
 
     def again() -> bool:
-        if not place(hub.path).exists():
+        if not vector_file_path(hub.path).exists():
             return False
         with Vectors(hub.path) as vectors:
             return len(vectors.page("fact", 0, 10)) == 2
@@ -348,21 +354,21 @@ async def test_a_file_that_was_taken_away_is_made_anew(ask: Desk, meaning: Meani
 
 
 async def test_without_any_setting_no_file_is_made_and_words_answer(
-    hub: Hub, ask: Desk, monkeypatch: pytest.MonkeyPatch
+    hub: StoreWorker, ask: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HERMES_MEMORY_EMBED_URL")
     monkeypatch.delenv("HERMES_MEMORY_EMBED_MODEL")
-    made = hub.meaning = Meaning(hub, make=lambda *_: None)
-    filling = asyncio.create_task(made.keep_filled())
+    made = hub.meaning = VectorService(hub, make=lambda *_: None)
+    filling = asyncio.create_task(made.fill_forever())
     await remember(ask, CAR)
     await until(lambda: "no embedding is configured" in made.state(), "the state in words")
     assert contents(await ask("recall_memory", query="car")) == [CAR]
-    assert not place(hub.path).exists()
+    assert not vector_file_path(hub.path).exists()
     filling.cancel()
     await asyncio.gather(filling, return_exceptions=True)
 
 
-async def test_a_policy_that_became_wrong_stops_no_recall(ask: Desk, meaning: Meaning, tmp_path: Path) -> None:
+async def test_a_policy_that_became_wrong_stops_no_recall(ask: Desk, meaning: VectorService, tmp_path: Path) -> None:
     await remember(ask, CAR)
     await filled(meaning, 1)
     (tmp_path / "memory-themes.toml").write_text("[embedding]\nprovider = 'nobody'\n")
@@ -375,10 +381,12 @@ def test_a_connection_of_its_own_recalls_by_words(tmp_path: Path) -> None:
         assert connection.asked is None
 
 
-async def test_damaged_vectors_are_made_anew_while_the_bridge_runs(hub: Hub, ask: Desk, meaning: Meaning) -> None:
+async def test_damaged_vectors_are_made_anew_while_the_bridge_runs(
+    hub: StoreWorker, ask: Desk, meaning: VectorService
+) -> None:
     await remember(ask, CAR, TEA, RAIN)
     await filled(meaning, 3)
-    file = place(hub.path)
+    file = vector_file_path(hub.path)
     with file.open("r+b") as out:
         out.write(b"\xa5" * file.stat().st_size)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.embedding import near as module
-from hermes_memory_bridge.embedding.fusing import by_place, fused, in_turn
-from hermes_memory_bridge.embedding.near import Near, packed, unit
-from hermes_memory_store.vectors import Vector, Vectors
+from hermes_memory_bridge.embedding import vector_index as module
+from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
+from hermes_memory_bridge.recall.fusion import fuse_scores, interleave_rankings, score_by_rank
+from hermes_memory_store.search.vector_file import Vector, Vectors
 
 SPAN = (1, 1 << 40)
 
@@ -22,20 +22,20 @@ if importlib.util.find_spec("numpy") is not None:
 
 def some(count: int, seed: int = 1) -> list[list[float]]:
     chance = random.Random(seed)
-    return [unit([chance.gauss(0, 1) for _ in range(32)]) for _ in range(count)]
+    return [to_unit_vector([chance.gauss(0, 1) for _ in range(32)]) for _ in range(count)]
 
 
 def keep(vectors: Vectors, rows: list[list[float]], first: int = 1) -> None:
-    vectors.keep(
+    vectors.save(
         [
-            Vector("fact", first + at, bytes([at % 256, at // 256]), b"d", "m", *packed(row))
+            Vector("fact", first + at, bytes([at % 256, at // 256]), b"d", "m", *pack_unit_vector(row))
             for at, row in enumerate(rows)
         ]
     )
 
 
-def finder(vectors: Vectors, numpy: bool) -> Near:
-    made = Near(vectors)
+def finder(vectors: Vectors, numpy: bool) -> VectorIndex:
+    made = VectorIndex(vectors)
     made._numpy = numpy
     return made
 
@@ -85,7 +85,7 @@ def test_what_is_in_memory_follows_the_file(tmp_path: Path, numpy: bool) -> None
         assert closest(rows[2]) == [3]
         keep(elsewhere, rows[3:], first=1)
         assert (closest(rows[0]), closest(rows[3])) == ([], [1])
-        elsewhere.forget("fact", [1])
+        elsewhere.erase_by_ids("fact", [1])
         assert closest(rows[3]) == []
 
 
@@ -126,30 +126,30 @@ def test_what_was_found_by_words_is_compared_however_far_it_is(tmp_path: Path, n
 
 def test_what_is_found_both_ways_comes_first() -> None:
     words, meaning = {"a": 3.0, "b": 2.0, "c": 1.9}, {"c": 0.8, "d": 0.7, "a": 0.3, "b": 0.2}
-    assert next(key for key, _ in fused(words, meaning)) == "c"
-    assert fused({"a": 3.0, "b": 1.0}, {"a": 0.9, "b": 0.1}) == [("a", 1.0), ("b", 0.0)]
-    assert fused({"a": 2.0}, {"a": 0.3}) == [("a", 1.0)]
-    assert fused({}, {}) == []
-    assert all(0 <= score <= 1 for _, score in fused(words, meaning))
+    assert next(key for key, _ in fuse_scores(words, meaning)) == "c"
+    assert fuse_scores({"a": 3.0, "b": 1.0}, {"a": 0.9, "b": 0.1}) == [("a", 1.0), ("b", 0.0)]
+    assert fuse_scores({"a": 2.0}, {"a": 0.3}) == [("a", 1.0)]
+    assert fuse_scores({}, {}) == []
+    assert all(0 <= score <= 1 for _, score in fuse_scores(words, meaning))
 
 
 def test_neither_unit_matters_and_what_tells_nothing_apart_decides_nothing() -> None:
     words, meaning = {"a": 3.0, "b": 2.0, "c": 0.5}, {"b": 0.8, "c": 0.7, "d": 0.3}
-    order = [key for key, _ in fused(words, meaning)]
+    order = [key for key, _ in fuse_scores(words, meaning)]
     alike = {key: 0.7 + one / 10 for key, one in meaning.items()}
-    assert [key for key, _ in fused({key: one * 40 for key, one in words.items()}, alike)] == order
-    assert [key for key, _ in fused(words, dict.fromkeys(words, 0.5))] == ["a", "b", "c"]
+    assert [key for key, _ in fuse_scores({key: one * 40 for key, one in words.items()}, alike)] == order
+    assert [key for key, _ in fuse_scores(words, dict.fromkeys(words, 0.5))] == ["a", "b", "c"]
 
 
 def test_what_has_no_vector_yet_is_taken_to_be_like_most() -> None:
     words = {"old": 2.0, "new": 2.0, "far": 2.0}
-    assert [key for key, _ in fused(words, {"old": 0.8, "far": 0.2})] == ["old", "new", "far"]
+    assert [key for key, _ in fuse_scores(words, {"old": 0.8, "far": 0.2})] == ["old", "new", "far"]
 
 
 def test_a_place_tells_how_well_where_nothing_else_is_known() -> None:
-    assert [key for key, _ in by_place(["b", "a"])] == ["b", "a"]
-    assert 1.0 == by_place(["a", "b"])[0][1] > by_place(["a", "b"])[1][1] > 0
+    assert [key for key, _ in score_by_rank(["b", "a"])] == ["b", "a"]
+    assert 1.0 == score_by_rank(["a", "b"])[0][1] > score_by_rank(["a", "b"])[1][1] > 0
 
 
 def test_several_themes_take_turns() -> None:
-    assert in_turn([[1, 2, 3], [], [4]]) == [1, 4, 2, 3]
+    assert interleave_rankings([[1, 2, 3], [], [4]]) == [1, 4, 2, 3]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.embedding import local
+from hermes_memory_bridge.embedding import local_model
 from hermes_memory_bridge.embedding.embedder import Floats
-from hermes_memory_bridge.embedding.meaning import Make, Meaning
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.embedding.vector_service import EmbedderFactory, VectorService
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.model import Rights
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import StandIn, vector
@@ -41,14 +41,14 @@ class CountingHere:
 
 
 @asynccontextmanager
-async def filling(path: Path, make: Make) -> AsyncIterator[tuple[Hub, Meaning]]:
+async def filling(path: Path, make: EmbedderFactory) -> AsyncIterator[tuple[StoreWorker, VectorService]]:
     """A hub whose vectors come from elsewhere than the settings say, and whose questions wait for them on a busy machine too."""
     settings = path.with_name("patient.toml")
     settings.write_text("[embedding]\nquery_ms = 5000\n", encoding="utf-8")
-    hub = Hub(path)
+    hub = StoreWorker(path)
     hub.store.policies = Policies.load(settings)
-    meaning = hub.meaning = Meaning(hub, make=make, rest_s=0.02)
-    task = asyncio.create_task(meaning.keep_filled())
+    meaning = hub.meaning = VectorService(hub, make=make, rest_s=0.02)
+    task = asyncio.create_task(meaning.fill_forever())
     try:
         yield hub, meaning
     finally:
@@ -59,14 +59,14 @@ async def filling(path: Path, make: Make) -> AsyncIterator[tuple[Hub, Meaning]]:
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[tuple[Desk, Meaning, CountingHere]]:
+async def here(tmp_path: Path) -> AsyncIterator[tuple[Desk, VectorService, CountingHere]]:
     """A memory whose model computes on this machine."""
     counting = CountingHere()
     async with filling(tmp_path / "memory.db", lambda *_: counting) as (hub, meaning):
         yield Desk(hub), meaning, counting
 
 
-Here = tuple[Desk, Meaning, CountingHere]
+Here = tuple[Desk, VectorService, CountingHere]
 
 
 def notations(answer: Any) -> list[str]:
@@ -134,7 +134,9 @@ async def test_the_limit_holds_and_the_total_counts_what_it_left_out(here: Here)
     assert (len(notations(answer)), answer.data["total"]) == (5, 8)
 
 
-async def test_no_endpoint_is_asked_for_what_a_search_means(ask: Desk, meaning: Meaning, stand_in: StandIn) -> None:
+async def test_no_endpoint_is_asked_for_what_a_search_means(
+    ask: Desk, meaning: VectorService, stand_in: StandIn
+) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     stand_in.asked.clear()
@@ -146,7 +148,7 @@ async def test_no_endpoint_is_asked_for_what_a_search_means(ask: Desk, meaning: 
 
 
 async def test_a_question_that_was_recalled_before_is_searched_by_meaning(
-    ask: Desk, meaning: Meaning, stand_in: StandIn
+    ask: Desk, meaning: VectorService, stand_in: StandIn
 ) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
@@ -185,15 +187,15 @@ async def test_what_a_search_tells_is_on_record(here: Here) -> None:
 
 
 @pytest.fixture
-def ask(hub: Hub) -> Desk:
+def ask(hub: StoreWorker) -> Desk:
     return Desk(hub)
 
 
-@pytest.mark.skipif(not local.is_there(), reason="the local model is not installed")
+@pytest.mark.skipif(not local_model.is_model_installed(), reason="the local model is not installed")
 async def test_the_local_model_finds_the_company_car(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HERMES_MEMORY_EMBED_URL", raising=False)
     fact = "V[company.car]: a blue Opel, parked at the office"
-    async with filling(tmp_path / "memory.db", lambda *_: local.LocalModel.load()) as (hub, meaning):
+    async with filling(tmp_path / "memory.db", lambda *_: local_model.LocalModel.load()) as (hub, meaning):
         ask = Desk(hub)
         await remember(ask, fact, TEA, RAIN)
         await filled(meaning, 3)

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_store.vectors import place
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_store.search.vector_file import vector_file_path
 from tests.bridge.embedding.standin import StandIn
 from tests.bridge.running import Shim, bridge, environment, until
 
@@ -22,7 +22,7 @@ def test_a_bridge_recalls_by_meaning_and_says_so(tmp_path: Path, told: StandIn) 
         shim = Shim(db)
         shim.open()
         shim.call("memory_write", content=FACT)
-        until(lambda: "1 of 1" in str((ask(places, "status") or {}).get("recall")), "the vector")
+        until(lambda: "1 of 1" in str((ask_bridge(places, "status") or {}).get("recall")), "the vector")
         answer = shim.call("recall_memory", query="automobile")["result"]["structuredContent"]
         assert [one["content"] for one in answer["results"]] == [FACT]
         assert answer["ranked_by"] == "words and counting"
@@ -34,7 +34,7 @@ def test_a_bridge_recalls_by_meaning_and_says_so(tmp_path: Path, told: StandIn) 
             check=True,
         ).stdout
         assert said == "recall by words and counting (1 of 1 facts and turns have vectors)\n"
-        assert stat.S_IMODE(place(db).stat().st_mode) == 0o600
+        assert stat.S_IMODE(vector_file_path(db).stat().st_mode) == 0o600
         shim.close()
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import until
@@ -33,7 +33,7 @@ class Profile:
         self.home = home
         self.python = python
         self.db = home / "m.db"
-        self.places = Places.of(self.db)
+        self.places = BridgePaths.of(self.db)
         home.mkdir(exist_ok=True)
         connected(home, "--provider", "--yes", "--db", str(self.db))
 
@@ -70,7 +70,7 @@ class Profile:
 
     def running(self) -> int | None:
         """Process id of the bridge."""
-        answer = ask(self.places, "status")
+        answer = ask_bridge(self.places, "status")
         return None if answer is None else int(answer["pid"])
 
     def kill_bridge(self) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.provider import entries
+from hermes_memory_bridge.provider import file_entries
 from hermes_memory_store.model import Tier
-from hermes_memory_store.relief import optimize
+from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 from tests.bridge.provider.conftest import Host, Profile
 from tests.bridge.running import until
@@ -82,7 +82,7 @@ def test_a_removal_comes_without_content_and_removes_nothing_else(profile: Profi
     for word in ("alpha", "beta", "gamma"):
         host.memory("add", f"{word} stands here")
     host.memory("remove", old="beta")
-    host.settled()
+    host.note_outcome()
     profile.holds("alpha stands here", "gamma stands here")
 
 
@@ -223,12 +223,12 @@ def test_relief_of_a_file_loses_nothing_that_it_moved(profile: Profile, begin: B
     host = begin()
     until(lambda: len(profile.facts()) == 21, "the import")
     with Store.open(profile.db) as store:
-        optimize(store, "default", home=profile.home)
+        relieve_files(store, "default", home=profile.home)
     assert "UUID" not in profile.file().read_text()
     host.memory("add", "said after the relief", target="user")
     until(lambda: "said after the relief" in profile.contents(), "the entry")
     state = profile.home / "hermes-memory" / "mirror.json"
-    left = entries.read(str(profile.file()))
+    left = file_entries.read_memory_entries(str(profile.file()))
     until(lambda: list(json.loads(state.read_text())["memory"]) == left, "a look at the file")
     assert "UUID mandatory" in profile.contents()
     assert len(profile.facts()) == 22

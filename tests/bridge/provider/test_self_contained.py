@@ -15,15 +15,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge import __version__, peers, provider
-from hermes_memory_bridge.connect.provider import place, source
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.provider import entries, identity, settings, tools
-from hermes_memory_bridge.provider.line import socket_of
-from hermes_memory_bridge.provider.nearby import Nearby
+from hermes_memory_bridge import __version__, provider
+from hermes_memory_bridge.connect.provider_install import load_provider_files, replace_plugin_folder
+from hermes_memory_bridge.launcher import peers
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.provider import file_entries, provider_settings, theme_resolution, tool_schemas
+from hermes_memory_bridge.provider.bridge_line import find_line_socket
+from hermes_memory_bridge.provider.hot_fact_index import HotFactIndex
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_store import memory_files, notation
 from hermes_memory_store.errors import InputError
+from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import ThemeError, normalise_theme
 
 FOLDER = Path(provider.__file__).parent
@@ -40,7 +42,7 @@ NAMES = st.one_of(
 
 
 def test_it_imports_the_standard_library_and_itself_only() -> None:
-    for name, content in source().items():
+    for name, content in load_provider_files().items():
         if not name.endswith(".py"):
             continue
         for node in ast.walk(ast.parse(content)):
@@ -58,7 +60,7 @@ def test_it_has_the_version_of_the_package() -> None:
 
 
 def test_what_is_installed_has_the_launchers_own_file() -> None:
-    assert source()["peers.py"] == Path(peers.__file__).read_bytes()
+    assert load_provider_files()["peers.py"] == Path(peers.__file__).read_bytes()
 
 
 def test_a_hosts_scan_recognises_it() -> None:
@@ -74,7 +76,7 @@ def test_it_loads_and_leaves_nothing_behind_under_other_pythons(version: str, tm
     usable = subprocess.run([python, "-I", "-c", "import socket, ssl"], capture_output=True, timeout=30)
     if usable.returncode:
         pytest.skip(f"python{version} does not run here")
-    place(tmp_path / "p" / "hermes_memory", source())
+    replace_plugin_folder(tmp_path / "p" / "hermes_memory", load_provider_files())
     program = (
         "import sys, threading; sys.path.insert(0, sys.argv[1]); import hermes_memory as m\n"
         "made = []\n"
@@ -99,15 +101,15 @@ def test_themes_are_named_as_the_bridge_names_them(name: str) -> None:
         expected: str | None = normalise_theme(name)
     except ThemeError:
         expected = None
-    assert identity.normalised(name) == expected
+    assert theme_resolution.normalize_theme_name(name) == expected
 
 
 def test_the_first_name_given_is_the_theme() -> None:
     def both(theme: str | None, profile: str, key: str) -> tuple[str, str]:
         themes = {"work": "office", "agent:main:slack:dm:U1234567": "boss"}
         return (
-            identity.profile_theme(theme, themes, profile),
-            identity.session_theme(theme, themes, profile, key),
+            theme_resolution.find_profile_theme(theme, themes, profile),
+            theme_resolution.find_session_theme(theme, themes, profile, key),
         )
 
     assert both("Mine", "work", "agent:main:slack:dm:1") == ("mine", "mine")
@@ -120,57 +122,59 @@ def test_the_first_name_given_is_the_theme() -> None:
 
 @pytest.mark.parametrize("store", ["/home/me/.hermes/memory.db", f"/{'long' * 30}/memory.db", "/tmp/ü/m.db"])
 def test_it_finds_the_bridge_where_it_listens(store: str) -> None:
-    assert socket_of(store) == Places(store).line
+    assert find_line_socket(store) == BridgePaths(store).line
 
 
 @given(st.lists(st.text(alphabet="ab §\n[]:CD", max_size=30), max_size=6).map("\n§\n".join))
 def test_files_are_cut_as_the_host_cuts_them(text: str) -> None:
-    assert entries.parsed(text) == memory_files.parse(text)
+    assert file_entries.parse_memory_entries(text) == memory_files.parse_entries(text)
 
 
 @given(
     st.one_of(st.text(max_size=60), st.from_regex(r"\s*[CDV?✓~xé]\s*\[[^\n]{0,9}\]\s*: ?[^\n]{0,9}", fullmatch=True))
 )
 def test_every_entry_becomes_lines_that_the_store_understands(text: str) -> None:
-    for line in entries.lines(text, "memory") if text.strip() else []:
+    for line in file_entries.to_fact_lines(text, "memory") if text.strip() else []:
         try:
-            said = notation.parse(line)
+            said = memory_spec.parse_notation(line)
         except InputError as error:
             assert "character" in error.message or not line.split(":", 1)[1].strip()
         else:
-            assert entries.head(line) == f"{said.type.value}[{said.target}]"
+            assert file_entries.find_line_head(line) == f"{said.type.value}[{said.target}]"
 
 
 def test_the_tools_are_the_bridges_with_fewer_words() -> None:
-    for schema in tools.SCHEMAS:
+    for schema in tool_schemas.SCHEMAS:
         spec = TOOLS[schema["name"]]
         assert schema["parameters"]["properties"].keys() <= spec.arguments.keys()
         assert tuple(schema["parameters"]["required"]) == spec.required
-    assert len(json.dumps(tools.SCHEMAS)) < 2_500, "they are sent with every request"
+    assert len(json.dumps(tool_schemas.SCHEMAS)) < 2_500, "they are sent with every request"
 
 
 def test_the_entry_of_which_a_part_is_named_is_meant() -> None:
     held = ["port is 5433", "port is 100%", "port"]
-    assert entries.meant(held, "5433") == "port is 5433"
-    assert entries.meant(held, "%") == "port is 100%"
-    assert entries.meant(held, "port") == "port", "the whole of one"
-    assert entries.meant(held, "port is") is None
-    assert entries.meant(held, " ") is None
+    assert file_entries.find_meant_entry(held, "5433") == "port is 5433"
+    assert file_entries.find_meant_entry(held, "%") == "port is 100%"
+    assert file_entries.find_meant_entry(held, "port") == "port", "the whole of one"
+    assert file_entries.find_meant_entry(held, "port is") is None
+    assert file_entries.find_meant_entry(held, " ") is None
 
 
 def test_facts_come_to_mind_by_their_telling_words() -> None:
     facts = [f"V[build.n{n}]: the build number {n}" for n in range(20)]
-    nearby = Nearby([*facts, "C[db.id]: UUID mandatory", "V[port]: 5433", "D[名前]: 東京タワーに行く"])
-    assert nearby.matching("Which id must the database use, a uuid?", 5) == ["C[db.id]: UUID mandatory"]
-    assert nearby.matching("is it 5433", 5) == ["V[port]: 5433"]
-    assert nearby.matching("東京はどう", 5) == ["D[名前]: 東京タワーに行く"]
-    assert nearby.matching("the build", 5) == []
-    assert Nearby().matching("anything", 5) == []
+    nearby = HotFactIndex([*facts, "C[db.id]: UUID mandatory", "V[port]: 5433", "D[名前]: 東京タワーに行く"])
+    assert nearby.find_matches("Which id must the database use, a uuid?", 5) == ["C[db.id]: UUID mandatory"]
+    assert nearby.find_matches("is it 5433", 5) == ["V[port]: 5433"]
+    assert nearby.find_matches("東京はどう", 5) == ["D[名前]: 東京タワーに行く"]
+    assert nearby.find_matches("the build", 5) == []
+    assert HotFactIndex().find_matches("anything", 5) == []
 
 
 def test_a_setup_that_says_false_means_it(tmp_path: Path) -> None:
-    settings.save(str(tmp_path), {"capture": "false", "wait_ms": "12", "unknown": "x", "theme": ""})
-    chosen = settings.load(str(tmp_path))
+    provider_settings.save_provider_settings(
+        str(tmp_path), {"capture": "false", "wait_ms": "12", "unknown": "x", "theme": ""}
+    )
+    chosen = provider_settings.load_provider_settings(str(tmp_path))
     assert (chosen.capture, chosen.mirror, chosen.wait_ms, chosen.theme) == (False, True, 12.0, None)
     (tmp_path / "hermes-memory" / "provider.json").write_text("{broken")
-    assert settings.load(str(tmp_path)).capture is True
+    assert provider_settings.load_provider_settings(str(tmp_path)).capture is True

@@ -77,13 +77,13 @@ def test_a_bridge_is_started_when_there_is_none(profile: Profile, begin: Begin) 
 
 def test_a_full_outbox_refuses_and_keeps_what_it_has(profile: Profile) -> None:
     folder = str(profile.home / "box")
-    box = Outbox.own(folder, limit=500)
+    box = Outbox.create(folder, limit=500)
     kept = [n for n in range(100) if box.add({"n": n})]
     assert 0 < len(kept) < 100
     seen = []
     while (record := box.peek()) is not None:
         seen.append(record["n"])
-        box.done()
+        box.drop_oldest()
     assert seen == kept
     assert box.add({"n": "there is room again"})
     box.close()
@@ -91,7 +91,7 @@ def test_a_full_outbox_refuses_and_keeps_what_it_has(profile: Profile) -> None:
 
 def test_a_torn_line_is_passed_over(profile: Profile) -> None:
     folder = profile.home / "box"
-    box = Outbox.own(str(folder))
+    box = Outbox.create(str(folder))
     assert box.add({"n": 1})
     (path,) = folder.iterdir()
     with path.open("ab") as file:
@@ -100,9 +100,9 @@ def test_a_torn_line_is_passed_over(profile: Profile) -> None:
     other.write_bytes(path.read_bytes())
     found = Outbox(str(other))
     assert found.peek() == {"n": 1}
-    found.done()
+    found.drop_oldest()
     assert found.peek() is None
-    assert not found.waits
+    assert not found.has_records
     found.close()
     box.close()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_memory_bridge.team.exchange import Exchange, Outcome
-from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.sync_run import SyncOutcome, SyncRun
 from hermes_memory_store.clock import DAY_MS, system_clock
 from hermes_memory_store.model import FactFilter, Millis
 from hermes_memory_store.store import Store
@@ -59,8 +59,8 @@ class Laptop:
         """As at the start of a bridge: nothing is remembered but what the store and the database say."""
         self.store = Store.open(self.path, clock=self.clock, policies=self.policies)
         self.synced = Store.open(self.path, clock=self.clock, policies=self.policies)
-        self.exchange = Exchange(self.synced)
-        self.server = Server(self.database.runtime)
+        self.exchange = SyncRun(self.synced)
+        self.server = TeamServer(self.database.runtime)
 
     def close(self) -> None:
         self.server.close()
@@ -76,7 +76,7 @@ class Laptop:
         """Write a fact; its uid."""
         return str(self.store.facts.write(THEME, notation).fact.uid)
 
-    def sync(self) -> Outcome:
+    def sync(self) -> SyncOutcome:
         """Exchange once."""
         return self.exchange.run(self.server)
 
@@ -88,7 +88,7 @@ class Laptop:
 
     def waiting(self) -> int:
         """Versions and turns that are not sent."""
-        turns = self.store.shared_turns.waiting(THEME) if self.store.names.theme_or_none(THEME) else 0
+        turns = self.store.shared_turns.pending_turn_count(THEME) if self.store.names.theme_or_none(THEME) else 0
         return self.store.sync.pending_counts()[THEME] + turns
 
     def newest(self) -> int:

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team.embedded import Embedded
-from hermes_memory_bridge.team.schema import migrate
+from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 
 LONG = bool(os.environ.get("HERMES_MEMORY_TEST_LONG"))
 """Whether to run the long versions, as `HERMES_MEMORY_TEST_LONG=1 pytest tests/bridge/team` does."""
@@ -43,10 +43,10 @@ class Database:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Embedded]:
+def postgres() -> Iterator[DevServer]:
     # Not under the folder of the tests: the path of its socket must be short.
     with tempfile.TemporaryDirectory(prefix="hm-pg-") as folder:
-        server = Embedded(Path(folder))
+        server = DevServer(Path(folder))
         with psycopg.connect(server.dsn, autocommit=True) as conn:
             conn.execute("ALTER SYSTEM SET fsync = off")  # no test cuts the power of the server
             conn.execute("SELECT pg_reload_conf()")
@@ -60,16 +60,16 @@ counter = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def template(postgres: Embedded) -> str:
+def template(postgres: DevServer) -> str:
     """The name of a migrated database that nobody connects to: databases are made as copies of it."""
     with psycopg.connect(postgres.dsn, autocommit=True) as conn:
         conn.execute("CREATE DATABASE team_template")
-    migrate(conninfo.make_conninfo(postgres.dsn, dbname="team_template"))
+    migrate_team_schema(conninfo.make_conninfo(postgres.dsn, dbname="team_template"))
     return "team_template"
 
 
 @contextmanager
-def made_database(postgres: Embedded, template: str) -> Iterator[Database]:
+def made_database(postgres: DevServer, template: str) -> Iterator[Database]:
     """A copy of a database, and a role that may log in to it and nothing else; dropped afterwards."""
     name = f"team{next(counter)}"
     role = f"{name}_runtime"
@@ -84,15 +84,15 @@ def made_database(postgres: Embedded, template: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def empty(postgres: Embedded) -> Iterator[Database]:
+def empty(postgres: DevServer) -> Iterator[Database]:
     """A database without tables."""
     with made_database(postgres, "template1") as made:
         yield made
 
 
 @pytest.fixture
-def database(postgres: Embedded, template: str) -> Iterator[Database]:
+def database(postgres: DevServer, template: str) -> Iterator[Database]:
     """A migrated database, which lets its role in."""
     with made_database(postgres, template) as made:
-        migrate(made.admin, runtime_role=f"{made.name}_runtime")
+        migrate_team_schema(made.admin, runtime_role=f"{made.name}_runtime")
         yield made

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.control import ask
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.dsn import VARIABLE
 from hermes_memory_store.store import Store
 from tests.bridge.running import until
@@ -30,7 +30,7 @@ class Machine:
         (home / "memory-themes.toml").write_text(POLICY, encoding="utf-8")
         self.home = home
         self.db = home / "memory.db"
-        self.places = Places.of(self.db)
+        self.places = BridgePaths.of(self.db)
         self.dsn = dsn
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -44,7 +44,7 @@ class Machine:
         """Start the bridge."""
         command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(self.db)]
         self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL)
-        until(lambda: ask(self.places, "status"), "the bridge", 120)
+        until(lambda: ask_bridge(self.places, "status"), "the bridge", 120)
 
     def kill(self) -> None:
         """As a power cut ends it."""
@@ -73,7 +73,7 @@ class Machine:
 
     def status(self) -> dict[str, Any]:
         """What `sync status` says."""
-        return ask(self.places, "sync", action="status") or {}
+        return ask_bridge(self.places, "sync", action="status") or {}
 
     def store(self) -> Store:
         """Its store, for this process."""

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.hybrid_clock import AHEAD_MS
-from hermes_memory_store.sync import Applied, Cursor, Listing, SyncRow
+from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
+from hermes_memory_store.sync.team_sync import ApplyResult, PullCursor, PullListing, SyncRow
 
 
 class Side:
@@ -20,7 +20,7 @@ class Side:
         self.node = str(uuid.uuid4())
         self.rows: dict[tuple[str, str], SyncRow] = {}
         self.unsent: dict[tuple[str, str], int] = {}
-        self.cursors: dict[str, Cursor] = {}
+        self.cursors: dict[str, PullCursor] = {}
         self.refusals: list[tuple[str, str]] = []
         self.wanted = list(themes)
         self.whole: set[str] = set()
@@ -74,8 +74,8 @@ class Side:
     def conflicts(self, theme: str | None = None) -> list[Any]:
         return []
 
-    def cursor(self, theme: str) -> Cursor:
-        return self.cursors.get(theme, Cursor())
+    def cursor(self, theme: str) -> PullCursor:
+        return self.cursors.get(theme, PullCursor())
 
     def fetched(self) -> frozenset[str]:
         return frozenset(self.whole)
@@ -84,8 +84,8 @@ class Side:
         self.whole.add(theme)
 
     def apply(
-        self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: Cursor, listing: Listing | None = None
-    ) -> Applied:
+        self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: PullCursor, listing: PullListing | None = None
+    ) -> ApplyResult:
         for _, row in rows:
             self.hlc = max(self.hlc, row.hlc)
             mine = self.rows.get((theme, row.uid))
@@ -93,11 +93,11 @@ class Side:
                 self.rows[theme, row.uid] = row
                 self.unsent.pop((theme, row.uid), None)
         self.cursors[theme] = cursor
-        return Applied(len(rows))
+        return ApplyResult(len(rows))
 
     def offer_everything(self, theme: str) -> int:
         self.offered += 1
-        self.cursors[theme] = Cursor()
+        self.cursors[theme] = PullCursor()
         self.whole.discard(theme)
         self.unsent.update({key: row.hlc for key, row in self.rows.items() if key[0] == theme})
         return len(self.unsent)

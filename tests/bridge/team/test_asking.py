@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge import calls
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.embedding.meaning import Meaning
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.team.asking import TeamAsking
-from hermes_memory_bridge.team.exchange import LEAST_PAGE, Exchange
-from hermes_memory_bridge.team.schema import ROWS, migrate, restrict
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.syncer import Stopped
-from hermes_memory_bridge.team.vectors import Filling
-from hermes_memory_bridge.tools.recalling import SPEC
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.runtime import call_dispatch
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.team.database.team_schema import ROWS, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.search.team_search import TeamSearch
+from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
+from hermes_memory_bridge.team.syncer import SyncStopped
+from hermes_memory_bridge.team.vector_upload import VectorUpload
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.tools.recall_tool import SPEC
 from hermes_memory_store import uids
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
@@ -80,19 +80,22 @@ class Machine:
         self.path = home / "memory.db"
         with Store.open(self.path, policies=Policies.load(home / "memory-themes.toml")):
             pass
-        self.hub = Hub(self.path)
+        self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(home / "memory-themes.toml")
-        self.hub.meaning = self.meaning = Meaning(self.hub, make=lambda settings, vault: Counting())
-        self.asking = TeamAsking(self.hub, lambda: True, lambda: database, ask_s=30)
+        self.hub.meaning = self.meaning = VectorService(self.hub, make=lambda settings, vault: Counting())
+        self.asking = TeamSearch(self.hub, lambda: True, lambda: database, ask_s=30)
         self.hub.asking = self.asking
         self.connection = Connection(
-            self.hub.store, THEME if sync else "mine", rights=Rights(other_themes=True), later=self.hub.later
+            self.hub.store,
+            THEME if sync else "mine",
+            rights=Rights(other_themes=True),
+            later=self.hub.write_in_background,
         )
 
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
         """What `recall_memory` answers."""
         told = {"query": query, "limit": 20, **arguments}
-        return (await calls.call(self.hub, self.connection, SPEC, told, None)).data
+        return (await call_dispatch.dispatch_call(self.hub, self.connection, SPEC, told, None)).data
 
     async def close(self) -> None:
         self.asking.close()
@@ -103,7 +106,7 @@ class Machine:
 @pytest.fixture
 async def ours(empty: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds and exchanges the theme."""
-    migrate(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
+    migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
     machine = Machine(tmp_path / "ours", empty.runtime, sync=True)
     yield machine
     await machine.close()
@@ -140,32 +143,36 @@ def exchange(machine: Machine, database: Database, pages: int | None = None) -> 
 
     def cut() -> None:
         if pages is not None and next(left) <= 0:
-            raise Stopped
+            raise SyncStopped
 
     policies = machine.hub.store.policies
-    with Server(database.runtime) as server, Store.open(machine.path, policies=policies) as own, suppress(Stopped):
-        Exchange(own, on_progress=cut).run(server)
+    with (
+        TeamServer(database.runtime) as server,
+        Store.open(machine.path, policies=policies) as own,
+        suppress(SyncStopped),
+    ):
+        SyncRun(own, on_progress=cut).run(server)
 
 
 async def share(machine: Machine, database: Database) -> None:
     """Exchange, make the vectors, and send them."""
-    filling = asyncio.create_task(machine.meaning.keep_filled())
+    filling = asyncio.create_task(machine.meaning.fill_forever())
     store = machine.hub.store
     await asyncio.to_thread(exchange, machine, database)
     for _ in range(2_000):
-        if machine.meaning._seen == store.sayings.last_change() and machine.meaning.model:
+        if machine.meaning._seen == store.embedding_inputs.last_change() and machine.meaning.model:
             break
         await asyncio.sleep(0.02)
     filling.cancel()
     head = store.sync.cursor(THEME).seq
-    sending = Filling(machine.path, lambda: database.runtime, lambda: {THEME: head}, lambda: machine.meaning.model)
+    sending = VectorUpload(machine.path, lambda: database.runtime, lambda: {THEME: head}, lambda: machine.meaning.model)
     await asyncio.to_thread(sending._round)
     assert sending.state.name == "filled", sending.status()
 
 
 async def ready(machine: Machine) -> None:
     """Wait until questions have vectors."""
-    filling = asyncio.create_task(machine.meaning.keep_filled())
+    filling = asyncio.create_task(machine.meaning.fill_forever())
     while not machine.meaning.model:
         await asyncio.sleep(0.02)
     filling.cancel()
@@ -239,7 +246,7 @@ async def test_until_its_first_pull_is_through_a_theme_is_asked_for_and_said_to_
         assert wished["team"] == "answered"
         assert "garage 100" in str(wished["results"])
         new.asking.find = lambda: "host=127.0.0.1 port=1"
-        new.asking._hang_up()
+        new.asking._disconnect()
         failed = await new.recall("garage", team=True)
         assert failed["team"].endswith("; it is still being fetched, and not all of it is here")
 
@@ -261,7 +268,7 @@ async def test_a_theme_that_is_nowhere_is_unknown_and_so_is_one_that_may_not_be_
     without_right = await other.recall("car", scope=THEME)
     assert not asked
     other.connection.rights = Rights(other_themes=True)
-    restrict(empty.admin, f"{empty.name}_runtime", ["another"])
+    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", ["another"])
     without_grant = await other.recall("car", scope=THEME)
 
     codes = [answer["error"]["code"] for answer in (nowhere, without_right, without_grant)]
@@ -338,7 +345,7 @@ async def test_what_was_purged_here_is_not_told_again_from_there(
     await share(ours, empty)
     other.hub.store.facts.write(THEME, "V[mine]: something else")
     other.hub.store.db.conn.execute(
-        "INSERT INTO tombstones SELECT ?, theme_id, 1, actor_id FROM facts LIMIT 1", (uids.to_bytes(uid),)
+        "INSERT INTO tombstones SELECT ?, theme_id, 1, actor_id FROM facts LIMIT 1", (uids.parse_uid(uid),)
     )
 
     answer = await other.recall("car", scope=THEME, team=True)

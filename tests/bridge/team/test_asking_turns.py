@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge import calls
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.team.asking import TeamAsking
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.schema import RECALL
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.tools.turn import RECALL as SPEC
+from hermes_memory_bridge.runtime import call_dispatch
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.team.database.team_schema import RECALL
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.search.team_search import TeamSearch
+from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.tools.conversation_tools import RECALL as SPEC
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -44,19 +44,21 @@ class Machine:
         file.write_text(policy, encoding="utf-8")
         self.path = home / "memory.db"
         self.dsn = dsn
-        self.hub = Hub(self.path)
+        self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(file)
-        self.asking = self.hub.asking = TeamAsking(self.hub, lambda: True, lambda: dsn, ask_s=30)
-        self.connection = Connection(self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.later)
+        self.asking = self.hub.asking = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
+        self.connection = Connection(
+            self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.write_in_background
+        )
 
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
         """What `recall_conversation` answers."""
         told = {"query": query, "limit": 20, **arguments}
-        return (await calls.call(self.hub, self.connection, SPEC, told, None)).data
+        return (await call_dispatch.dispatch_call(self.hub, self.connection, SPEC, told, None)).data
 
     def exchange(self) -> None:
-        with Server(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:
-            Exchange(own).run(server)
+        with TeamServer(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:
+            SyncRun(own).run(server)
 
     def close(self) -> None:
         self.asking.close()
@@ -142,12 +144,12 @@ async def test_what_is_here_stands_and_what_was_erased_here_is_not_told_from_the
 ) -> None:
     file = other.path.parent / "memory-themes.toml"
     file.write_text(SHARED, encoding="utf-8")
-    other.hub.store.policies.look_again()
+    other.hub.store.policies.reload()
     ours.hub.store.turns.add(THEME, "user", "the database is on fire")
     ours.exchange()
     other.exchange()
     file.write_text("", encoding="utf-8")
-    other.hub.store.policies.look_again()
+    other.hub.store.policies.reload()
     ours.hub.store.turns.add(THEME, "user", "the database was put out")
     ours.exchange()
     both = await other.recall("database", scope=THEME, team=True)

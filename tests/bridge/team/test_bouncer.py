@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team import questions
-from hermes_memory_bridge.team.questions import Meant
-from hermes_memory_bridge.team.schema import migrate
-from hermes_memory_bridge.team.server import Server
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.search import fact_queries
+from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 from hermes_memory_store.model import Millis
-from hermes_memory_store.query import parse_query
+from hermes_memory_store.search.query_syntax import parse_query
 from tests.bridge.running import until
 from tests.bridge.team.bouncer import LENT, OPENSSL, PROGRAM, bouncer, certificate, free_port
 from tests.bridge.team.conftest import Database
@@ -62,14 +62,18 @@ def test_more_stores_than_the_pooler_has_connections_exchange_through_it(
 
 @needs_bouncer
 def test_questions_leave_nothing_in_the_connections_a_pooler_lends(empty: Database, open_folder: Path) -> None:
-    migrate(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime")
-    meant = Meant("m:3", [1.0, 0.0, 0.0])
+    migrate_team_schema(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime")
+    meant = QueryEmbedding("m:3", [1.0, 0.0, 0.0])
     with bouncer(open_folder, empty.runtime) as dsn, ExitStack() as stack:
-        servers = [stack.enter_context(Server(dsn, listen=False)) for _ in range(LENT + 2)]
+        servers = [stack.enter_context(TeamServer(dsn, listen=False)) for _ in range(LENT + 2)]
         for _ in range(3):
             for server in servers:
-                assert questions.nearest(server, "ours", meant, 10, 0.0) == []
-                assert questions.worded(server, "ours", parse_query("blue word", now=Millis(0))) == [[], [], []]
+                assert fact_queries.find_nearest_facts(server, "ours", meant, 10, 0.0) == []
+                assert fact_queries.find_matching_facts(server, "ours", parse_query("blue word", now=Millis(0))) == [
+                    [],
+                    [],
+                    [],
+                ]
         kept = {server.value("SELECT current_setting('hnsw.iterative_scan', true)") for server in servers}
         assert kept <= {"off", None}
 

@@ -125,7 +125,7 @@ def test_a_machine_that_was_ahead_without_a_network_sends_all_when_it_came_back(
     settle(*team)
     bob.shift_ms = FAR_MS
     bob.store.facts.edit(kept, "PostgreSQL")
-    bob.store.sync.pending(THEME)
+    bob.store.sync.pending_rows(THEME)
     bob.store.facts.edit(kept, "DuckDB")
     bob.write("D[cache]: none")
     bob.shift_ms = 0
@@ -178,7 +178,7 @@ def test_a_row_from_the_future_is_held_back_and_said_and_stops_nobody(
     assert len(bob.contents()) == 4
     assert "from tomorrow" not in bob.contents()
     for laptop in team:
-        (held,) = laptop.store.sync.aside(THEME)
+        (held,) = laptop.store.sync.hidden_versions(THEME)
         assert "ahead" in held.why
         assert laptop.waiting() == 0
         assert laptop.newest() <= SKEW_MS
@@ -196,7 +196,7 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
     settle(*team)
     forge(database, ann.clock() + 2 * HOUR_MS << 16)
     settle(*team)
-    assert [len(laptop.store.sync.aside(THEME)) for laptop in team] == [1, 1, 1]
+    assert [len(laptop.store.sync.hidden_versions(THEME)) for laptop in team] == [1, 1, 1]
     assert ann.contents() == ["SQLite"]
     server_clock.shift(2 * HOUR_MS)
     for laptop in team:
@@ -204,7 +204,7 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
     settle(*team)
 
     assert ann.contents() == ["SQLite", "from tomorrow"]
-    assert [laptop.store.sync.aside(THEME) for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.hidden_versions(THEME) for laptop in team] == [[], [], []]
     assert_agree(*team)
 
 
@@ -212,7 +212,7 @@ def damage(database: Database, *laptops: Laptop) -> None:
     """What version 0.1.0 left after a server's clock had been far ahead: what was sent meanwhile, and clocks that followed."""
     by = FAR_MS << 16
     for laptop in laptops:
-        with laptop.store.db.writing() as conn:
+        with laptop.store.db.write_transaction() as conn:
             conn.execute("UPDATE sync_rows SET hlc = hlc + ?", (by,))
             conn.execute("UPDATE sync_store SET clock = clock + ?", (by,))
     database.run(f"UPDATE hm.fact SET hlc = hlc + {by}")
@@ -228,7 +228,7 @@ def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothin
     damage(database, ann, bob)
     # Written before any of them hears of the time again, as an earlier version stamped it.
     ann.store.facts.edit(uids[0], "edited by ann")
-    ann.store.sync.pending(THEME)
+    ann.store.sync.pending_rows(THEME)
     ann.store.facts.edit(uids[0], "edited by ann again")
     ann.store.purge.erase([uids[3]])
     bob.store.facts.edit(uids[1], "edited by bob")
@@ -240,7 +240,7 @@ def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothin
 
     assert_agree(*team)
     assert eve.contents() == ["2", "SQLite", "by bob", "edited by ann again", "edited by bob"]
-    assert [laptop.store.sync.aside() for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.hidden_versions() for laptop in team] == [[], [], []]
     assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
     assert database.one("SELECT count(*) FROM hm.fact WHERE state < 2 AND hlc >> 16 > %s", ann.clock() + SKEW_MS) == 0
     assert max(laptop.newest() for laptop in team) <= SKEW_MS
@@ -255,13 +255,13 @@ def test_a_machine_that_has_a_row_from_the_future_since_long_lets_the_others_see
     damage(database, ann)
     settle(bob, eve)
     assert bob.contents() == []
-    assert len(bob.store.sync.held_back()) == 1
+    assert len(bob.store.sync.held_versions()) == 1
     ann.restart()
     settle(*team)
 
     assert_agree(*team)
     assert bob.contents() == ["SQLite"]
-    assert bob.store.sync.held_back() == []
+    assert bob.store.sync.held_versions() == []
 
 
 def test_an_edit_of_what_a_row_from_the_future_replaced_reaches_all_and_the_row_waits_for_a_person(
@@ -279,7 +279,7 @@ def test_an_edit_of_what_a_row_from_the_future_replaced_reaches_all_and_the_row_
     assert_agree(*team)
     assert ann.contents() == ["PostgreSQL"]
     for laptop in team:
-        assert laptop.store.sync.held_back() == []
+        assert laptop.store.sync.held_versions() == []
         (met,) = laptop.store.sync.conflicts()
         assert met.theirs.content == "from tomorrow"
     ann.store.sync.resolve(kept, "theirs")
@@ -359,7 +359,7 @@ def test_what_won_while_a_machine_held_its_own_version_for_newer_reaches_it(
     settle(ann)
     ann.store.facts.edit(kept, "PostgreSQL")
     settle(ann)
-    with bob.store.db.writing() as conn:
+    with bob.store.db.write_transaction() as conn:
         conn.execute(
             "UPDATE sync_themes SET seq = ?, mark_seq = NULL, mark_token = NULL",
             (database.one("SELECT max(seq) FROM hm.clock"),),

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.team import exchange as module
-from hermes_memory_bridge.team.collecting import collect
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.server import Page, Server
-from hermes_memory_bridge.team.states import TeamError
-from hermes_memory_bridge.team.team_commands import KEPT_DAYS
+from hermes_memory_bridge.cli.team_commands import TOMBSTONE_DAYS
+from hermes_memory_bridge.team import sync_run as module
+from hermes_memory_bridge.team.database.team_server import RowPage, TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.database.tombstone_collection import collect_tombstones
+from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store import uids
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
@@ -41,9 +41,9 @@ def join(tmp_path: Path) -> Iterator[Callable[[], Store]]:
 
 
 def exchange(database: Database, *stores: Store) -> None:
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         for store in stores:
-            Exchange(store).run(server)
+            SyncRun(store).run(server)
 
 
 def write(store: Store, line: str) -> str:
@@ -67,11 +67,11 @@ def agree(database: Database, *stores: Store) -> None:
     exchange(database, *stores, *stores)
     assert len({store.sync.digest(THEME) for store in stores}) == 1
     assert len({frozenset(contents(store)) for store in stores}) == 1
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         there = {row.uid: row.digest for _, row in server.pull(THEME, 0).rows}
     for store in stores:
         assert store.sync.digests(THEME) == there
-        assert [check for check in examine(store) if not check.ok] == []
+        assert [check for check in examine_store(store) if not check.ok] == []
 
 
 def test_who_was_away_for_longer_lists_everything_once(database: Database, join: Callable[[], Store]) -> None:
@@ -81,14 +81,14 @@ def test_who_was_away_for_longer_lists_everything_once(database: Database, join:
     write(here, "V[c]: deleted")
     exchange(database, here, there, away)
     here.undo.last()
-    here.purge.facts([uids.to_bytes(purged)])
+    here.purge.facts([uids.parse_uid(purged)])
     exchange(database, here, there)
     assert contents(away) == {"kept", "purged", "deleted"}
     a_year_passes(database)
     own = write(away, "V[d]: written meanwhile")
     away.facts.edit(kept, "edited meanwhile")
 
-    (found,) = collect(database.admin, days=KEPT_DAYS)
+    (found,) = collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
     assert found.rows == 1
     assert rows(database) == {"0": 1, "2": 1}
     exchange(database, here)
@@ -96,11 +96,11 @@ def test_who_was_away_for_longer_lists_everything_once(database: Database, join:
     agree(database, away, here, there)
     assert contents(away) == {"edited meanwhile", "written meanwhile"}
     assert own in away.sync.digests(THEME)
-    assert away.db.rows("SELECT uid FROM tombstones") == [(uids.to_bytes(purged),)]
+    assert away.db.rows("SELECT uid FROM tombstones") == [(uids.parse_uid(purged),)]
 
     newcomer = join()
     agree(database, newcomer, here, there, away)
-    assert collect(database.admin, days=KEPT_DAYS) == []
+    assert collect_tombstones(database.admin, days=TOMBSTONE_DAYS) == []
 
 
 def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], Store]) -> None:
@@ -109,10 +109,10 @@ def test_what_was_deleted_lately_stays(database: Database, join: Callable[[], St
     exchange(database, here)
     here.undo.last()
     exchange(database, here)
-    assert collect(database.admin, days=KEPT_DAYS) == []
+    assert collect_tombstones(database.admin, days=TOMBSTONE_DAYS) == []
     assert rows(database) == {"1": 1}
     with pytest.raises(ArgumentError, match="at least 1"):
-        collect(database.admin, days=0)
+        collect_tombstones(database.admin, days=0)
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def listing(database: Database, join: Callable[[], Store]) -> tuple[Store, Store
     for n in range(250):
         write(here, f"V[t{n}]: {n}")
     exchange(database, here)
-    collect(database.admin, days=KEPT_DAYS)
-    with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server, pytest.raises(TeamError):
-        Exchange(away, on_progress=proxy.cut).run(server)
+    collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
+    with Proxy(database.runtime) as proxy, TeamServer(proxy.dsn()) as server, pytest.raises(TeamError):
+        SyncRun(away, on_progress=proxy.cut).run(server)
     assert "deleted" in contents(away)
     return here, away
 
@@ -137,15 +137,15 @@ def listing(database: Database, join: Callable[[], Store]) -> tuple[Store, Store
 def pages(database: Database, store: Store) -> list[int]:
     """Exchange; from where each page began."""
     begun: list[int] = []
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         pull = server.pull
 
-        def noted(theme: str, after: int, limit: int) -> Page:
+        def noted(theme: str, after: int, limit: int) -> RowPage:
             begun.append(after)
             return pull(theme, after, limit)
 
         server.pull = noted  # type: ignore[method-assign]
-        Exchange(store).run(server)
+        SyncRun(store).run(server)
     return begun
 
 
@@ -172,7 +172,7 @@ def test_a_listing_begins_again_when_more_was_collected_meanwhile(
     a_year_passes(database)
     write(here, "V[later]: later")
     exchange(database, here)
-    collect(database.admin, days=KEPT_DAYS)
+    collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
     assert 0 in pages(database, away)
     agree(database, away, here)
     assert not contents(away) & {"3", "deleted"}
@@ -206,10 +206,10 @@ def test_who_comes_new_after_a_collection_pulls_on_where_it_was(
     write(here, "V[last]: last")
     exchange(database, here)
     a_year_passes(database)
-    collect(database.admin, days=KEPT_DAYS)
+    collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
     monkeypatch.setattr(module, "LEAST_PAGE", 4)
     monkeypatch.setattr(module, "PAGE", 4)
-    monkeypatch.setattr(Exchange, "_list", lambda *_: pytest.fail("listed everything"))
+    monkeypatch.setattr(SyncRun, "_list", lambda *_: pytest.fail("listed everything"))
 
     exchange(database, new)
 
@@ -236,10 +236,10 @@ def test_a_collection_in_the_middle_of_a_pull_is_noticed(database: Database, joi
 
     def collect_now() -> None:
         if rows(database) != {"0": 300}:
-            collect(database.admin, days=KEPT_DAYS)
+            collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
 
-    with Server(database.runtime) as server:
-        Exchange(away, on_progress=collect_now).run(server)
+    with TeamServer(database.runtime) as server:
+        SyncRun(away, on_progress=collect_now).run(server)
     agree(database, away, here)
     assert "deleted" not in contents(away)
 
@@ -254,7 +254,7 @@ def test_a_copy_and_a_lost_tail_are_still_told_apart(database: Database, join: C
     here.undo.last()
     exchange(database, here, there)
     a_year_passes(database)
-    collect(database.admin, days=KEPT_DAYS)
+    collect_tombstones(database.admin, days=TOMBSTONE_DAYS)
     agree(database, here, there)
     names = here.sync.node, there.sync.node
     write(here, "V[c]: 3")

@@ -13,24 +13,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from hermes_memory_bridge.team import exchange as module
-from hermes_memory_bridge.team import pulse
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.server import Known, Server
-from hermes_memory_bridge.team.states import TeamError
-from hermes_memory_store.sync import Cursor
+from hermes_memory_bridge.team import sync_run as module
+from hermes_memory_bridge.team.database import change_probe
+from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_store.sync.team_sync import PullCursor
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
 from tests.bridge.team.side import Side, store_of
 
 
-def exchange_of(side: Side) -> Exchange:
-    return Exchange(store_of(side))
+def exchange_of(side: Side) -> SyncRun:
+    return SyncRun(store_of(side))
 
 
 def settle(database: Database, *sides: Side) -> None:
     """Exchange until nobody has anything to say."""
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         for _ in range(3):
             for side in sides:
                 exchange_of(side).run(server)
@@ -50,7 +50,7 @@ def test_what_one_store_writes_another_has(database: Database) -> None:
 
 def test_a_first_push_is_staged_and_gives_the_same(database: Database) -> None:
     here, there = Side("ours"), Side("ours")
-    for n in range(module.MANY + 300):
+    for n in range(module.COPY_THRESHOLD + 300):
         here.write("ours", f"fact {n}")
 
     settle(database, here, there)
@@ -65,7 +65,7 @@ def test_nothing_to_do_is_one_round_trip(database: Database) -> None:
     side.write("ours", "said once")
     settle(database, side)
 
-    with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server:
+    with Proxy(database.runtime) as proxy, TeamServer(proxy.dsn()) as server:
         exchange = exchange_of(side)
         exchange.run(server)
         before = proxy.pieces
@@ -75,30 +75,30 @@ def test_nothing_to_do_is_one_round_trip(database: Database) -> None:
 
 def test_a_notice_that_comes_with_an_answer_is_heard(database: Database) -> None:
     side = Side("ours", "theirs")
-    with Server(database.runtime) as server, Server(database.runtime) as other:
-        known = [Known("ours", Cursor())]
+    with TeamServer(database.runtime) as server, TeamServer(database.runtime) as other:
+        known = [KnownTheme("ours", PullCursor())]
         server.hello(side.node, known)
         side.write("theirs", "said meanwhile")
         exchange_of(side).run(other)
-        assert server.unchanged(known)
-        assert server.heard(["theirs"], 5.0)
-        assert not server.heard(["theirs"], 0.0)
+        assert server.is_unchanged(known)
+        assert server.wait_for_notification(["theirs"], 5.0)
+        assert not server.wait_for_notification(["theirs"], 0.0)
 
 
 def test_all_is_asked_again_once_a_minute_and_when_other_themes_are_asked_for(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, ours, theirs = str(uuid.uuid4()), Known("ours", Cursor()), Known("theirs", Cursor())
-    with Server(database.runtime) as server:
-        assert not server.unchanged([ours])
+    node, ours, theirs = str(uuid.uuid4()), KnownTheme("ours", PullCursor()), KnownTheme("theirs", PullCursor())
+    with TeamServer(database.runtime) as server:
+        assert not server.is_unchanged([ours])
         server.hello(node, [ours])
-        assert server.unchanged([ours])
-        assert not server.unchanged([ours, theirs])
+        assert server.is_unchanged([ours])
+        assert not server.is_unchanged([ours, theirs])
         server.hello(node, [ours, theirs])
-        assert server.unchanged([ours, theirs])
-        monkeypatch.setattr(pulse, "WHOLE_S", 0.0)
+        assert server.is_unchanged([ours, theirs])
+        monkeypatch.setattr(change_probe, "WHOLE_S", 0.0)
         server.hello(node, [ours, theirs])
-        assert not server.unchanged([ours, theirs])
+        assert not server.is_unchanged([ours, theirs])
 
 
 def test_a_pooler_that_looks_like_a_server_is_noticed_by_what_it_forgets(database: Database) -> None:
@@ -107,7 +107,7 @@ def test_a_pooler_that_looks_like_a_server_is_noticed_by_what_it_forgets(databas
         side.write(theme, "said once")
     settle(database, side)
 
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         exchange = exchange_of(side)
         assert exchange.run(server).idle
         assert server.direct
@@ -123,7 +123,7 @@ def test_a_lost_acknowledgement_costs_nothing(database: Database) -> None:
     side = Side("ours")
     with Proxy(database.runtime) as proxy:
         exchange = exchange_of(side)
-        with Server(proxy.dsn()) as server:
+        with TeamServer(proxy.dsn()) as server:
             exchange.run(server)
             side.write("ours", "did it arrive?")
             proxy.lose_chance = 1.0
@@ -131,7 +131,7 @@ def test_a_lost_acknowledgement_costs_nothing(database: Database) -> None:
                 exchange._push(server, "ours")
         proxy.lose_chance = 0.0
         assert side.unsent
-        with Server(proxy.dsn()) as server:
+        with TeamServer(proxy.dsn()) as server:
             exchange.run(server)
 
     assert not side.unsent
@@ -279,13 +279,13 @@ def test_stores_on_lines_that_fail_all_end_with_the_same(database: Database, see
     purged = set()
     with Proxy(database.runtime, seed) as proxy:
         proxy.cut_chance, proxy.lose_chance = 0.02, 0.02
-        servers: dict[int, Server] = {}
+        servers: dict[int, TeamServer] = {}
         for _ in range(600 if LONG else 150):
             n = chance.randrange(len(sides))
             for _ in range(chance.randint(0, 3)):
                 purged.add(act(sides[n], chance, uids))
             try:
-                servers[n] = servers.get(n) or Server(proxy.dsn())
+                servers[n] = servers.get(n) or TeamServer(proxy.dsn())
                 exchanges[n].run(servers[n])
             except TeamError:
                 if n in servers:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.team import exchange as exchange_module
+from hermes_memory_bridge.team import sync_run as exchange_module
 from hermes_memory_store.backoff import Backoff
 from tests.bridge.team.clocks import FAR_MS, Laptop, settle
 from tests.bridge.team.conftest import Database
@@ -70,7 +70,7 @@ def test_a_counter_that_was_set_back_is_said_and_what_waits_is_sent_once_it_is_r
     assert (code, compared["same"]) == (1, False)
     assert doctor(machine)[0] == 1
     with machine.store() as store:
-        assert store.sync.refused() == []
+        assert store.sync.rejected_rows() == []
 
     database.run(REPAIR)
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
@@ -83,8 +83,8 @@ def test_a_counter_that_was_set_back_is_said_and_what_waits_is_sent_once_it_is_r
 def test_what_an_earlier_version_filed_as_refused_is_sent_after_a_restart(database: Database, machine: Machine) -> None:
     uid = machine.write("V[port]: 80")
     with machine.store() as store:
-        (row,) = store.sync.pending(THEME)
-        store.sync.refuse(THEME, uid, row.hlc, "duplicate key value violates unique constraint")
+        (row,) = store.sync.pending_rows(THEME)
+        store.sync.mark_rejected(THEME, uid, row.hlc, "duplicate key value violates unique constraint")
     assert doctor(machine)[0] == 1
 
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
@@ -142,7 +142,7 @@ def test_what_waits_to_be_sent_is_said_by_the_doctor(machine: Machine) -> None:
     machine.write("D[tea]: weak")
     with machine.store() as store:
         store.sync.themes()
-        store.sync.pending(THEME)
+        store.sync.pending_rows(THEME)
     assert doctor(machine)[0] == 1
 
 
@@ -156,11 +156,11 @@ def test_a_refused_row_is_tried_again_ever_more_seldom(database: Database, tmp_p
         laptop.sync()
     assert laptop.exchange._refused.failures == 1
     assert not laptop.exchange._refused.is_due
-    laptop.exchange.hurry()
+    laptop.exchange.expire_backoffs()
     laptop.sync()
     assert laptop.exchange._refused.failures == 2
     database.run("ALTER TABLE hm.fact DROP CONSTRAINT mild")
-    laptop.exchange.hurry()
+    laptop.exchange.expire_backoffs()
     settle(laptop)
     assert_agree(laptop)
     laptop.close()
@@ -171,7 +171,7 @@ def test_a_theme_with_a_wrong_counter_holds_up_no_other(
 ) -> None:
     laptop = Laptop(tmp_path, "laptop", database)
     (tmp_path / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n[themes.other]\nsync = true\n")
-    laptop.policies.look_again()
+    laptop.policies.reload()
     laptop.write("D[tea]: weak")
     laptop.sync()
     database.run(BREAK)
@@ -183,7 +183,7 @@ def test_a_theme_with_a_wrong_counter_holds_up_no_other(
     database.run(REPAIR)
     assert laptop.sync().state.name == "counter"  # left alone for a while
     monkeypatch.setattr(exchange_module, "DENIED_S", 0.0)
-    laptop.exchange.hurry()
+    laptop.exchange.expire_backoffs()
     settle(laptop)
     assert laptop.waiting() == 0
     laptop.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.client import MemoryClient
-from hermes_memory_bridge.control import ask
+from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from tests.bridge.running import PATIENCE_S, until
@@ -33,7 +33,7 @@ def settle(machines: list[Machine]) -> None:
     while not settled(machines):
         assert time.monotonic() < deadline, "\n".join(f"{machine.digest()} {machine.status()}" for machine in machines)
         for machine in machines:
-            ask(machine.places, "sync", action="now")
+            ask_bridge(machine.places, "sync", action="now")
         time.sleep(0.2)
 
 
@@ -223,7 +223,7 @@ def test_what_comes_from_the_team_passes_the_screens_of_this_machine(database: D
         status = json.loads(there.command("sync", "now", "--json").stdout)
         verified = json.loads(there.command("sync", "verify", "--json").stdout)
         with there.store() as store:
-            (waiting,) = store.facts.waiting(THEME)
+            (waiting,) = store.facts.quarantine_queue(THEME)
             injected = store.injection.status(THEME).text
 
         assert there.contents() == {"‹secret:login›"}

@@ -9,67 +9,78 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team.schema import RECALL, ROWS, Schema, known_version, migrate, restrict
-from hermes_memory_bridge.team.server import Known, Server, new_token
-from hermes_memory_bridge.team.states import TeamError
+from hermes_memory_bridge.team.database.team_schema import (
+    RECALL,
+    ROWS,
+    TeamSchema,
+    find_newest_team_version,
+    migrate_team_schema,
+    restrict_role_to_themes,
+)
+from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, new_push_token
+from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.sync import Cursor
+from hermes_memory_store.sync.team_sync import PullCursor
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.side import Side
 
 
 def test_migrating_twice_changes_nothing(empty: Database) -> None:
-    first = migrate(empty.admin)
+    first = migrate_team_schema(empty.admin)
     at = empty.one("SELECT max(at) FROM hm.migration")
 
-    assert migrate(empty.admin) == first == Schema(known_version(), None)
+    assert migrate_team_schema(empty.admin) == first == TeamSchema(find_newest_team_version(), None)
     assert empty.one("SELECT max(at) FROM hm.migration") == at
 
 
 def test_owners_that_migrate_at_once_wait_for_each_other(empty: Database) -> None:
-    found: list[Schema] = []
-    threads = [threading.Thread(target=lambda: found.append(migrate(empty.admin, dimension=8))) for _ in range(4)]
+    found: list[TeamSchema] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(migrate_team_schema(empty.admin, dimension=8))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert found == [Schema(known_version(), 8)] * 4
+    assert found == [TeamSchema(find_newest_team_version(), 8)] * 4
 
 
 @pytest.mark.parametrize("dimension", [1, 384, 1_024, 3_072, 4_000])
 def test_vectors_have_any_dimension_an_index_takes(empty: Database, dimension: int) -> None:
-    assert migrate(empty.admin, dimension=dimension).dimension == dimension
+    assert migrate_team_schema(empty.admin, dimension=dimension).dimension == dimension
     asked = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'hm.vector'::regclass AND attname = %s"
 
     assert empty.one(asked, "embedding") == f"halfvec({dimension})"
 
 
 def test_vectors_of_another_dimension_are_refused(empty: Database) -> None:
-    migrate(empty.admin, dimension=384)
+    migrate_team_schema(empty.admin, dimension=384)
 
     with pytest.raises(ArgumentError, match="384 dimensions, not 768"):
-        migrate(empty.admin, dimension=768)
-    assert migrate(empty.admin, dimension=384).dimension == 384
+        migrate_team_schema(empty.admin, dimension=768)
+    assert migrate_team_schema(empty.admin, dimension=384).dimension == 384
 
 
 def test_vectors_of_another_dimension_are_replaced_when_the_owner_says_so(empty: Database) -> None:
-    migrate(empty.admin, dimension=384, model="m:384")
+    migrate_team_schema(empty.admin, dimension=384, model="m:384")
 
-    assert migrate(empty.admin, dimension=768, replace_vectors=True) == Schema(known_version(), 768, None)
-    assert migrate(empty.admin, dimension=768, model="m:768").model == "m:768"
+    assert migrate_team_schema(empty.admin, dimension=768, replace_vectors=True) == TeamSchema(
+        find_newest_team_version(), 768, None
+    )
+    assert migrate_team_schema(empty.admin, dimension=768, model="m:768").model == "m:768"
 
 
 def test_who_was_let_in_is_let_in_to_vectors_that_come_later(database: Database) -> None:
-    migrate(database.admin, dimension=8)
-    migrate(database.admin, dimension=16, replace_vectors=True)
+    migrate_team_schema(database.admin, dimension=8)
+    migrate_team_schema(database.admin, dimension=16, replace_vectors=True)
 
     with psycopg.connect(database.runtime) as conn:
         assert conn.execute("SELECT count(*) FROM hm.vector").fetchone() == (0,)
 
 
 def test_nobody_makes_a_trigger_of_the_owners_right(database: Database) -> None:
-    migrate(database.admin, dimension=8)
+    migrate_team_schema(database.admin, dimension=8)
     with psycopg.connect(database.runtime, autocommit=True) as conn:
         conn.execute("CREATE TEMP TABLE mine (theme text, id uuid)")
         conn.execute("CREATE TRIGGER mine AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION hm.forget_vector()")
@@ -83,7 +94,7 @@ def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
     empty.run(made)
     try:
         dsn = conninfo.make_conninfo(empty.admin, dbname=name)
-        assert migrate(dsn).version == known_version()
+        assert migrate_team_schema(dsn).version == find_newest_team_version()
         with psycopg.connect(dsn) as conn:
             assert conn.execute("SELECT hm.folded('Zürich')").fetchone() == ("Zürich",)
     finally:
@@ -91,21 +102,21 @@ def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
 
 
 def test_a_database_that_has_vectors_already_is_brought_up(empty: Database) -> None:
-    migrate(empty.admin, dimension=8)
+    migrate_team_schema(empty.admin, dimension=8)
     empty.run("DROP TABLE hm.turn; DROP TRIGGER vector_of_former_text ON hm.fact")
     empty.run("DROP FUNCTION hm.turns_worded, hm.forget_vector, hm.worded")
     empty.run("ALTER TABLE hm.fact DROP COLUMN words; DROP FUNCTION hm.folded")
     empty.run("ALTER TABLE hm.fact ADD COLUMN words tsvector")
     empty.run(f"DELETE FROM hm.migration WHERE version >= {RECALL}")
 
-    assert migrate(empty.admin) == Schema(known_version(), 8)
+    assert migrate_team_schema(empty.admin) == TeamSchema(find_newest_team_version(), 8)
     assert empty.one("SELECT count(*) FROM pg_trigger WHERE tgname = 'vector_of_former_text'") == 1
 
 
 def test_a_database_without_what_recall_needs_exchanges_all_the_same(database: Database) -> None:
     database.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
 
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         assert server.schema.version == ROWS
         assert server.hello(str(uuid.uuid4()), []).news == []
 
@@ -135,7 +146,7 @@ def test_the_role_of_the_stores_alters_nothing(database: Database, statement: st
 
 def test_a_database_that_was_not_migrated_is_not_touched(empty: Database) -> None:
     with pytest.raises(TeamError, match="team migrate") as caught:
-        Server(empty.admin)
+        TeamServer(empty.admin)
 
     assert caught.value.state.name == "not migrated"
     assert empty.one("SELECT to_regnamespace('hm')::text") is None
@@ -147,30 +158,32 @@ def test_another_version_is_named_and_left_alone(database: Database, version: in
     database.run(f"INSERT INTO hm.migration VALUES ({version}, 'other') ON CONFLICT DO NOTHING")
 
     with pytest.raises(TeamError, match=f"version {version}") as caught:
-        Server(database.runtime)
+        TeamServer(database.runtime)
     assert caught.value.state.name == name
     if version == 99:
         with pytest.raises(TeamError, match="upgrade"):
-            migrate(database.admin)
+            migrate_team_schema(database.admin)
 
 
 def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> None:
     side = Side("ours", "theirs")
     for theme in side.themes():
         side.write(theme, "what only this theme may know")
-    with Server(database.admin) as owner:
+    with TeamServer(database.admin) as owner:
         for theme in side.themes():
-            owner.push(theme, side.node, side.pending(theme), new_token())
-    restrict(database.admin, f"{database.name}_runtime", ["ours"])
+            owner.push(theme, side.node, side.pending(theme), new_push_token())
+    restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["ours"])
 
-    with Server(database.runtime) as server:
-        greeting = server.hello(str(uuid.uuid4()), [Known("ours", Cursor()), Known("theirs", Cursor())])
+    with TeamServer(database.runtime) as server:
+        greeting = server.hello(
+            str(uuid.uuid4()), [KnownTheme("ours", PullCursor()), KnownTheme("theirs", PullCursor())]
+        )
         assert [news.theme for news in greeting.news] == ["ours"]
         assert len(server.pull("ours", 0).rows) == 1
         assert server.pull("theirs", 0).rows == []
         for send in (server.push, server.load):
             with pytest.raises(TeamError) as caught:
-                send("theirs", side.node, side.pending("theirs"), new_token())
+                send("theirs", side.node, side.pending("theirs"), new_push_token())
             assert caught.value.state.name == "denied"
         with psycopg.connect(database.runtime) as conn:
             assert conn.execute("SELECT count(DISTINCT theme) FROM hm.fact").fetchone() == (1,)
@@ -179,5 +192,5 @@ def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> No
 
 def test_a_role_that_does_not_exist_is_not_made(empty: Database) -> None:
     with pytest.raises(ArgumentError, match="no role 'nobody'"):
-        migrate(empty.admin, runtime_role="nobody")
+        migrate_team_schema(empty.admin, runtime_role="nobody")
     assert empty.one("SELECT to_regclass('hm.fact')::text") is None

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team import exchange as exchange_module
-from hermes_memory_bridge.team import server as server_module
+from hermes_memory_bridge.team import sync_run as exchange_module
 from hermes_memory_bridge.team import syncer as module
-from hermes_memory_bridge.team.dsn import shown
-from hermes_memory_bridge.team.exchange import LEAST_PAGE, Exchange
-from hermes_memory_bridge.team.states import DOWN, TeamError
+from hermes_memory_bridge.team.database import team_server as server_module
+from hermes_memory_bridge.team.database.team_states import DOWN, TeamError
+from hermes_memory_bridge.team.dsn import mask_dsn_password
+from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
 from hermes_memory_bridge.team.syncer import Syncer
 from hermes_memory_store.clock import DAY_MS, system_clock
 from tests.bridge.running import until
@@ -99,8 +99,8 @@ def test_behind_a_pooler_nothing_is_left_in_the_connections_it_lends(database: D
             until(lambda: there.rows, "the change")
             kept = "SELECT (SELECT count(*) FROM pg_prepared_statements) + (SELECT count(*) FROM pg_cursors)"
             one.pause(True)
-            with server_module.Server(proxy.dsn()) as server:
-                Exchange(store_of(here)).run(server)
+            with server_module.TeamServer(proxy.dsn()) as server:
+                SyncRun(store_of(here)).run(server)
                 assert server.conn.execute(kept).fetchone() == (0,)
                 assert server.conn.execute("SELECT count(*) FROM pg_listening_channels()").fetchone() == (0,)
 
@@ -345,4 +345,4 @@ def test_verifying_names_the_rows_that_differ(database: Database, tmp_path: Path
     ],
 )
 def test_a_dsn_is_shown_without_its_password(dsn: str, safe: str) -> None:
-    assert shown(dsn) == safe
+    assert mask_dsn_password(dsn) == safe

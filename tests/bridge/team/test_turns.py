@@ -10,22 +10,23 @@ from typing import Any
 import psycopg
 import pytest
 
-from hermes_memory_bridge.team import exchange as module
-from hermes_memory_bridge.team import turns
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.schema import RECALL, migrate, restrict
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.states import TeamError
-from hermes_memory_store import backup, uids
+from hermes_memory_bridge.team import sync_run as module
+from hermes_memory_bridge.team.database import turn_statements
+from hermes_memory_bridge.team.database.team_schema import RECALL, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.doctor import examine
+from hermes_memory_store.conversations.turn_rows import PortableTurn
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import PERSON
-from hermes_memory_store.restoring import Restorer
-from hermes_memory_store.shared_turns import ELSEWHERE
 from hermes_memory_store.store import Store
-from hermes_memory_store.travelling import Screened
-from hermes_memory_store.turn_rows import SaidTurn
+from hermes_memory_store.sync.shared_turns import IN_OTHER_THEME
+from hermes_memory_store.sync.wire_format import CheckedVersion
+from hermes_memory_store.transfer.fact_restore import Restorer
+from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
@@ -54,7 +55,7 @@ class Machine:
         self.store, self.syncing = (
             Store.open(self.home / "memory.db", policies=Policies.load(file), clock=self.clock) for _ in range(2)
         )
-        self.exchange = Exchange(self.syncing)
+        self.exchange = SyncRun(self.syncing)
 
     def close(self) -> None:
         for name in ("store", "syncing"):
@@ -87,7 +88,7 @@ def join(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
 
 
 def settle(database: Database, *machines: Machine) -> None:
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         for _ in range(3):
             for machine in machines:
                 machine.exchange.run(server)
@@ -106,7 +107,7 @@ def test_what_was_said_on_one_machine_is_found_on_the_other(database: Database, 
     assert there.store.turns.search(THEME, "deploy", session="planning")
     assert there.heard() == here.heard()
     assert there.store.journal.verify().ok
-    assert all(check.ok for check in examine(there.store))
+    assert all(check.ok for check in examine_store(there.store))
 
 
 def test_turns_stay_here_unless_their_theme_says_otherwise(database: Database, join: Callable[..., Machine]) -> None:
@@ -150,7 +151,7 @@ def test_who_erases_by_hand_erases_for_everybody_and_for_good(
         assert b"xylophone" not in (machine.home / "memory.db").read_bytes()
         machine.policy(SHARED)
     for machine in (here, there, later):
-        machine.store.sync.offer_everything(THEME)
+        machine.store.sync.mark_all_unsent(THEME)
     settle(database, here, there, later)
     assert here.heard() == there.heard() == later.heard() == []
 
@@ -172,7 +173,7 @@ def test_who_captured_a_turn_says_how_long_it_is_kept_and_others_may_keep_it_for
     retire()
     assert short.heard() == []
     assert long.heard() == ["said by who keeps it long"]
-    short.store.sync.offer_everything(THEME)
+    short.store.sync.mark_all_unsent(THEME)
     settle(database, long, short)
     assert short.heard() == [], "it does not come back to who keeps it for less"
     long.days = short.days = 31
@@ -194,8 +195,8 @@ class Strict:
 
     def name(self, theme: str, what: str, name: str) -> None: ...
 
-    def content(self, theme: str, target: str, content: str) -> Screened:
-        return Screened()
+    def content(self, theme: str, target: str, content: str) -> CheckedVersion:
+        return CheckedVersion()
 
     def turn(self, theme: str, content: str) -> str:
         if "unspeakable" in content:
@@ -210,21 +211,21 @@ def test_turns_pass_the_screens_of_the_machine_they_come_to(database: Database, 
     settle(database, here, there)
 
     assert there.heard() == ["it is ‹secret:it›"]
-    ((theme, why),) = [(one.theme, one.why) for one in there.store.shared_turns.left_out()]
+    ((theme, why),) = [(one.theme, one.why) for one in there.store.shared_turns.skipped_turns()]
     assert (theme, why) == (THEME, "it must not be kept")
     assert here.heard() == ["it is hunter2", "something unspeakable"]
     there.policy(SHARED)  # another day, without that screen
     settle(database, here, there)
     assert there.heard() == ["it is ‹secret:it›", "something unspeakable"]
-    assert there.store.shared_turns.left_out() == []
+    assert there.store.shared_turns.skipped_turns() == []
 
 
 OFF = f"[themes.{THEME}]\nsync = true\n"
 
 
-def exported(machine: Machine) -> list[SaidTurn]:
+def exported(machine: Machine) -> list[PortableTurn]:
     rows = machine.store.db.rows("SELECT uid, role, content, at FROM turns ORDER BY id")
-    return [SaidTurn(uid, None, role, content, at) for uid, role, content, at in rows]
+    return [PortableTurn(uid, None, role, content, at) for uid, role, content, at in rows]
 
 
 def test_what_was_said_while_a_theme_did_not_share_comes_when_it_does_again(
@@ -250,7 +251,7 @@ def test_a_running_bridge_sends_what_was_captured_before_its_theme_shared_again(
 
     def policy(said: str) -> None:
         (here.home / "memory-themes.toml").write_text(said, encoding="utf-8")
-        here.syncing.policies.look_again()
+        here.syncing.policies.reload()
 
     here.say("one")
     settle(database, here, there)
@@ -275,7 +276,7 @@ def test_who_imported_what_another_captured_does_not_say_how_long_it_is_kept(
 ) -> None:
     here, there = join(), join(SHARED + "turn_days = 7\n")
     here.say("precious")
-    Restorer(there.store, THEME, None).take(enumerate(exported(here)))
+    Restorer(there.store, THEME, None).restore_batch(enumerate(exported(here)))
     settle(database, here, there)
     here.days = there.days = 8
     there.store.turns.erase(THEME, older_than_ms=7 * DAY_MS, everywhere=False)
@@ -286,9 +287,9 @@ def test_who_imported_what_another_captured_does_not_say_how_long_it_is_kept(
 def test_a_turn_that_stands_in_another_theme_here_is_told_of(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
     here.say("hello")
-    Restorer(there.store, "mine", None).take(enumerate(exported(here)))
+    Restorer(there.store, "mine", None).restore_batch(enumerate(exported(here)))
     settle(database, here, there)
-    assert [one.why for one in there.store.shared_turns.left_out()] == [ELSEWHERE]
+    assert [one.why for one in there.store.shared_turns.skipped_turns()] == [IN_OTHER_THEME]
     there.store.turns.erase("mine")
     there.policy(SHARED)
     settle(database, here, there)
@@ -301,11 +302,11 @@ def test_an_import_brings_nothing_back_that_was_erased_for_the_team(
     here, there = join(), join()
     here.say("secret")
     turns = exported(here)
-    Restorer(there.store, "mine", None).take(enumerate(turns))
+    Restorer(there.store, "mine", None).restore_batch(enumerate(turns))
     settle(database, here, there)
     here.store.turns.erase(THEME)
     settle(database, here, there)
-    Restorer(there.store, THEME, None).take(enumerate(turns))
+    Restorer(there.store, THEME, None).restore_batch(enumerate(turns))
     settle(database, here, there)
     assert here.heard() == there.heard() == []
 
@@ -313,10 +314,10 @@ def test_an_import_brings_nothing_back_that_was_erased_for_the_team(
 def test_one_export_that_two_machines_import_is_there_once(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
     there.store.facts.write("zero", "D[x]: 1")  # so that their themes have other keys
-    turns = [SaidTurn(uids.new_uid(1), None, "user", "imported", 1_700_000_000_000)]
+    turns = [PortableTurn(uids.new_uid(1), None, "user", "imported", 1_700_000_000_000)]
     for machine in (here, there):
         for theme in ("mine", THEME):
-            Restorer(machine.store, theme, None).take(enumerate(turns))
+            Restorer(machine.store, theme, None).restore_batch(enumerate(turns))
     settle(database, here, there)
     assert here.heard() == there.heard() == ["imported"]
 
@@ -374,7 +375,7 @@ def test_a_backup_that_is_put_back_forgets_no_erasure(
     (here if before_sharing else there).say("word")
     settle(database, there, here)
     kept = here.home / "kept.bak"
-    backup.backup(here.store, kept)
+    backup.create_backup(here.store, kept)
     here.policy(SHARED)
     settle(database, here, there)
     assert here.heard() == there.heard() == ["word"]
@@ -392,7 +393,7 @@ def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_dat
     ann, bob, cleo = join(), join(), join()
     ann.say("0")
     settle(database, ann, bob, cleo)
-    pull = module.turns.pull
+    pull = module.turn_statements.pull_turns
 
     def meanwhile(*told: Any, **more: Any) -> Any:
         monkeypatch.undo()
@@ -402,8 +403,8 @@ def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_dat
 
     ann.store.facts.write(THEME, "V[x]: 1")
     settle(database, ann)
-    monkeypatch.setattr(module.turns, "pull", meanwhile)
-    with Server(database.runtime) as server:
+    monkeypatch.setattr(module.turn_statements, "pull_turns", meanwhile)
+    with TeamServer(database.runtime) as server:
         bob.exchange.run(server)
     database.run("DELETE FROM hm.mark WHERE seq = (SELECT seq FROM hm.clock)")
     database.run("DELETE FROM hm.turn WHERE seq = (SELECT seq FROM hm.clock); UPDATE hm.clock SET seq = seq - 1")
@@ -417,10 +418,10 @@ def test_only_what_was_left_out_is_asked_for_again(database: Database, join: Cal
     there.syncing.sync.screen = Strict()
     here.say("something unspeakable", *(f"turn {n}" for n in range(20)))
     settle(database, here, there)
-    there.exchange = Exchange(there.syncing)
-    with Server(database.runtime) as server:
+    there.exchange = SyncRun(there.syncing)
+    with TeamServer(database.runtime) as server:
         assert there.exchange.run(server).themes[THEME].turns_pulled == 0
-    assert len(there.store.shared_turns.left_out()) == 1
+    assert len(there.store.shared_turns.skipped_turns()) == 1
 
 
 def test_facts_do_not_wait_for_turns(
@@ -432,12 +433,12 @@ def test_facts_do_not_wait_for_turns(
     here.say(*(f"turn {n}" for n in range(30)))
     settle(database, there)
     here.store.facts.write(THEME, "V[x]: 1")
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         first = here.exchange.run(server)
         assert (first.themes[THEME].pushed, first.themes[THEME].turns_pushed, first.more) == (1, 10, True)
         while here.exchange.run(server).more:
             pass
-    assert here.store.shared_turns.waiting(THEME) == 0
+    assert here.store.shared_turns.pending_turn_count(THEME) == 0
 
 
 def test_what_was_erased_leaves_the_backups_though_somebody_was_cut_off(
@@ -447,7 +448,7 @@ def test_what_was_erased_leaves_the_backups_though_somebody_was_cut_off(
     here.say("the secret word xylophone")
     settle(database, here, there)
     kept = there.home / "kept.bak"
-    backup.backup(there.store, kept)
+    backup.create_backup(there.store, kept)
     here.store.turns.erase(THEME)
     monkeypatch.setattr(there.syncing.turns, "scrub", lambda: ())
     settle(database, here, there)
@@ -463,8 +464,8 @@ def test_a_turn_the_database_cannot_keep_hinders_no_other(database: Database, jo
     settle(database, here, there)
 
     assert there.heard() == ["after", "before"]
-    assert here.store.shared_turns.waiting(THEME) == 0
-    assert ["NUL" in one.why for one in here.store.shared_turns.refused()] == [True]
+    assert here.store.shared_turns.pending_turn_count(THEME) == 0
+    assert ["NUL" in one.why for one in here.store.shared_turns.rejected_turns()] == [True]
 
 
 def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_them(
@@ -472,14 +473,14 @@ def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_th
 ) -> None:
     here, there = join(), join()
     here.say(*(f"{n} " + "word " * 15_000 for n in range(40)), *(f"short {n}" for n in range(700)))
-    with Server(database.runtime) as server:
+    with TeamServer(database.runtime) as server:
         pushed = pulled = 0
         while not (done := here.exchange.run(server)).idle:
             pushed += done.themes[THEME].turns_pushed
             pulled += done.themes[THEME].turns_pulled
         assert (pushed, pulled) == (740, 0)
         assert (
-            len(turns.pull(server, THEME, 0, 1_000).rows) < 40
+            len(turn_statements.pull_turns(server, THEME, 0, 1_000).rows) < 40
         )  # of that many characters no more are taken in at once
         while there.exchange.run(server).more:
             pass
@@ -492,7 +493,7 @@ def test_nothing_to_do_is_one_round_trip(database: Database, join: Callable[...,
     here.say("something")
     here.store.facts.write(THEME, "D[db]: sqlite")
     settle(database, here)
-    with Proxy(database.runtime) as proxy, Server(proxy.dsn()) as server:
+    with Proxy(database.runtime) as proxy, TeamServer(proxy.dsn()) as server:
         here.exchange.run(server)
         before = proxy.pieces
         assert here.exchange.run(server).idle
@@ -505,9 +506,9 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     here, there = join(), join()
     here.say("first")
     settle(database, here, there)
-    pull = module.turns.pull
+    pull = module.turn_statements.pull_turns
 
-    def meanwhile(server: Server, *told: Any, **more: Any) -> Any:
+    def meanwhile(server: TeamServer, *told: Any, **more: Any) -> Any:
         monkeypatch.undo()
         here.say("second")
         settle(database, here)
@@ -515,8 +516,8 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
 
     here.say("before")
     settle(database, here)
-    monkeypatch.setattr(module.turns, "pull", meanwhile)
-    with Server(database.runtime) as server:
+    monkeypatch.setattr(module.turn_statements, "pull_turns", meanwhile)
+    with TeamServer(database.runtime) as server:
         done = there.exchange.run(server).themes[THEME]
     assert done.server_seq == there.syncing.sync.cursor(THEME).seq
     assert there.syncing.shared_turns.cursor(THEME) == there.syncing.sync.cursor(THEME).seq
@@ -532,11 +533,11 @@ def test_a_database_of_an_older_version_exchanges_facts_and_turns_once_it_is_mig
     database.run(f"DELETE FROM hm.migration WHERE version > {RECALL}")
     here.say("waits")
     here.store.facts.write(THEME, "D[db]: sqlite")
-    with Server(database.runtime) as one, Server(database.runtime) as two:
+    with TeamServer(database.runtime) as one, TeamServer(database.runtime) as two:
         here.exchange.run(one)
         assert database.one("SELECT count(*) FROM hm.fact WHERE kind = 'fact'") == 1
-        migrate(database.admin)
-    with Server(database.runtime) as one, Server(database.runtime) as two:
+        migrate_team_schema(database.admin)
+    with TeamServer(database.runtime) as one, TeamServer(database.runtime) as two:
         here.exchange.run(one)
         there.exchange.run(two)
     assert there.heard() == ["waits"]
@@ -546,12 +547,12 @@ def test_a_role_sees_the_turns_of_its_themes_only(database: Database, join: Call
     here = join()
     here.say("for us")
     settle(database, here)
-    restrict(database.admin, f"{database.name}_runtime", ["theirs"])
-    with Server(database.runtime) as server:
+    restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["theirs"])
+    with TeamServer(database.runtime) as server:
         assert server.value("SELECT count(*) FROM hm.turn") == 0
         words = "SELECT count(*) FROM hm.turns_worded('ours', ARRAY['us'], 10, 10)"
         assert server.value(words) == 0
-        restrict(database.admin, f"{database.name}_runtime", [])
+        restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
         assert server.value("SELECT count(*) FROM hm.turn") == 1
         assert server.value(words) == 1
     with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -596,7 +597,7 @@ def test_turns_arrive_over_lines_that_fail_and_what_was_erased_never_returns(
                 machine.store.facts.write(THEME, f"V[t{step}]: {step}")
             proxy.cut_chance = proxy.lose_chance = 0.05
             try:
-                with Server(proxy.dsn()) as server:
+                with TeamServer(proxy.dsn()) as server:
                     machine.exchange.run(server)
             except TeamError:
                 machine.policy(SHARED)  # as after a crash
@@ -604,5 +605,5 @@ def test_turns_arrive_over_lines_that_fail_and_what_was_erased_never_returns(
     settle(database, *machines)
     for machine in machines:
         assert set(machine.heard()) == said
-        assert machine.store.shared_turns.waiting(THEME) == 0
-        assert all(check.ok for check in examine(machine.store))
+        assert machine.store.shared_turns.pending_turn_count(THEME) == 0
+        assert all(check.ok for check in examine_store(machine.store))

@@ -9,15 +9,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from hermes_memory_bridge.embedding.near import packed, unit
-from hermes_memory_bridge.team import vectors as module
-from hermes_memory_bridge.team.exchange import Exchange
-from hermes_memory_bridge.team.schema import ROWS, migrate, restrict
-from hermes_memory_bridge.team.server import Server
-from hermes_memory_bridge.team.states import TeamError
-from hermes_memory_bridge.team.vectors import Filling
+from hermes_memory_bridge.embedding.vector_index import pack_unit_vector, to_unit_vector
+from hermes_memory_bridge.team import vector_upload as module
+from hermes_memory_bridge.team.database.team_schema import ROWS, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_bridge.team.vector_upload import VectorUpload
+from hermes_memory_store.search.vector_file import Vector, Vectors
 from hermes_memory_store.store import Store
-from hermes_memory_store.vectors import Vector, Vectors
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import standing_in, vector
 from tests.bridge.running import until
@@ -41,23 +41,23 @@ class Side:
         return str(self.store.facts.write(THEME, f"V[{target}]: {content}").fact.uid)
 
     def exchange(self) -> None:
-        with Server(self.database.runtime) as server:
-            Exchange(self.store).run(server)
+        with TeamServer(self.database.runtime) as server:
+            SyncRun(self.store).run(server)
 
     def embed(self, model: str = MODEL) -> None:
         """Make the vectors of all there is, as the bridge does in the background."""
         made = []
-        for one in self.store.sayings.page("fact", 0, 10_000):
-            scale, row = packed(unit(vector(one.text, int(model.rpartition(":")[2]))))
+        for one in self.store.embedding_inputs.page("fact", 0, 10_000):
+            scale, row = pack_unit_vector(to_unit_vector(vector(one.text, int(model.rpartition(":")[2]))))
             made.append(Vector("fact", one.id, one.uid, one.digest, model, scale, row))
         with Vectors(self.path) as vectors:
-            vectors.keep(made)
+            vectors.save(made)
 
-    def filling(self, model: str = MODEL) -> Filling:
+    def filling(self, model: str = MODEL) -> VectorUpload:
         heads = lambda: {THEME: self.store.sync.cursor(THEME).seq}  # noqa: E731
-        return Filling(self.path, lambda: self.database.runtime, heads, lambda: model)
+        return VectorUpload(self.path, lambda: self.database.runtime, heads, lambda: model)
 
-    def fill(self) -> Filling:
+    def fill(self) -> VectorUpload:
         """Exchange, embed, and send the vectors."""
         self.exchange()
         self.embed()
@@ -68,7 +68,7 @@ class Side:
 
 @pytest.fixture
 def side(empty: Database, tmp_path: Path) -> Iterator[Side]:
-    migrate(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
+    migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
     (tmp_path / "themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
     path = tmp_path / "memory.db"
     with Store.open(path, policies=Policies.load(tmp_path / "themes.toml")) as store:
@@ -93,9 +93,9 @@ def test_every_fact_of_a_shared_theme_gets_its_vector(side: Side) -> None:
 def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
     uid = side.write("the car is in the garage")
     side.fill()
-    asked = unit(vector("where is the automobile", DIMENSIONS))
-    (one,) = side.store.sayings.of_ids("fact", [side.store.facts.get(uid).id])
-    scale, row = packed(unit(vector(one.text, DIMENSIONS)))
+    asked = to_unit_vector(vector("where is the automobile", DIMENSIONS))
+    (one,) = side.store.embedding_inputs.by_ids("fact", [side.store.facts.get(uid).id])
+    scale, row = pack_unit_vector(to_unit_vector(vector(one.text, DIMENSIONS)))
     here = scale * sum(a * b for a, b in zip(memoryview(row).cast("b"), asked, strict=True))
 
     there = side.database.one(
@@ -230,7 +230,7 @@ def test_vectors_of_another_model_are_left_until_the_owner_says_so(side: Side, m
     assert f"made by {MODEL}" in filling.state.words
     assert side.database.one("SELECT model FROM hm.vector") == MODEL
 
-    migrate(side.database.admin, model=other)
+    migrate_team_schema(side.database.admin, model=other)
     monkeypatch.setattr(module, "REST_S", 0.0)
     filling._round()
     assert filling.state.name == "filled"
@@ -245,9 +245,9 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
         " VALUES ('theirs', gen_random_uuid(), 'x', 'x', 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
         f" INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, array_fill(1, ARRAY[{DIMENSIONS}]) FROM f"
     )
-    restrict(side.database.admin, f"{side.database.name}_runtime", [THEME])
+    restrict_role_to_themes(side.database.admin, f"{side.database.name}_runtime", [THEME])
 
-    with Server(side.database.runtime, listen=False) as server:
+    with TeamServer(side.database.runtime, listen=False) as server:
         assert server.rows("SELECT theme FROM hm.vector") == [(THEME,)]
         with pytest.raises(TeamError):
             server.rows("INSERT INTO hm.vector SELECT 'theirs', id, model, content_sha, embedding FROM hm.vector")
@@ -259,7 +259,7 @@ def without_room(database: Database) -> None:
 
 
 def narrower(database: Database) -> None:
-    migrate(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
+    migrate_team_schema(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
 
 
 def older(database: Database) -> None:
@@ -302,7 +302,7 @@ def test_what_the_database_cannot_take_is_said_and_blocks_no_facts(
 def test_a_bridge_with_an_embedding_fills_the_teams_vectors(
     empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate(empty.admin, dimension=64, runtime_role=f"{empty.name}_runtime")
+    migrate_team_schema(empty.admin, dimension=64, runtime_role=f"{empty.name}_runtime")
     with standing_in() as endpoint, team(tmp_path, empty.runtime, empty.runtime) as (with_model, without):
         without.start()
         monkeypatch.setenv("HERMES_MEMORY_EMBED_URL", endpoint.url)

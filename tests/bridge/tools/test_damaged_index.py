@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_store.doctor import examine
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.diagnostics.doctor import examine_store
 from tests.bridge.tools.test_more_tools import Desk
 
 HARM = {
@@ -24,8 +24,8 @@ HARM = {
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
-    made = Hub(tmp_path / "memory.db")
+async def hub(tmp_path: Path) -> AsyncIterator[StoreWorker]:
+    made = StoreWorker(tmp_path / "memory.db")
     yield made
     await asyncio.to_thread(made.close)
 
@@ -36,7 +36,7 @@ def harm(path: Path, sql: str) -> None:
 
 
 @pytest.mark.parametrize("name", HARM)
-async def test_agents_write_and_find_on_and_are_told(name: str, hub: Hub) -> None:
+async def test_agents_write_and_find_on_and_are_told(name: str, hub: StoreWorker) -> None:
     ask = Desk(hub)
     for n in range(5):
         await ask("memory_write", content=f"V[before{n}]: zebra {n}")
@@ -57,7 +57,7 @@ async def test_agents_write_and_find_on_and_are_told(name: str, hub: Hub) -> Non
 
 
 @pytest.mark.parametrize("name", HARM)
-async def test_turns_are_captured_and_recalled_on(name: str, hub: Hub) -> None:
+async def test_turns_are_captured_and_recalled_on(name: str, hub: StoreWorker) -> None:
     ask = Desk(hub)
     await ask("memory_turn", role="user", content="we met a zebra on Monday morning in the garden")
     harm(hub.path, HARM[name].format("turns_text"))
@@ -70,7 +70,7 @@ async def test_turns_are_captured_and_recalled_on(name: str, hub: Hub) -> None:
     assert "turns is damaged" in recalled["note"]
 
 
-async def test_a_running_bridge_uses_the_index_again_once_it_is_repaired(hub: Hub) -> None:
+async def test_a_running_bridge_uses_the_index_again_once_it_is_repaired(hub: StoreWorker) -> None:
     from hermes_memory_store.store import Store
 
     ask = Desk(hub)
@@ -79,7 +79,7 @@ async def test_a_running_bridge_uses_the_index_again_once_it_is_repaired(hub: Hu
     await ask("memory_write", content="V[b]: zebra")
 
     with Store.open(hub.path) as store:
-        assert all(check.ok for check in examine(store, repair=True))
+        assert all(check.ok for check in examine_store(store, repair=True))
     await ask("memory_write", content="V[c]: zebra")
     found = await ask("memory_search", query="zebra")
 

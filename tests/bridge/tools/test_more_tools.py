@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.agents import MOST_OF_A_TOKEN, Agents, erase_overdue
-from hermes_memory_bridge.answers import Answer, ConsentNeeded
-from hermes_memory_bridge.calls import call
-from hermes_memory_bridge.connection import Connection, Lease
-from hermes_memory_bridge.hub import Hub
-from hermes_memory_bridge.tools import TOOLS, chosen
-from hermes_memory_bridge.tools.noise import is_acknowledgement
-from hermes_memory_bridge.trust import Trust, Vault
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
+from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
+from hermes_memory_bridge.tools import TOOLS, select_tools
+from hermes_memory_bridge.tools.acknowledgements import is_acknowledgement
+from hermes_memory_bridge.trust import Vault, WriteChecks
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Rights, Tier
@@ -29,23 +29,23 @@ from tests.examples import example_count
 class Desk:
     """A hub with a connection of its own."""
 
-    def __init__(self, hub: Hub, theme: str = "default", rights: Rights = Rights()) -> None:
+    def __init__(self, hub: StoreWorker, theme: str = "default", rights: Rights = Rights()) -> None:
         self.hub = hub
-        self.connection = Connection(hub.store, theme, rights=rights, later=hub.later)
+        self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background)
 
-    async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> Answer:
-        return await call(self.hub, self.connection, TOOLS[tool], arguments, key)
+    async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> ToolResult:
+        return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, key)
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
-    made = Hub(tmp_path / "memory.db")
+async def hub(tmp_path: Path) -> AsyncIterator[StoreWorker]:
+    made = StoreWorker(tmp_path / "memory.db")
     yield made
     await asyncio.to_thread(made.close)
 
 
 @pytest.fixture
-def ask(hub: Hub) -> Desk:
+def ask(hub: StoreWorker) -> Desk:
     return Desk(hub)
 
 
@@ -72,7 +72,7 @@ async def test_facts_are_recalled_with_the_keys_of_pgvector(ask: Desk) -> None:
     assert json.loads((await ask("recall_memory", query="Ada", target="memory")).text)["count"] == 0
 
 
-async def test_another_theme_is_recalled_only_with_the_right_to(hub: Hub, ask: Desk) -> None:
+async def test_another_theme_is_recalled_only_with_the_right_to(hub: StoreWorker, ask: Desk) -> None:
     other = Desk(hub, "hr")
     await other("memory_turn", role="user", content="the salary of Bob")
     await other("memory_write", content="V[salary.bob]: secret")
@@ -88,7 +88,7 @@ async def test_another_theme_is_recalled_only_with_the_right_to(hub: Hub, ask: D
         assert (await trusted(tool, query="salary", scope="all")).data["count"] == 1
 
 
-async def test_the_session_scope_never_means_no_filter(hub: Hub, ask: Desk) -> None:
+async def test_the_session_scope_never_means_no_filter(hub: StoreWorker, ask: Desk) -> None:
     await Desk(hub, "hr")("memory_turn", role="user", content="the salary of Bob")
     await Desk(hub)("memory_turn", role="user", content="the salary of Ann")
     assert (await ask("recall_conversation", query="salary", scope="session")).data["count"] == 0
@@ -106,7 +106,7 @@ async def test_a_fact_is_corrected_in_place_and_its_history_tells(ask: Desk) -> 
     assert history.data["changes"][1]["before"]["content"] == "8080"
 
 
-async def test_a_uid_of_another_theme_answers_like_none(hub: Hub, ask: Desk) -> None:
+async def test_a_uid_of_another_theme_answers_like_none(hub: StoreWorker, ask: Desk) -> None:
     uid = (await Desk(hub, "hr")("memory_write", content="V[salary.bob]: 1")).data["uid"]
     none = "0" * 8 + uid[8:]
     for tool, more in (("memory_edit", {"content": "2"}), ("memory_history", {})):
@@ -121,7 +121,7 @@ async def test_a_scope_is_closed(ask: Desk) -> None:
     assert "dome" in (await ask("memory_close_scope", scope="dome")).text
 
 
-async def test_a_session_without_a_connection_is_opened_kept_closed_and_resumed(hub: Hub, ask: Desk) -> None:
+async def test_a_session_without_a_connection_is_opened_kept_closed_and_resumed(hub: StoreWorker, ask: Desk) -> None:
     opened = (await ask("session_open", ttl=60)).data
     name = opened["session_id"]
     await ask("memory_write", content="D[a]: b", scope="work", session_id=name)
@@ -138,10 +138,10 @@ async def test_a_session_without_a_connection_is_opened_kept_closed_and_resumed(
     assert (await ask("session_open", ttl=0)).data["error"]["code"] == "argument.invalid"
 
 
-async def test_a_wider_purge_needs_consent_and_can_be_taken_back(hub: Hub, ask: Desk) -> None:
+async def test_a_wider_purge_needs_consent_and_can_be_taken_back(hub: StoreWorker, ask: Desk) -> None:
     await ask("memory_write", content="D[a]: b", scope="old")
     await ask("memory_write", content="D[c]: d", scope="new")
-    with pytest.raises(ConsentNeeded, match=r"scope 'old': 1 hot, .* 7 days"):
+    with pytest.raises(ConsentRequired, match=r"scope 'old': 1 hot, .* 7 days"):
         await ask("memory_purge", scope="old", everything=True)
     purged = await ask("memory_purge", scope="old", everything=True, confirm=True)
     assert purged.data["purged"]["hot"] == 1
@@ -169,18 +169,18 @@ async def test_a_refusal_leaves_nothing_behind_and_its_key_free(ask: Desk) -> No
 @pytest.mark.parametrize(
     ("rights", "tool"), [("read", "memory_write"), ("write", "memory_search"), ("read,write", "memory_purge")]
 )
-async def test_a_missing_right_is_named(hub: Hub, rights: str, tool: str) -> None:
+async def test_a_missing_right_is_named(hub: StoreWorker, rights: str, tool: str) -> None:
     answer = await Desk(hub, rights=Rights.parse(rights))(tool, query="a", content="D[a]: b")
     assert answer.data["error"]["code"] == "access.denied"
     assert rights in answer.text
 
 
 def test_the_default_tools_are_at_most_twelve() -> None:
-    assert len(chosen("core")) == 12
-    assert set(chosen("all")) > set(chosen("core"))
-    assert list(chosen("memory_search, memory_write")) == ["memory_search", "memory_write"]
+    assert len(select_tools("core")) == 12
+    assert set(select_tools("all")) > set(select_tools("core"))
+    assert list(select_tools("memory_search, memory_write")) == ["memory_search", "memory_write"]
     with pytest.raises(ArgumentError, match="memory_search"):
-        chosen("memory_serch")
+        select_tools("memory_serch")
 
 
 JSON = st.recursive(
@@ -198,7 +198,7 @@ JSON = st.recursive(
 @given(data=st.data())
 def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     async def run() -> None:
-        hub = Hub(tmp_path_factory.mktemp("any") / "memory.db")
+        hub = StoreWorker(tmp_path_factory.mktemp("any") / "memory.db")
         try:
             await Desk(hub, "hr")("memory_write", content="V[salary]: 1", scope="pay")
             before = await hub.read(lambda store: store.journal.changes(theme="hr"))
@@ -209,7 +209,7 @@ def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pyte
                 arguments = data.draw(st.dictionaries(names, JSON, max_size=4))
                 try:
                     answer = await ask(spec.name, **arguments)
-                except ConsentNeeded:
+                except ConsentRequired:
                     continue
                 assert answer.data.get("error", {}).get("code") != "internal", (spec.name, arguments)
                 json.dumps(answer.data)
@@ -221,10 +221,10 @@ def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pyte
     asyncio.run(run())
 
 
-async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: Path, hub: Hub) -> None:
+async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: Path, hub: StoreWorker) -> None:
     vault = Vault(tmp_path / "secrets.json", "file")
     vault.keep("default", "stripe", "the secret itself")
-    trust = Trust(hub.store.policies, vault)
+    trust = WriteChecks(hub.store.policies, vault)
     for rights, theme, seen in (
         (Rights(secrets=True), "default", True),
         (Rights(), "default", False),
@@ -236,8 +236,8 @@ async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: P
         assert ("the secret itself" in answer.text) is seen
 
 
-async def test_a_token_holds_so_many_sessions_and_no_more(hub: Hub) -> None:
-    agents = Agents(hub, Lease())
+async def test_a_token_holds_so_many_sessions_and_no_more(hub: StoreWorker) -> None:
+    agents = ConnectionRegistry(hub, LeaseTimes())
     one, _ = hub.store.credentials.add("one", "default", Rights())
     two, _ = hub.store.credentials.add("two", "default", Rights())
     for _ in range(MOST_OF_A_TOKEN):
@@ -248,7 +248,7 @@ async def test_a_token_holds_so_many_sessions_and_no_more(hub: Hub) -> None:
     agents.admit("default")
 
 
-async def test_one_fact_is_put_away_and_no_other(ask: Desk, hub: Hub) -> None:
+async def test_one_fact_is_put_away_and_no_other(ask: Desk, hub: StoreWorker) -> None:
     first = (await ask("memory_write", content="D[db.id]: UUID")).data["uid"]
     await ask("memory_write", content="C[db.id]: never serial")
     assert (await ask("memory_archive", uid=first)).text.startswith(f"archived: {first[-8:]}")
@@ -259,7 +259,7 @@ async def test_one_fact_is_put_away_and_no_other(ask: Desk, hub: Hub) -> None:
     assert (await ask("memory_archive", uid="ffffffff")).data["error"]["code"] == "fact.unknown"
 
 
-async def test_a_fact_of_another_theme_is_not_put_away(hub: Hub, ask: Desk) -> None:
+async def test_a_fact_of_another_theme_is_not_put_away(hub: StoreWorker, ask: Desk) -> None:
     uid = (await Desk(hub, "hr")("memory_write", content="V[a]: b")).data["uid"]
     assert (await ask("memory_archive", uid=uid)).data["error"]["code"] == "fact.unknown"
     assert hub.store.facts.get(uid).tier is Tier.HOT
@@ -309,7 +309,7 @@ async def test_what_is_kept_is_the_themes_policy(
 ) -> None:
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
     (tmp_path / "memory-themes.toml").write_text(f"[themes.default]\n{policy}\n", encoding="utf-8")
-    hub = Hub(tmp_path / "memory.db")
+    hub = StoreWorker(tmp_path / "memory.db")
     try:
         assert (await Desk(hub)("memory_turn", role="user", content=content)).text.startswith(said)
         refused = await Desk(hub)("memory_turn", role="nobody", content=content)
@@ -323,14 +323,14 @@ async def test_messages_are_erased_when_their_theme_keeps_them_no_longer(
 ) -> None:
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
     (tmp_path / "memory-themes.toml").write_text("[themes.brief]\nturn_days = 30\n", encoding="utf-8")
-    hub = Hub(tmp_path / "memory.db")
+    hub = StoreWorker(tmp_path / "memory.db")
     try:
         now = hub.store.clock()
         for theme in ("brief", "lasting"):
             hub.store.turns.add(theme, "user", "said long ago", at=now - 31 * DAY_MS)
             hub.store.turns.add(theme, "user", "said lately", at=now - 29 * DAY_MS)
-        await hub.write(erase_overdue, alone=True)
-        await hub.write(erase_overdue, alone=True)
+        await hub.write(purge_expired_data, alone=True)
+        await hub.write(purge_expired_data, alone=True)
         assert [turn.content for turn in hub.store.turns.list("brief")] == ["said lately"]
         assert len(hub.store.turns.list("lasting")) == 2
         (told,) = (change for change in hub.store.journal.changes(theme="brief") if change.op == "purge")

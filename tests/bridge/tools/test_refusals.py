@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.bridge_cli import run_bridge_command
-from hermes_memory_bridge.connection import Connection
-from hermes_memory_bridge.hosts_with_breaker import is_hermes_agent
-from hermes_memory_bridge.hub import Hub
+from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
+from hermes_memory_bridge.protocol.error_flags import is_hermes_agent
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.model import FactFilter, Rights, Tier
 from hermes_memory_store.store import Store
@@ -54,10 +54,10 @@ SCHEMAS = [(spec.name, name, schema["type"]) for spec in TOOLS.values() for name
 
 
 @pytest.fixture
-async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StoreWorker]:
     profile(tmp_path)
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    made = Hub(tmp_path / "memory.db")
+    made = StoreWorker(tmp_path / "memory.db")
     yield made
     await asyncio.to_thread(made.close)
 
@@ -78,7 +78,7 @@ def good(tool: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("tool", "name", "kind"), SCHEMAS)
 async def test_an_argument_of_another_type_is_refused_and_nothing_is_written(
-    hub: Hub, tmp_path: Path, tool: str, name: str, kind: Any
+    hub: StoreWorker, tmp_path: Path, tool: str, name: str, kind: Any
 ) -> None:
     ask = Desk(hub, rights=Rights(True, True, True, True, True))
     await ask("memory_write", content="D[kept]: as it was")
@@ -98,7 +98,7 @@ async def test_an_argument_of_another_type_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("dry_run", [" ", "", "yes please", 1, [True]])
-async def test_a_dry_run_that_is_not_understood_is_no_real_one(hub: Hub, tmp_path: Path, dry_run: Any) -> None:
+async def test_a_dry_run_that_is_not_understood_is_no_real_one(hub: StoreWorker, tmp_path: Path, dry_run: Any) -> None:
     file = tmp_path / "memories" / "MEMORY.md"
     before = file.read_bytes()
     answer = await Desk(hub)("memory_optimize", threshold_pct=0, dry_run=dry_run)
@@ -112,13 +112,13 @@ async def test_a_dry_run_that_is_not_understood_is_no_real_one(hub: Hub, tmp_pat
 @pytest.mark.parametrize(
     "pct", [True, False, "", " ", "nan", "inf", math.nan, math.inf, -1, 100.5, HUGE, -HUGE, "1" * 400]
 )
-async def test_a_threshold_that_is_none_is_refused(hub: Hub, tmp_path: Path, pct: Any) -> None:
+async def test_a_threshold_that_is_none_is_refused(hub: StoreWorker, tmp_path: Path, pct: Any) -> None:
     before = (tmp_path / "memories" / "MEMORY.md").read_bytes()
     assert (await Desk(hub)("memory_optimize", threshold_pct=pct)).data["error"]["code"] == "argument.invalid"
     assert (tmp_path / "memories" / "MEMORY.md").read_bytes() == before
 
 
-async def test_what_hermes_memory_accepts_is_accepted(hub: Hub) -> None:
+async def test_what_hermes_memory_accepts_is_accepted(hub: StoreWorker) -> None:
     ask = Desk(hub)
     await ask("memory_write", content="D[a]: b", scope="")
     for tool, arguments in (
@@ -135,7 +135,7 @@ async def test_what_hermes_memory_accepts_is_accepted(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("scope", ["", " ", "\t"])
-async def test_a_blank_scope_does_not_purge_every_scope(hub: Hub, scope: str) -> None:
+async def test_a_blank_scope_does_not_purge_every_scope(hub: StoreWorker, scope: str) -> None:
     ask = Desk(hub)
     await ask("memory_write", content="D[a]: old")
     await ask("memory_write", content="D[a]: new")
@@ -145,7 +145,7 @@ async def test_a_blank_scope_does_not_purge_every_scope(hub: Hub, scope: str) ->
 
 
 @pytest.mark.parametrize("scope", ["*", "%", "_", "***", "12345678", "…", " * ", "ü" * 300])
-async def test_a_scope_that_can_be_no_theme_is_an_unknown_one(hub: Hub, scope: str) -> None:
+async def test_a_scope_that_can_be_no_theme_is_an_unknown_one(hub: StoreWorker, scope: str) -> None:
     for rights in (Rights(), Rights(other_themes=True)):
         for tool in ("recall_memory", "recall_conversation"):
             for team in (False, True):
@@ -166,7 +166,7 @@ def test_the_hints_say_what_the_tools_do(tmp_path: Path) -> None:
     with Shim(tmp_path / "memory.db", "--tools", "all") as shim:
         shim.open()
         shim.request("tools/list")
-        hints = {tool["name"]: tool["annotations"] for tool in shim.hear()["result"]["tools"]}
+        hints = {tool["name"]: tool["annotations"] for tool in shim.note_activity()["result"]["tools"]}
         shim.close()
     assert hints.keys() == TOOLS.keys()
     assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == set(HINTS["read"].split())

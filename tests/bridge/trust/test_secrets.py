@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.calllog import Said
-from hermes_memory_bridge.team.dsn import shown
-from hermes_memory_bridge.trust import Trust, Vault, placeholder, shape
-from hermes_memory_bridge.trust.secrets import find_secrets, secrets_in
-from hermes_memory_bridge.trust.spans import MARK, Span, merge_spans, replace_spans
-from hermes_memory_store import notation
+from hermes_memory_bridge.runtime.call_log import CallSubject
+from hermes_memory_bridge.team.dsn import mask_dsn_password
+from hermes_memory_bridge.trust import Vault, WriteChecks, format_secret_shape, to_secret_placeholder
+from hermes_memory_bridge.trust.secrets import find_secret_texts, find_secrets
+from hermes_memory_bridge.trust.spans import MARK, TextSpan, merge_text_spans, replace_text_spans
 from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies
 from tests.examples import example_count
 
@@ -62,29 +62,31 @@ class MemoryVault(Vault):
 
 def reveal(content: str, names: tuple[str, ...], vault: Vault) -> str:
     """The text with the secrets in place of the marks that were put there."""
-    revealed = {placeholder(name): vault.reveal("ours", name) or "" for name in names}
+    revealed = {to_secret_placeholder(name): vault.reveal("ours", name) or "" for name in names}
     return MARK.sub(lambda mark: revealed.get(mark[0], mark[0]), content)
 
 
 @pytest.mark.parametrize("line", LOOKALIKES)
 def test_what_only_looks_like_a_secret_stays(line: str) -> None:
-    said = notation.parse(line)
-    assert secrets_in(said.target, said.content) == []
+    said = memory_spec.parse_notation(line)
+    assert find_secret_texts(said.target, said.content) == []
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.form)
 def test_a_secret_is_found_whole(sample: Sample) -> None:
-    assert sample.secret in secrets_in(sample.target, sample.content)
+    assert sample.secret in find_secret_texts(sample.target, sample.content)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.form)
 def test_nothing_of_a_secret_is_left_and_the_vault_has_it_whole(sample: Sample) -> None:
     vault = MemoryVault()
-    verdict = Trust(POLICIES, vault).mask("ours", sample.target, sample.content)
+    verdict = WriteChecks(POLICIES, vault).mask("ours", sample.target, sample.content)
     assert sample.secret in vault.held.values()
     assert not [run for run in runs(sample.secret) if run in verdict.content and run not in UNTOLD]
     assert reveal(verdict.content, verdict.masked, vault) == sample.content
-    assert Trust(POLICIES, vault).mask("ours", sample.target, verdict.content).masked == (), "a mark is masked again"
+    assert WriteChecks(POLICIES, vault).mask("ours", sample.target, verdict.content).masked == (), (
+        "a mark is masked again"
+    )
 
 
 @pytest.fixture
@@ -138,12 +140,12 @@ async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(desk:
     ],
 )
 def test_a_secret_is_replaced_where_it_stands_and_nowhere_else(content: str, kept: str) -> None:
-    assert Trust(POLICIES, MemoryVault()).mask("ours", "note", content).content == kept
+    assert WriteChecks(POLICIES, MemoryVault()).mask("ours", "note", content).content == kept
 
 
 def test_a_repeated_secret_has_one_name_and_two_secrets_have_two() -> None:
     vault, (one, two, *_) = MemoryVault(), TOKENS
-    verdict = Trust(POLICIES, vault).mask("ours", "keys", f"{one} {two} {one}")
+    verdict = WriteChecks(POLICIES, vault).mask("ours", "keys", f"{one} {two} {one}")
     assert verdict.content == "‹secret:keys› ‹secret:keys-2› ‹secret:keys›"
     assert verdict.masked == ("keys", "keys-2")
 
@@ -151,7 +153,7 @@ def test_a_repeated_secret_has_one_name_and_two_secrets_have_two() -> None:
 def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
     """Another machine's mark has no secret here; a new secret beside it must not be given its name."""
     vault = MemoryVault()
-    verdict = Trust(POLICIES, vault).mask("ours", "login", f"old ‹secret:login›, new {TOKENS[0]}")
+    verdict = WriteChecks(POLICIES, vault).mask("ours", "login", f"old ‹secret:login›, new {TOKENS[0]}")
     assert verdict.content == "old ‹secret:login›, new ‹secret:login-2›"
     assert vault.held == {"ours/login-2": TOKENS[0]}
 
@@ -166,7 +168,7 @@ def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
     ],
 )
 def test_what_is_masked_already_is_not_masked_again(content: str) -> None:
-    assert secrets_in("db.password", content) == []
+    assert find_secret_texts("db.password", content) == []
 
 
 @pytest.mark.parametrize("sample", held_out(), ids=lambda sample: sample.form)
@@ -180,18 +182,18 @@ def test_a_secret_in_a_sentence_written_after_the_rules_is_covered(sample: Sampl
     ("secret", "said"), [("a", "…, 1 characters"), (TOKENS[0], f"glp…, {len(TOKENS[0])} characters")]
 )
 def test_a_refusal_tells_nothing_of_a_short_secret(secret: str, said: str) -> None:
-    assert shape(secret) == said
+    assert format_secret_shape(secret) == said
 
 
 def test_the_log_of_calls_hides_a_secret_where_it_stands() -> None:
-    said = Said("V[db]: postgres://app:" + "a@h/app is a database", "db", len("V[db]: "))
-    assert said.shown() == "V[db]: postgres://app:‹secret›@h/app is a database"
+    said = CallSubject("V[db]: postgres://app:" + "a@h/app is a database", "db", len("V[db]: "))
+    assert said.to_display_text() == "V[db]: postgres://app:‹secret›@h/app is a database"
 
 
 @pytest.mark.parametrize("password", ["a", "pa/ss", "p@ss", "p:s/s@1", "p%40ss"])
 def test_the_address_of_the_team_is_shown_without_any_part_of_its_password(password: str) -> None:
     dsn = f"postgresql://app:{password}@db.example.com:5432/app"
-    assert shown(dsn) == "postgresql://app@db.example.com:5432/app"
+    assert mask_dsn_password(dsn) == "postgresql://app@db.example.com:5432/app"
 
 
 SAID = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=12)
@@ -208,17 +210,19 @@ TEXT = st.lists(SAID | SECRET | MARKED | st.sampled_from([" ", "a", "\n", '"']),
 @settings(max_examples=example_count(400), deadline=None)
 def test_what_is_revealed_is_what_was_written(target: str, text: str) -> None:
     vault = MemoryVault()
-    verdict = Trust(POLICIES, vault).mask("ours", target, text)
+    verdict = WriteChecks(POLICIES, vault).mask("ours", target, text)
     assert reveal(verdict.content, verdict.masked, vault) == text
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)).map(lambda at: Span(at[0], at[0] + at[1]))))
-def test_merged_spans_cover_the_same_and_overlap_nowhere(spans: list[Span]) -> None:
-    merged = merge_spans(spans)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)).map(lambda at: TextSpan(at[0], at[0] + at[1]))))
+def test_merged_spans_cover_the_same_and_overlap_nowhere(spans: list[TextSpan]) -> None:
+    merged = merge_text_spans(spans)
     assert {at for span in merged for at in range(*span)} == {at for span in spans for at in range(*span)}
     assert all(one.end <= other.start for one, other in itertools.pairwise(merged))
     text = "".join(chr(0x4E00 + at) for at in range(40))
-    assert len(replace_spans(text, ((span, "") for span in merged))) == 40 - sum(end - start for start, end in merged)
+    assert len(replace_text_spans(text, ((span, "") for span in merged))) == 40 - sum(
+        end - start for start, end in merged
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.calls import client_named
+from hermes_memory_bridge.runtime.call_dispatch import format_client_name
 from hermes_memory_store.model import FactFilter, Rule, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, bridge, dial
@@ -23,17 +23,17 @@ async def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     """An agent of hermes-agent."""
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
     desk = Desk(tmp_path / "memory.db")
-    desk.connection.client = client_named({"name": "hermes-agent", "version": "0.19.1"})
+    desk.connection.client = format_client_name({"name": "hermes-agent", "version": "0.19.1"})
     yield desk
     await asyncio.to_thread(desk.hub.close)
 
 
 async def ruled(ask: Desk, rule: Rule | None, source: str = "hermes-agent", theme: str = "default") -> None:
-    await ask.hub.write(lambda store: store.sources.set(theme, source, rule))
+    await ask.hub.write(lambda store: store.sources.set_rule(theme, source, rule))
 
 
 async def waiting(ask: Desk) -> list[tuple[str, str | None]]:
-    found = await ask.hub.read(lambda store: store.facts.waiting())
+    found = await ask.hub.read(lambda store: store.facts.quarantine_queue())
     return [(one.why, one.source) for one in found]
 
 
@@ -107,7 +107,7 @@ async def test_a_rule_that_is_taken_away_no_longer_counts(ask: Desk) -> None:
 
 async def test_another_version_is_the_same_source(ask: Desk) -> None:
     await ruled(ask, "always")
-    ask.connection.client = client_named({"name": "hermes-agent", "version": "v0.20.0-rc1"})
+    ask.connection.client = format_client_name({"name": "hermes-agent", "version": "v0.20.0-rc1"})
     assert (await ask("memory_write", content=POISON)).data["status"] == "created"
 
 
@@ -157,10 +157,10 @@ def test_a_running_bridge_follows_a_rule_at_once(tmp_path: Path) -> None:
 
         assert write(1)["status"] == "quarantined"
         with Store.open(db) as store:
-            (kept,) = store.facts.waiting()
+            (kept,) = store.facts.quarantine_queue()
             assert kept.source == "test"
-            store.sources.set("default", kept.source, "always")
+            store.sources.set_rule("default", kept.source, "always")
         assert write(2)["status"] == "created"
         with Store.open(db) as store:
-            store.sources.set("default", kept.source, "never")
+            store.sources.set_rule("default", kept.source, "never")
         assert write(3)["error"]["code"] == "source.refused"

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import uids
-from hermes_memory_store.doctor import examine
-from hermes_memory_store.receiving import gist
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
+from hermes_memory_store.sync.apply import comparable_content
 from tests.store.team import THEME, Member, shown
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def check_at_rest(team: Player) -> None:
         if member.screen is team.members[0].screen:  # who checks contents is shown something else
             here, there = shown(store), shown(first)
             assert here == there, f"machine {number} shows {set(here) - set(there)}, machine 0 {set(there) - set(here)}"
-        bad = [check for check in examine(store) if not check.ok and check.name != "team"]
+        bad = [check for check in examine_store(store) if not check.ok and check.name != "team"]
         assert not bad, f"doctor on machine {number}: {bad}"
         check_erased(team, number, member)
     assert {uid: row.digest for uid, (_, row) in team.server.rows.items()} == digests, "the server has other versions"
@@ -89,7 +89,7 @@ def check_at_rest(team: Player) -> None:
 
 def check_erased(team: Player, number: int, member: Member) -> None:
     """What only purged facts said is nowhere in the file of a machine."""
-    there = {uids.to_text(uid) for (uid,) in member.store.db.rows("SELECT uid FROM facts")}
+    there = {uids.format_uid(uid) for (uid,) in member.store.db.rows("SELECT uid FROM facts")}
     assert not there & team.purged, f"machine {number} still has purged facts: {there & team.purged}"
     gone = set().union(*(team.said.get(uid, set()) for uid in team.purged))
     if not gone:
@@ -109,15 +109,17 @@ def check_nothing_is_lost(team: Player) -> None:
     clocks: dict[str, set[int]] = {}
     for member in team.members:
         for uid, ancestors, hlc in member.store.db.rows("SELECT uid, ancestors, hlc FROM sync_rows"):
-            clocks.setdefault(uids.to_text(uid), set()).update({hlc, *json.loads(ancestors)})
+            clocks.setdefault(uids.format_uid(uid), set()).update({hlc, *json.loads(ancestors)})
         for met in member.store.sync.conflicts(THEME):
             clocks[met.uid] |= {met.theirs.hlc, *met.theirs.ancestors}
     stands = {uid: row for uid, (_, row) in team.server.rows.items()}
     # Of two that say the same, knowing one is knowing both, and what it was made from.
-    known = {(row.uid, gist(row)) for row in team.server.accepted if row.hlc in clocks[row.uid]}
+    known = {(row.uid, comparable_content(row)) for row in team.server.accepted if row.hlc in clocks[row.uid]}
     for row in team.made.values():
-        if (row.uid, gist(row)) in known:
+        if (row.uid, comparable_content(row)) in known:
             clocks.setdefault(row.uid, set()).update({row.hlc, *row.ancestors})
     for row in team.server.accepted:
         if stands[row.uid].state != 2 and len(stands[row.uid].ancestors) < 16:
-            assert row.hlc in clocks[row.uid] or (row.uid, gist(row)) in known, f"lost: {row}, {stands[row.uid]}"
+            assert row.hlc in clocks[row.uid] or (row.uid, comparable_content(row)) in known, (
+                f"lost: {row}, {stands[row.uid]}"
+            )

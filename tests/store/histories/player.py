@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store import uids, versions
+from hermes_memory_store import uids
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Actor, FactFilter, Session, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import Cursor, SyncRow
-from hermes_memory_store.travelling import DELETED
+from hermes_memory_store.sync import versions
+from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import DELETED
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.histories import checks
@@ -133,9 +134,12 @@ class Player:
         store = member.store
         if not (theme_id := store.names.theme_or_none(THEME)):
             return
-        found = [versions.Version(*row) for row in store.db.rows(f"{versions.KNOWN} WHERE theme_id = ?", (theme_id,))]
-        new = [one for one in found if (uids.to_text(one.uid), one.hlc) not in self.made]
-        self.made |= {(row.uid, row.hlc): row for row in versions.rows_of(store.db.conn, theme_id, THEME, new)}
+        found = [
+            versions.Version(*row)
+            for row in store.db.rows(f"{versions.SELECT_VERSIONS} WHERE theme_id = ?", (theme_id,))
+        ]
+        new = [one for one in found if (uids.format_uid(one.uid), one.hlc) not in self.made]
+        self.made |= {(row.uid, row.hlc): row for row in versions.load_sync_rows(store.db.conn, theme_id, THEME, new)}
 
     def attempt(self, member: Member, what: Callable[..., Any], *args: Any, **more: Any) -> Any:
         """What it returns, or None where the store's rules refuse it: then nothing was changed."""
@@ -255,15 +259,15 @@ class Player:
 
     def purge(self, member: Member, pick: int) -> None:
         if uid := self.find_uid(member, pick):
-            member.store.purge.facts([uids.to_bytes(uid)])
+            member.store.purge.facts([uids.parse_uid(uid)])
             self.purged.add(uid)
 
     def purge_scope(self, member: Member, label: str) -> None:
         sql = (
             "SELECT f.uid FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE s.label = ? AND s.status <> 'withdrawn'"
         )
-        there = {uids.to_text(uid) for (uid,) in member.store.db.rows(sql, (label,))}
-        if self.attempt(member, member.store.purge.run, THEME, scope=label):
+        there = {uids.format_uid(uid) for (uid,) in member.store.db.rows(sql, (label,))}
+        if self.attempt(member, member.store.purge.execute, THEME, scope=label):
             self.purged |= there
 
     def suspect(self, member: Member, line: str, label: str | None) -> None:
@@ -279,12 +283,12 @@ class Player:
         self.judge(member, pick, member.store.facts.refuse)
 
     def judge(self, member: Member, pick: int, act: Callable[..., Any]) -> None:
-        if member.store.names.theme_or_none(THEME) and (waiting := member.store.facts.waiting(THEME)):
+        if member.store.names.theme_or_none(THEME) and (waiting := member.store.facts.quarantine_queue(THEME)):
             self.attempt(member, act, [waiting[pick % len(waiting)].fact.uid])
 
     def hold(self, member: Member) -> None:
         """What an agent's purge does: it leaves every list, and undo brings it back."""
-        self.attempt(member, member.store.purge.hold, THEME, actor=Actor("session", "one-0"))
+        self.attempt(member, member.store.purge.soft_delete, THEME, actor=Actor("session", "one-0"))
 
     def decide(self, member: Member, pick: int, keep: Any) -> None:
         if met := member.store.sync.conflicts(THEME):
@@ -322,10 +326,10 @@ class Player:
         member.clock.forward(-1000 * back)
 
     def lose_cursor(self, member: Member) -> None:
-        member.store.sync.apply(THEME, [], cursor=Cursor())
+        member.store.sync.apply(THEME, [], cursor=PullCursor())
 
     def offer_everything(self, member: Member) -> None:
-        member.store.sync.offer_everything(THEME)
+        member.store.sync.mark_all_unsent(THEME)
 
 
 def hurry(member: Member) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_tui.cli.running import run
+from hermes_memory_tui.cli.command_runner import run_command_line
 
 COMMAND = (sys.executable, "-m", "hermes_memory_tui")
 
@@ -67,7 +67,7 @@ def ask(db: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     def called(*args: str, stdin: bytes = b"") -> Answer:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
-        code = run(["--db", str(db), *args])
+        code = run_command_line(["--db", str(db), *args])
         said = capfd.readouterr()
         return Answer(code, said.out, said.err)
 

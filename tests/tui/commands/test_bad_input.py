@@ -218,7 +218,7 @@ def test_an_unexpected_error_leaves_a_report_without_the_facts_text(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(said_in_it)
 
-    monkeypatch.setattr("hermes_memory_store.injection.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
 
     answer = ask("status", "--json")
 
@@ -238,7 +238,7 @@ def test_only_the_newest_crash_reports_are_kept(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("hermes_memory_store.injection.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
     for _ in range(12):
         ask("status")
 
@@ -251,7 +251,7 @@ def test_a_report_that_cannot_be_written_is_no_second_error(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("hermes_memory_store.injection.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
     monkeypatch.setenv("HERMES_HOME", "/dev/null")
 
     answer: Answer = ask("status", "--json")

@@ -22,15 +22,15 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_memory_bridge.places import Places
-from hermes_memory_bridge.trust import Trust, Vault
-from hermes_memory_bridge.trust.screening import suspicion
-from hermes_memory_store import memory_files, notation
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust.injection_check import find_suspicion
+from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from hermes_memory_tui.demo import day, work
-from hermes_memory_tui.demo import home as demo_home
+from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs
 from tests.tui.commands.conftest import COMMAND, Ask
 
 PATIENCE_S = 60.0
@@ -44,13 +44,13 @@ HEAVY = {"mcp", "httpx", "keyring", "pydantic", "psycopg", "anyio", "detect_secr
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo home."""
     folder = tmp_path_factory.mktemp("demo") / "home"
-    demo_home.make(folder, facts=300)
+    demo_home.make_demo_home(folder, facts=300)
     return folder
 
 
 @pytest.fixture
 def store(made: Path) -> Iterator[Store]:
-    with Store.open(made / demo_home.STORE, read_only=True, clock=day.DemoClock()) as opened:
+    with Store.open(made / demo_home.STORE, read_only=True, clock=demo_day.DemoClock()) as opened:
         yield opened
 
 
@@ -71,14 +71,14 @@ def test_the_demo_home_has_something_for_every_screen(store: Store, made: Path) 
     assert closed >= {"done", "person"}
     ended = {session.status for session in store.sessions.list()}
     assert ended >= {SessionStatus.CLOSED, SessionStatus.ORPHANED, SessionStatus.LIVE}
-    for theme in day.DAY:
+    for theme in demo_day.DAY:
         assert store.turns.list(theme)
         assert store.db.value(
             "SELECT count(*) FROM injections i JOIN themes t ON t.id = i.theme_id"
             " WHERE t.name = ? AND i.session_id IS NOT NULL AND i.kind = 'status'",
             (theme,),
         )
-    assert all(90 < file.pct <= 100 for file in memory_files.pressure(made))
+    assert all(90 < file.pct <= 100 for file in memory_files.file_pressures(made))
     assert (made / "memories" / "ARCHIVE.jsonl").read_text("utf-8").count("\n") == len(demo_home.EVICTED)
 
 
@@ -89,7 +89,7 @@ def test_some_facts_have_long_chains(store: Store) -> None:
 
 
 def test_the_same_demo_is_made_every_time(store: Store, tmp_path: Path) -> None:
-    demo_home.make(tmp_path / "again", facts=300)
+    demo_home.make_demo_home(tmp_path / "again", facts=300)
 
     with Store.open(tmp_path / "again" / demo_home.STORE, read_only=True) as again:
         assert facts_of(again) == facts_of(store)
@@ -97,36 +97,38 @@ def test_the_same_demo_is_made_every_time(store: Store, tmp_path: Path) -> None:
 
 def test_what_waits_in_quarantine_falls_under_the_rule_that_is_recorded() -> None:
     for *_, rule, line in demo_home.SUSPICIOUS:
-        said = notation.parse(line)
-        found = suspicion(said.target, said.content)
+        said = memory_spec.parse_notation(line)
+        found = find_suspicion(said.target, said.content)
         assert found is not None
         assert found.rule == rule
-    attempt = notation.parse(work.ATTEMPT)
-    assert suspicion(attempt.target, attempt.content) is not None
+    attempt = memory_spec.parse_notation(demo_jobs.ATTEMPT)
+    assert find_suspicion(attempt.target, attempt.content) is not None
 
 
 def test_nothing_else_of_the_demo_is_suspicious_or_secret(tmp_path: Path) -> None:
-    trust = Trust(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
-    lines = [line for rows in day.DAY.values() for _, line in rows] + [line for *_, line in demo_home.BEFORE]
+    trust = WriteChecks(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
+    lines = [line for rows in demo_day.DAY.values() for _, line in rows] + [line for *_, line in demo_home.BEFORE]
     lines += [
         arguments["content"]
-        for theme, name in work.CAST
-        for tool, arguments in itertools.islice(work.steps(theme, name, 1), 3, 200)
+        for theme, name in demo_jobs.CAST
+        for tool, arguments in itertools.islice(demo_jobs.demo_calls(theme, name, 1), 3, 200)
         if tool == "memory_write"
     ]
     for line in lines:
-        said = notation.parse(line)
-        verdict = trust.screen("demo", said.target, said.content)
+        said = memory_spec.parse_notation(line)
+        verdict = trust.check_fact("demo", said.target, said.content)
         assert (verdict.suspicion, verdict.masked) == (None, ()), line
 
 
 def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_path: Path) -> None:
     _, theme, scope, masked = demo_home.MASKED
-    first = next(arguments for tool, arguments in work.steps(theme, "watch-agent", 1) if tool == "memory_write")
-    trust = Trust(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
-    said = notation.parse(first["content"])
+    first = next(
+        arguments for tool, arguments in demo_jobs.demo_calls(theme, "watch-agent", 1) if tool == "memory_write"
+    )
+    trust = WriteChecks(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
+    said = memory_spec.parse_notation(first["content"])
 
-    verdict = trust.screen(theme, said.target, said.content)
+    verdict = trust.check_fact(theme, said.target, said.content)
 
     assert verdict.masked == ("registry-token",)
     assert f"V[{said.target}]: {verdict.content}" == masked
@@ -134,8 +136,8 @@ def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_pa
 
 
 def test_an_agent_does_the_same_for_the_same_seed() -> None:
-    def begun(seed: int) -> list[work.Call]:
-        return list(itertools.islice(work.steps("frontend", "ui-agent", seed), 100))
+    def begun(seed: int) -> list[demo_jobs.Call]:
+        return list(itertools.islice(demo_jobs.demo_calls("frontend", "ui-agent", seed), 100))
 
     assert begun(1) == begun(1) != begun(2)
     tools = {tool for tool, _ in begun(1)}
@@ -150,7 +152,8 @@ def test_an_agent_does_the_same_for_the_same_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "more"), [("agent", {"hermes_memory_store", "asyncio", "textual"}), ("stage", set())]
+    ("module", "more"),
+    [("simulated_agent", {"hermes_memory_store", "asyncio", "textual"}), ("demo_environment", set())],
 )
 def test_what_is_imported(module: str, more: set[str]) -> None:
     code = f"import json, sys, hermes_memory_tui.demo.{module}; print(json.dumps(sorted(sys.modules)))"
@@ -230,7 +233,7 @@ def test_ctrl_c_says_how_much_was_called_and_leaves_nothing(stage: Path) -> None
 def test_a_path_that_is_too_long_for_a_socket_leaves_nothing_either(stage: Path) -> None:
     long = stage / ("x" * 100)
     long.mkdir()
-    elsewhere = Path(Places.of(long / "hermes-memory-demo-00000000" / demo_home.STORE).folder).parent
+    elsewhere = Path(BridgePaths.of(long / "hermes-memory-demo-00000000" / demo_home.STORE).folder).parent
     before = set(elsewhere.glob("*"))
 
     command = [*COMMAND, "demo", "--no-inspector", "--agents", "1", "--seconds", "1"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.places import Places
-from hermes_memory_store.turn_rows import MAX_TURN
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from tests.store.test_importers import MADE
 from tests.tui.commands.conftest import Ask, Tell
 
@@ -109,7 +109,7 @@ def test_a_secret_in_an_import_is_kept_as_it_was_written(
     (fact,) = tell("facts")["facts"]
     assert fact["content"].startswith("deploy with ‹secret:")
     assert fact["content"].endswith("› only")
-    kept = Path(Places.of(home / "memory.db").folder) / "secrets.json"  # of a long path, it lies elsewhere
+    kept = Path(BridgePaths.of(home / "memory.db").folder) / "secrets.json"  # of a long path, it lies elsewhere
     assert list(json.loads(kept.read_text()).values()) == [key]
 
 

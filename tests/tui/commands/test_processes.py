@@ -178,7 +178,7 @@ class Impatient(Store):
 
 def test_a_locked_store_is_said_to_be_locked(tell: Tell, db: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     tell("write", "C[a]: b")
-    monkeypatch.setattr("hermes_memory_tui.cli.options.Store", Impatient)
+    monkeypatch.setattr("hermes_memory_tui.cli.common_options.Store", Impatient)
     blocking = sqlite3.connect(db, isolation_level=None)
     blocking.execute("BEGIN IMMEDIATE")
     try:

@@ -126,6 +126,6 @@ def test_an_unknown_verb_is_a_mistake_of_usage(ask: Ask) -> None:
 
 def test_what_waits_cannot_control_the_terminal(ask: Ask, db: Path, waiting: list[str]) -> None:
     with Store.open(db) as store:
-        store.sources.set("default", "[red]codex[/]", "never")
+        store.sources.set_rule("default", "[red]codex[/]", "never")
     assert "[red]codex[/]" in ask("review").out
     assert "\x1b" not in ask("review").out

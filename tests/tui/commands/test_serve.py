@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_memory_tui import serving
+from hermes_memory_tui.system import web_server
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 PATIENCE_S = 30.0
@@ -189,7 +189,7 @@ def runs(process: psutil.Process) -> bool:
 
 
 def test_the_command_of_a_page_is_quoted() -> None:
-    said = shlex.split(serving.command(Path("/a b/'$(x)`y`\n;z.db"), "it-s", read_only=True))
+    said = shlex.split(web_server.page_command(Path("/a b/'$(x)`y`\n;z.db"), "it-s", read_only=True))
 
     words = ["--db", "/a b/'$(x)`y`\n;z.db", "--theme", "it-s", "--read-only"]
     assert said == ["exec", sys.executable, "-P", "-m", "hermes_memory_tui", *words]

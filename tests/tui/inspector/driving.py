@@ -18,10 +18,10 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.model import Fact, FactFilter, Millis, Scope, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.memory import Memory
-from hermes_memory_tui.screens.main import MainScreen
-from hermes_memory_tui.views import BY_NAME, CATALOG
-from hermes_memory_tui.views.view import View
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.facts_screen import MainScreen
+from hermes_memory_tui.views import CATALOG, VIEWS_BY_NAME
+from hermes_memory_tui.views.base_view import BaseView
 
 NOW = Millis(1_773_756_000_000)
 PATIENCE_S = 60.0
@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 VIEWS = [
     entry.name
     for entry in CATALOG
-    if entry.name != "facts" and (entry.name != "review" or find_spec("hermes_memory_store.sources"))
+    if entry.name != "facts" and (entry.name != "review" or find_spec("hermes_memory_store.memory.sources"))
 ]
 """The views besides the facts that this version's store has the parts for."""
 
@@ -143,23 +143,23 @@ def said(pilot: Pilot[int]) -> str:
 # Views
 
 
-async def opened(pilot: Pilot[int], name: str) -> View[Any]:
+async def opened(pilot: Pilot[int], name: str) -> BaseView[Any]:
     """Open a view by its digit, and wait until it has read what it shows."""
-    await pilot.press(BY_NAME[name].key)
+    await pilot.press(VIEWS_BY_NAME[name].key)
     await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == name, f"opening {name}")
     view = view_of(pilot)
     await until(pilot, lambda: view.data is not None, f"{name} reading")
     return view
 
 
-def view_of(pilot: Pilot[int]) -> View[Any]:
+def view_of(pilot: Pilot[int]) -> BaseView[Any]:
     """The view that is open."""
     view = pilot.app.screen
-    assert isinstance(view, View)
+    assert isinstance(view, BaseView)
     return view
 
 
-def rows_of(view: View[Any]) -> list[str]:
+def rows_of(view: BaseView[Any]) -> list[str]:
     """What the rows of a view say, from the top, however narrow the screen is."""
     return ["  ".join(cell.text for cell in row.cells if cell.text) for row in view.grid.rows]
 
@@ -198,7 +198,7 @@ def scopes_of(path: Path) -> dict[str, Scope]:
 
 def doctor_says(path: Path) -> list[str]:
     """What is wrong with a store."""
-    from hermes_memory_store.doctor import examine
+    from hermes_memory_store.diagnostics.doctor import examine_store
 
     with Store.open(path) as store:
-        return [f"{check.name}: {check.detail}" for check in examine(store) if not check.ok]
+        return [f"{check.name}: {check.detail}" for check in examine_store(store) if not check.ok]

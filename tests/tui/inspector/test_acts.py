@@ -8,10 +8,10 @@ import pytest
 
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui import acts
-from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import Picker
-from hermes_memory_tui.screens.editor import FactEditor
+from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.screens.fact_editor import FactEditor
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
 
 
@@ -40,7 +40,7 @@ async def test_several_are_shown_before_and_undone_together(path: Path) -> None:
     before = tiers(path)
     async with inspecting(path) as pilot:
         await pilot.press("space", "space", "a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         text = screen_text(pilot)
         assert "archive · 2 facts" in text
         assert "1 value, 1 decision" in text or "1 decision, 1 value" in text
@@ -50,7 +50,7 @@ async def test_several_are_shown_before_and_undone_together(path: Path) -> None:
         await pilot.press("escape")
         assert tiers(path) == before
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("enter")
         await until(pilot, lambda: list(tiers(path).values()).count("archived") == 2)
         await until(pilot, lambda: "2 facts archived. u undoes." in said(pilot))
@@ -74,7 +74,7 @@ async def test_what_becomes_superseded_is_said_before(path: Path) -> None:
         await type_text(pilot, "tier:superseded")
         await until(pilot, lambda: len(targets(pilot)) == 2)
         await pilot.press("enter", "asterisk", "r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         assert "V[b] superseded" in screen_text(pilot)
 
 
@@ -83,10 +83,10 @@ async def test_a_conflict_is_said_before_and_cannot_be_done(path: Path) -> None:
         await pilot.press("space", "space", "m")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"later", "enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         assert "It would be refused: scope 'later' already has V[b]" in screen_text(pilot)
         await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Confirming)
+        assert isinstance(pilot.app.screen, Confirmation)
         await pilot.press("escape")
         assert "launch b" in tiers(path)
 
@@ -107,9 +107,9 @@ async def test_a_fact_moves_to_a_new_scope(path: Path) -> None:
 async def test_purge_is_armed_by_typing_how_many(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("space", "space", "P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("enter", "3", "enter")
-        assert isinstance(pilot.app.screen, Confirming)
+        assert isinstance(pilot.app.screen, Confirmation)
         assert len(tiers(path)) == 4
         await pilot.press("backspace", "2")
         await until(pilot, lambda: "enter erases them now" in screen_text(pilot))
@@ -123,7 +123,7 @@ async def test_purge_is_armed_by_typing_how_many(path: Path) -> None:
 async def test_one_fact_is_purged_only_when_its_count_is_typed(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("1", "enter")
         await until(pilot, lambda: "launch c" not in tiers(path))
 
@@ -136,7 +136,7 @@ async def test_a_purge_takes_what_was_typed_about_the_fact_with_it(path: Path, t
         await pilot.press(*"typed", "escape")
         await until(pilot, lambda: "typed" in state.read_text())
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("1", "enter")
         await until(pilot, lambda: "launch c" not in tiers(path))
         await until(pilot, lambda: "typed" not in state.read_text())
@@ -150,7 +150,7 @@ async def test_a_whole_scope_is_purged_by_its_name(path: Path) -> None:
         while screen.tree_pane.place.scope is None or screen.tree_pane.place.scope.label != "launch":
             await pilot.press("j")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("3", "enter")
         assert len(tiers(path)) == 4
         await pilot.press("backspace", *"launch", "enter")
@@ -160,12 +160,12 @@ async def test_a_whole_scope_is_purged_by_its_name(path: Path) -> None:
 async def test_what_is_gone_meanwhile_is_said(path: Path) -> None:
     async with inspecting(path) as pilot:
         screen = main_screen(pilot)
-        keys = screen.table.chosen
+        keys = screen.table.selected_keys
         with Store.open(path) as store:
             store.purge.erase([fact.uid for fact in store.facts.by_ids(keys)])
-        screen.on_chosen(lambda _: acts.ARCHIVE, keys)
+        screen.on_chosen(lambda _: bulk_actions.ARCHIVE, keys)
         await until(pilot, lambda: "what you chose is gone" in said(pilot))
-        screen.on_chosen(lambda _: acts.ARCHIVE, [*keys, *keys])
+        screen.on_chosen(lambda _: bulk_actions.ARCHIVE, [*keys, *keys])
         await until(pilot, lambda: "There is nothing in it" in said(pilot))
 
 
@@ -194,7 +194,7 @@ async def test_many_thousands_are_counted_and_done(tmp_path: Path) -> None:
         table = main_screen(pilot).table
         await until(pilot, lambda: table.row_count == 6_000)
         await pilot.press("asterisk", "a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await until(pilot, lambda: "Too many to try out beforehand" in screen_text(pilot))
         assert "and 5,988 more" in screen_text(pilot)
         await pilot.press("enter")

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens.editor import FactEditor, NewFactEditor
+from hermes_memory_tui.screens.fact_editor import FactEditor, NewFactEditor
 from tests.tui.inspector.driving import (
     fill,
     inspecting,

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.store import Store
-from hermes_memory_tui.app import opened as opened_memory
+from hermes_memory_tui.app import open_memory as opened_memory
 from hermes_memory_tui.app import run_inspector
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.screens.facts_screen import MainScreen
 from tests.tui.inspector.driving import fill, inspecting, main_screen, opened, said, screen_text, until
 
 FORBIDDEN = ("mcp", "httpx", "pydantic", "keyring", "psycopg", "sqlite_utils", "tree_sitter", "markdown_it")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store import tokens
+from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
-from hermes_memory_tui import elsewhere
-from hermes_memory_tui.screens.editor import Editor
+from hermes_memory_tui.screens.fact_editor import Editor
+from hermes_memory_tui.system import external_editor
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, type_text, until
 
 
@@ -41,7 +41,7 @@ async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
         await type_text(pilot, " 7 in all of the regions")
         assert "hot tier then 0%  39 of 10,000 characters" in screen_text(pilot)
         assert "type and target stay" in screen_text(pilot)
-        cost = tokens.estimate("D[cache]: redis 7 in all of the regions")
+        cost = token_estimate.estimate_tokens("D[cache]: redis 7 in all of the regions")
         assert f"29 of 400 characters · {cost} tokens" in screen_text(pilot)
 
 
@@ -128,7 +128,7 @@ async def test_an_app_that_cannot_be_suspended_says_so(path: Path, monkeypatch: 
 
 def test_an_interrupt_in_the_editor_ends_nothing_else(tmp_path: Path) -> None:
     code = "import signal; os.kill(os.getppid(), signal.SIGINT); file.write_text('still here')"
-    assert elsewhere.edited("x", {"EDITOR": script(tmp_path, code)}) == "still here"
+    assert external_editor.edit_externally("x", {"EDITOR": script(tmp_path, code)}) == "still here"
 
 
 async def test_what_was_typed_survives_a_crash(path: Path, tmp_path: Path) -> None:

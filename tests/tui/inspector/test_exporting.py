@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store import exchange
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_store.transfer import export_import
+from hermes_memory_tui.dialogs.question import Question
 from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
 
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 async def ask(pilot: Pilot[int], file: Path) -> None:
     """Press x and type a file name."""
     await pilot.press("x")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+    await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     pilot.app.screen.line.value = str(file)  # type: ignore[attr-defined]
     await pilot.press("enter")
 
@@ -39,7 +39,7 @@ async def test_the_listing_is_written_as_jsonl_that_can_be_imported(path: Path, 
     assert [line.get("target") for line in lines] == [None, "c", "b", "a"]
     assert file.stat().st_mode & 0o777 == 0o600
     with Store.open(tmp_path / "new.db") as store:
-        assert exchange.import_file(store, file, theme="default").created == 3
+        assert export_import.import_file(store, file, theme="default").created == 3
 
 
 async def test_marked_facts_are_written_as_lines(path: Path, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ async def test_marked_facts_are_written_as_lines(path: Path, tmp_path: Path) -> 
         assert "3 facts" in screen_text(pilot)
     assert file.read_text() == "# MEMORY_SPEC v1.0\nD[c]: three\n# scope: launch\nV[b]: zwei Stück\n"
     with Store.open(tmp_path / "new.db") as store:
-        assert exchange.import_file(store, file, theme="default").created == 2
+        assert export_import.import_file(store, file, theme="default").created == 2
 
 
 async def test_no_file_is_replaced_unasked(path: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyte
 import pytest
 
-from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.screens.facts_screen import MainScreen
 from tests.tui.inspector.driving import fill, inspecting
 
 PATIENCE_S = 60.0
@@ -34,13 +34,13 @@ main()
 """
 
 IN_A_KEY = f"""
-from hermes_memory_tui.screens.main import MainScreen
+from hermes_memory_tui.screens.facts_screen import MainScreen
 def fail(self): raise ValueError("{SECRET}")
 MainScreen.action_copy_uid = fail
 """
 
 IN_A_WORKER = f"""
-from hermes_memory_tui.memory import Memory
+from hermes_memory_tui.model.memory import Memory
 def fail(self): raise KeyError("{SECRET}")
 Memory.undo = fail
 """
@@ -59,27 +59,27 @@ TitleBar.render, FactTable.action_mark = render, action_mark
 """
 
 IN_A_TIMER = f"""
-from hermes_memory_tui.screens.listings import Listings
-inner = Listings._poll
+from hermes_memory_tui.screens.fact_listing import ListingScreen
+inner = ListingScreen._poll
 def poll(self):
     if self.app.was_touched: raise OverflowError("{SECRET}")
     inner(self)
-Listings._poll = poll
+ListingScreen._poll = poll
 """
 
 ONCE_IN_A_TIMER = f"""
-from hermes_memory_tui.screens.listings import Listings
-inner, failed = Listings._poll, []
+from hermes_memory_tui.screens.fact_listing import ListingScreen
+inner, failed = ListingScreen._poll, []
 def poll(self):
     if not failed and CONDITION:
         failed.append(1)
         raise OverflowError("{SECRET}")
     inner(self)
-Listings._poll = poll
+ListingScreen._poll = poll
 """
 
 IN_A_VIEW = f"""
-from hermes_memory_tui.views.journal import JournalView
+from hermes_memory_tui.views.journal_view import JournalView
 def load(self, store): raise LookupError("{SECRET}")
 JournalView.load = load
 """
@@ -91,9 +91,9 @@ FactTable.render_line = render_line
 """
 
 BY_ITSELF = f"""
-from hermes_memory_tui.screens.listings import Listings
+from hermes_memory_tui.screens.fact_listing import ListingScreen
 def poll(self): raise RuntimeError("{SECRET}")
-Listings._poll = poll
+ListingScreen._poll = poll
 """
 
 
@@ -222,7 +222,7 @@ def test_the_search_line_is_there_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_was_typed_in_a_dialog_stands_in_it_again(tmp_path: Path) -> None:
-    fault = ONCE_IN_A_TIMER.replace("CONDITION", "getattr(self.app.screen, 'typed', '').endswith('here.md')")
+    fault = ONCE_IN_A_TIMER.replace("CONDITION", "getattr(self.app.screen, 'typed_text', '').endswith('here.md')")
     with faulty(tmp_path, fault) as terminal:
         terminal.until(SECRET)
         terminal.press("x", "facts.jsonl")

@@ -9,7 +9,7 @@ from textual.events import Key
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens import listings
+from hermes_memory_tui.screens import fact_listing
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
 
 
@@ -46,7 +46,7 @@ async def test_a_line_finds(path: Path, line: str, found: list[str]) -> None:
 async def test_the_first_fact_that_is_found_is_shown_with_the_list(
     path: Path, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listings, "DETAIL_S", 1_000.0)  # that the cursor rests is not waited for
+    monkeypatch.setattr(fact_listing, "DETAIL_S", 1_000.0)  # that the cursor rests is not waited for
     async with inspecting(path) as pilot:
         await pilot.press("slash")
         filter_line = main_screen(pilot).filter_line
@@ -118,7 +118,7 @@ async def test_a_person_who_looks_about_does_not_count_as_a_reader(tmp_path: Pat
         await until(pilot, lambda: "word for word" in screen_text(pilot))
     with Store.open(path) as store:
         assert store.facts.by_ids(list(store.facts.ids(FactFilter())))[0].reads == 0
-        assert store.recorder.list() == []
+        assert store.context_records.list() == []
 
 
 async def test_a_key_right_after_a_search_is_meant_for_what_it_found(path: Path) -> None:

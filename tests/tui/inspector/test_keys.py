@@ -9,12 +9,12 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input
 
-from hermes_memory_tui import actions
-from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui import keymap_actions
 from hermes_memory_tui.dialogs.picker import Picker
-from hermes_memory_tui.screens import main
-from hermes_memory_tui.screens.help import HelpScreen
-from hermes_memory_tui.views.view import View
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.screens import facts_screen
+from hermes_memory_tui.screens.help_screen import HelpScreen
+from hermes_memory_tui.views.base_view import BaseView
 from tests.tui.inspector.driving import (
     VIEWS,
     fill,
@@ -30,7 +30,7 @@ from tests.tui.inspector.driving import (
 
 def bindings() -> list[Binding]:
     """Every binding that is written in this app."""
-    found = [one for _, one in actions.bindings()]
+    found = [one for _, one in keymap_actions.all_bindings()]
     assert len(found) > 100
     return found
 
@@ -54,7 +54,7 @@ async def test_help_says_every_key_of_the_screen(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "m.db", size=(120, 100)) as pilot:
         await pilot.press("question_mark")
         text = screen_text(pilot)
-        for binding in main.MainScreen.BINDINGS:
+        for binding in facts_screen.MainScreen.BINDINGS:
             assert isinstance(binding, Binding)
             assert binding.tooltip in text
         await pilot.press("escape")
@@ -69,7 +69,7 @@ async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = screen_text(pilot)
-        owners = [type(view), View, *(type(pane) for pane in (view.grid, view.pages))]
+        owners = [type(view), BaseView, *(type(pane) for pane in (view.grid, view.pages))]
         written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
         assert written
         assert [one.tooltip for one in written if one.tooltip not in text] == []
@@ -77,10 +77,10 @@ async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
         await until(pilot, lambda: pilot.app.screen is view)
 
 
-@pytest.mark.parametrize(("dialog", "enter"), [(Ask, "accept"), (Picker, "choose")])
-def test_a_dialog_says_all_its_keys(dialog: type, enter: str) -> None:
-    assert {one.id for owner, one in actions.bindings() if owner is dialog} >= {
-        f"{dialog.__name__.lower()}.{name}" for name in (enter, "leave", "down", "up")
+@pytest.mark.parametrize(("dialog", "prefix", "enter"), [(Question, "ask", "accept"), (Picker, "picker", "choose")])
+def test_a_dialog_says_all_its_keys(dialog: type, prefix: str, enter: str) -> None:
+    assert {one.id for owner, one in keymap_actions.all_bindings() if owner is dialog} >= {
+        f"{prefix}.{name}" for name in (enter, "leave", "down", "up")
     }
 
 

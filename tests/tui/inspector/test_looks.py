@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.store import Store
-from hermes_memory_tui import looks, shown
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
 from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
 
 
@@ -68,15 +69,17 @@ async def test_resizing_changes_the_layout(path: Path) -> None:
 @pytest.mark.parametrize("width", range(12))
 def test_text_fits_exactly(width: int) -> None:
     for text in ("", "abc", "日本の取引", "a日b本c", "👩‍🚀👩‍🚀", "long enough to be cut"):
-        assert cell_len(shown.fit(text, width)) == width
+        assert cell_len(display_formats.fit_text(text, width)) == width
 
 
 @pytest.mark.parametrize("width", range(12))
 def test_a_name_fits_exactly_and_keeps_its_end(width: int) -> None:
     for text in ("", "abc", "日本の取引時間", "a日b本c日d本e", "release-2026-web"):
-        assert cell_len(shown.fit_name(text, width)) == width
-    if width >= shown.SHORTEST_NAME:
-        assert shown.fit_name("release-2026-web", width) != shown.fit_name("release-2026-api", width)
+        assert cell_len(display_formats.fit_middle(text, width)) == width
+    if width >= display_formats.SHORTEST_NAME:
+        assert display_formats.fit_middle("release-2026-web", width) != display_formats.fit_middle(
+            "release-2026-api", width
+        )
 
 
 async def test_long_scopes_look_different_in_a_narrow_tree(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ async def test_long_scopes_look_different_in_a_narrow_tree(tmp_path: Path) -> No
     [(0, "now"), (59, "59s"), (60, "1m"), (3_599, "59m"), (86_400, "1d"), (86_400 * 45, "1mo"), (86_400 * 800, "2y")],
 )
 def test_ages(seconds: int, says: str) -> None:
-    assert shown.age(0, seconds * 1000) == says
+    assert display_formats.format_age(0, seconds * 1000) == says
 
 
 @pytest.mark.parametrize(
@@ -107,12 +110,12 @@ def test_ages(seconds: int, says: str) -> None:
     [(0, "0"), (999, "999"), (1_000, "1.0k"), (9_960, "10k"), (999_600, "1.0M"), (95_018_000, "95M")],
 )
 def test_short_counts(number: int, says: str) -> None:
-    assert shown.short(number) == says
+    assert display_formats.abbreviate_number(number) == says
     assert len(says) <= 4
 
 
 def test_the_look_to_begin_with_is_named_by_the_environment() -> None:
-    assert looks.chosen({}) == "hermes"
-    assert looks.chosen({"HERMES_MEMORY_LOOK": "nord"}) == "nord"
+    assert palettes.initial_look({}) == "hermes"
+    assert palettes.initial_look({"HERMES_MEMORY_LOOK": "nord"}) == "nord"
     with pytest.raises(ArgumentError, match="no look 'nrod'"):
-        looks.chosen({"HERMES_MEMORY_LOOK": "nrod"})
+        palettes.initial_look({"HERMES_MEMORY_LOOK": "nrod"})

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hermes_memory_store.model import PERSON, Fact, FactFilter, FactType, Millis, Sort, Tier, Uid
-from hermes_memory_tui.memory import Listing, View
-from hermes_memory_tui.screens import rows
+from hermes_memory_tui.model.memory import FactListing, ListingRequest
+from hermes_memory_tui.screens import listing_updates
 
-LISTING = Listing(View(), array("q", [5, 4, 3, 2, 1]), 5, False, FactFilter())
+LISTING = FactListing(ListingRequest(), array("q", [5, 4, 3, 2, 1]), 5, False, FactFilter())
 """Five facts, each changed at the time of its key."""
 
 
@@ -21,10 +21,10 @@ def fact(key: int, at: int) -> Fact:
     return Fact(key, name, "t", None, FactType.VALUE, "x", "y", Tier.HOT, False, 1, 1, PERSON, Millis(0), Millis(at))
 
 
-def moved(listing: Listing, facts: list[Fact], fits: set[int], new: set[int]) -> Listing | None:
+def moved(listing: FactListing, facts: list[Fact], fits: set[int], new: set[int]) -> FactListing | None:
     """The listing after these changes, when its first fact changed last at 5."""
     dated = {fact.id for fact in facts if fact.updated_at != fact.id}
-    return rows.moved(listing, facts, fits, new, dated, newest=5)
+    return listing_updates.move_changed_rows(listing, facts, fits, new, dated, newest=5)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_a_fact_that_changed_before_the_newest_did_takes_reading_anew() -> None:
 
 
 def test_in_a_long_listing_what_stays_where_it_is_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "LONG", 3)
-    monkeypatch.setattr(rows, "FEW", 1)
+    monkeypatch.setattr(listing_updates, "LONG", 3)
+    monkeypatch.setattr(listing_updates, "FEW", 1)
     cooled = [fact(key, key) for key in (1, 2, 3, 4)]
     after = moved(LISTING, [*cooled, fact(6, 6), fact(5, 7)], {1, 2, 3, 4, 5, 6}, {6})
     assert after is not None
@@ -66,13 +66,13 @@ def test_in_a_long_listing_what_stays_where_it_is_costs_nothing(monkeypatch: pyt
 
 
 def test_in_a_long_listing_only_few_rows_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "LONG", 3)
-    monkeypatch.setattr(rows, "FEW", 1)
+    monkeypatch.setattr(listing_updates, "LONG", 3)
+    monkeypatch.setattr(listing_updates, "FEW", 1)
     assert moved(LISTING, [fact(1, 8), fact(2, 9)], {1, 2}, set()) is None
 
 
 def test_another_order_takes_reading_anew() -> None:
-    by_target = replace(LISTING, view=View(sort=Sort.TARGET))
+    by_target = replace(LISTING, view=ListingRequest(sort=Sort.TARGET))
     assert moved(by_target, [fact(6, 6)], {6}, {6}) is None
 
 

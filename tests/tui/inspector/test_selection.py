@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets._toast import Toast
 from textual.worker import WorkerFailed
 
-from hermes_memory_tui.dialogs.palette import Palette
+from hermes_memory_tui.dialogs.command_palette import SafeCommandPalette
 from tests.tui.inspector.driving import fill, inspecting, mouse, send, until
 
 
@@ -95,7 +95,7 @@ async def test_the_palette_can_be_paged_through_on_any_screen(path: Path, size: 
         for key in ("pageup", "pagedown", "ctrl+end", "ctrl+home", "up"):
             await pilot.press("down", key, key)
         await pilot.press("a", "pagedown", "escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Palette), "the palette closing")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, SafeCommandPalette), "the palette closing")
 
 
 @pytest.mark.parametrize("escapes", [False, True])
@@ -103,7 +103,7 @@ async def test_the_palette_can_be_paged_through_on_any_screen(path: Path, size: 
 async def test_the_app_may_close_while_the_palette_opens(path: Path, turns: int, escapes: bool) -> None:
     async with inspecting(path) as pilot:
         send(pilot, "ctrl+p")
-        await until(pilot, lambda: turns < 30 or isinstance(pilot.app.screen, Palette), "the palette")
+        await until(pilot, lambda: turns < 30 or isinstance(pilot.app.screen, SafeCommandPalette), "the palette")
         for _ in range(turns):
             await asyncio.sleep(0)
         if escapes:
@@ -115,7 +115,7 @@ async def test_a_palette_without_its_list_ends_its_search_quietly_while_it_close
         await pilot.press("ctrl+p")
         await until(pilot, lambda: pilot.app.screen.has_class("-ready"), "the palette")
         palette = pilot.app.screen
-        assert isinstance(palette, Palette)
+        assert isinstance(palette, SafeCommandPalette)
         await palette.query(CommandList).remove()
         pilot.app._running = False  # as when the app has begun to close
         with suppress(WorkerFailed):

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.widgets import fact_table
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
@@ -46,7 +46,7 @@ async def test_all_are_marked_and_what_is_done_is_done_to_all(path: Path) -> Non
         await pilot.press("asterisk")
         await until(pilot, lambda: "6 facts marked" in said(pilot))
         await pilot.press("p")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("enter")
         await until(pilot, lambda: screen_text(pilot).count("⚑") == 6)
         assert main_screen(pilot).table.marked == {}

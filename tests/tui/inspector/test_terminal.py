@@ -148,7 +148,7 @@ KEYS = (b"", b"j", b"6", b"3", b"?", b"/port", b"n", b"e\x05", b"6b", b"\x10", b
 WAYS = ("close", "hangup", "continue and close", "stop and close", "stop hard and close", "terminate", "quit and close")
 
 FAULT = """
-import hermes_memory_tui.screens.main as main
+import hermes_memory_tui.screens.facts_screen as main
 def fail(self): raise ValueError
 main.MainScreen.action_copy_uid = fail
 import sys

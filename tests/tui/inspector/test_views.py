@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_tui.dialogs.ask import Ask
 from hermes_memory_tui.dialogs.picker import Picker
+from hermes_memory_tui.dialogs.question import Question
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
 
 
@@ -23,7 +23,7 @@ async def test_a_view_is_saved_opened_and_removed(path: Path) -> None:
         await pilot.press("slash")
         await type_text(pilot, "type:value")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "the [values]")
         await pilot.press("enter")
         await until(pilot, lambda: "View 'the [values]' saved" in said(pilot))

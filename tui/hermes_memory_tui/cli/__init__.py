@@ -7,42 +7,42 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_bridge.click_support import HELP_SETTINGS, LazyGroup
-from hermes_memory_tui.cli.options import Settings, common
+from hermes_memory_bridge.cli.click_support import HELP_SETTINGS, LazyGroup
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options
 
 COMMANDS = {
-    "write": "writing",
-    "edit": "writing",
-    "pin": "writing",
-    "unpin": "writing",
-    "archive": "writing",
-    "restore": "writing",
-    "review": "review",
-    "undo": "undoing",
-    "redo": "undoing",
-    "search": "reading",
-    "facts": "reading",
-    "fact": "reading",
-    "history": "reading",
-    "status": "status",
-    "themes": "status",
-    "scopes": "scopes",
-    "scope": "scopes",
-    "sessions": "sessions",
-    "turns": "turns",
-    "purge": "purging",
-    "export": "exchange",
-    "import": "exchange",
-    "log": "log",
-    "replay": "log",
-    "at": "past",
-    "backup": "care",
-    "doctor": "care",
-    "upgrade": "care",
-    "optimize": "optimize",
-    "connect": "connect",
-    "demo": "demo",
-    "completion": "completion",
+    "write": "memory.write_commands",
+    "edit": "memory.write_commands",
+    "pin": "memory.write_commands",
+    "unpin": "memory.write_commands",
+    "archive": "memory.write_commands",
+    "restore": "memory.write_commands",
+    "review": "memory.review_commands",
+    "undo": "memory.undo_commands",
+    "redo": "memory.undo_commands",
+    "search": "memory.read_commands",
+    "facts": "memory.read_commands",
+    "fact": "memory.read_commands",
+    "history": "memory.read_commands",
+    "status": "memory.theme_commands",
+    "themes": "memory.theme_commands",
+    "scopes": "memory.scope_commands",
+    "scope": "memory.scope_commands",
+    "sessions": "memory.session_commands",
+    "turns": "memory.conversation_commands",
+    "purge": "memory.purge_commands",
+    "export": "maintenance.transfer_commands",
+    "import": "maintenance.transfer_commands",
+    "log": "memory.log_commands",
+    "replay": "memory.log_commands",
+    "at": "memory.at_command",
+    "backup": "maintenance.store_commands",
+    "doctor": "maintenance.store_commands",
+    "upgrade": "maintenance.store_commands",
+    "optimize": "maintenance.optimize_command",
+    "connect": "maintenance.connect_command",
+    "demo": "maintenance.demo_command",
+    "completion": "maintenance.completion_command",
 }
 """Command → the module of this package that holds it, in the order the help shows."""
 
@@ -57,18 +57,18 @@ COMMANDS = {
 @click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
 @click.option("--serve", is_flag=True, help="Show the inspector in a browser on this machine.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to serve it.  [default: 7681]")
-@common
+@common_options
 @click.pass_context
 def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> None:
-    """What LLM agents must not forget: browse, search, edit, undo and purge their memory.
+    """Browse, search, edit, undo and purge what LLM agents have stored.
 
     Without a command the inspector opens.
     """
-    settings = ctx.ensure_object(Settings)
+    settings = ctx.ensure_object(CommandSettings)
     if settings.past is not None:
-        from hermes_memory_tui.cli.past import refuse_unless_reading
+        from hermes_memory_tui.cli.memory.at_command import reject_unless_reading
 
-        refuse_unless_reading(ctx, ctx.invoked_subcommand)
+        reject_unless_reading(ctx, ctx.invoked_subcommand)
     if ctx.invoked_subcommand is not None:
         if read_only:
             raise click.UsageError("--read-only is for the inspector; commands that read never write", ctx)
@@ -80,7 +80,7 @@ def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> N
     if port is not None and not serve:
         raise click.UsageError("--port goes with --serve", ctx)
     if serve:
-        from hermes_memory_tui.serving import PORT, serve_inspector
+        from hermes_memory_tui.system.web_server import PORT, serve_inspector
 
         ctx.exit(serve_inspector(settings.path(), settings.named_theme(), read_only, PORT if port is None else port))
     from hermes_memory_tui.app import run_inspector

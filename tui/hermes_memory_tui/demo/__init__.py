@@ -1,5 +1,6 @@
-"""The demonstration: a memory to look at, a bridge, and agents that use it while somebody looks.
+"""The demo: a temporary memory, a bridge, and simulated agents that use it.
 
-`day.py` is the demo day, `home.py` a whole home folder around it, `agent.py` one simulated agent (a process of its own, which
-imports the standard library only), `stage.py` starts and stops them all.
+`demo_day.py` is the demo data of one day, `demo_home.py` a whole home folder around it, `simulated_agent.py`
+one simulated agent (a process of its own that imports the standard library only), `demo_environment.py`
+starts and stops them all.
 """

@@ -1,1 +1,1 @@
-"""Small screens that ask one thing: a line of text, yes or no, one of many."""
+"""Dialogs that ask one question each: a line of text, yes or no, one of many."""

@@ -1,4 +1,4 @@
-"""`Jump`: a letter on every pane; press it and be there."""
+"""`Jump`: shows a letter on every pane; pressing it moves the focus there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
 class Jump(Modal[Widget | None]):
-    """Dismissed with the pane that was chosen."""
+    """Dismissed with the chosen pane."""
 
     CSS_PATH = "../screens/jump.tcss"
     BINDING_GROUP_TITLE = "Jump"

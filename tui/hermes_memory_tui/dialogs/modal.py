@@ -1,6 +1,7 @@
-"""`Modal`: a screen over another that closes once.
+"""`Modal`: a screen over another that closes exactly once.
 
-Two keys pressed faster than it closes, or a write that ends after escape, would else close what lies beneath it.
+Without the guard, two keys pressed faster than it closes, or a write that ends after escape, would close the
+screen beneath.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from typing import Any
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen, ScreenResultType
 
-from hermes_memory_tui.screens.selection import Selection
+from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
 
 
-class Modal(Selection, ModalScreen[ScreenResultType]):
-    """What every dialog is."""
+class Modal(SelectionGuard, ModalScreen[ScreenResultType]):
+    """Base class of all dialogs."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
@@ -23,18 +24,18 @@ class Modal(Selection, ModalScreen[ScreenResultType]):
 
     @property
     def draft_name(self) -> str:
-        """What is typed here is kept under it: the same dialog about the same thing has the same."""
+        """The key of the draft: the same dialog about the same subject has the same key."""
         return type(self).__name__
 
     @property
-    def typed(self) -> str:
-        """What was typed and may stand here again; nothing where typing arms what cannot be undone."""
+    def typed_text(self) -> str:
+        """The typed text that may be restored here; empty where typing arms what cannot be undone."""
         return ""
 
     def keep_text(self) -> None:
-        """Write down what is typed and not saved, where that is done."""
+        """Save the unsaved text, in dialogs that support it."""
 
-    def take_typed(self) -> str:
-        """What was typed here when the app failed, once; empty when nothing was."""
+    def take_recovered_text(self) -> str:
+        """Return once the text that was typed here when the app failed; empty when there was none."""
         app: Any = self.app
         return str(app.typed.pop(self.draft_name, ""))

@@ -1,4 +1,4 @@
-"""`Picker` and `Ticking`: choose one of several, or tick several."""
+"""`Picker` and `MultiPicker`: choose one of several, or select several."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from textual.widgets import Input
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.pages import titled
 from hermes_memory_tui.widgets.pick_list import Choice, PickList
+from hermes_memory_tui.widgets.text_panel import to_border_title
 
 NEW = "\0new"
 """Key of the choice that is not there yet, but typed."""
 
 
 class Picker(Modal[str | None]):
-    """Choose one. Dismissed with its key, or None. Typed characters narrow the list, found anywhere in a line, in order."""
+    """Choose one. Dismissed with its key, or None. Typed characters filter the list by subsequence."""
 
     CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Picker"
@@ -48,11 +48,12 @@ class Picker(Modal[str | None]):
         remove: Callable[[str], Sequence[Choice]] | None = None,
         at: str | None = None,
     ) -> None:
-        """
-        :param typing: begin in the line that narrows
-        :param new: what a typed line that is none of the choices would be, such as "new scope"; none can be typed when empty
-        :param remove: forgets a choice and gives those that are left
-        :param at: key of the choice to begin at
+        """Create the picker.
+
+        :param typing: start in the filter line
+        :param new: what typed text that matches no choice would create, such as "new scope"; not allowed when empty
+        :param remove: deletes a choice and returns the remaining ones
+        :param at: key of the choice to start at
         """
         super().__init__()
         self._title = title
@@ -77,12 +78,12 @@ class Picker(Modal[str | None]):
         return self._title
 
     @property
-    def typed(self) -> str:
+    def typed_text(self) -> str:
         return self.line.value
 
     def on_mount(self) -> None:
-        self.query_one("#picker").border_title = titled(self._title)
-        self.line.value = self.take_typed()
+        self.query_one("#picker").border_title = to_border_title(self._title)
+        self.line.value = self.take_recovered_text()
         self._typing = self._typing or bool(self.line.value)
         self.line.display = self._typing
         (self.line if self._typing else self.list).focus()
@@ -137,8 +138,8 @@ class Picker(Modal[str | None]):
         self.dismiss(None)
 
 
-class Ticking(Modal[list[str] | None]):
-    """Tick some. Dismissed with the keys of the ticked ones, in the order of the choices, or None."""
+class MultiPicker(Modal[list[str] | None]):
+    """Select several. Dismissed with the keys of the selected choices, in the order of the choices, or None."""
 
     CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Choices"
@@ -161,7 +162,7 @@ class Ticking(Modal[list[str] | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one("#picker").border_title = titled(self._title)
+        self.query_one("#picker").border_title = to_border_title(self._title)
         self.list.show(self._choices)
         self.list.focus()
 

@@ -1,1 +1,1 @@
-"""The inspector's screens: each composes widgets, asks `Memory` for data, and acts on what the widgets post."""
+"""The inspector's screens: each composes widgets, reads from `Memory` and handles the widgets' messages."""

@@ -1,4 +1,4 @@
-"""The views of the inspector besides the facts: one file each, all of one shape, reached by their digits.
+"""The views of the inspector besides the facts: one file each, all built alike, reached by their digits.
 
 `CATALOG` names them without importing any: a view is imported when it is first opened.
 """
@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store.frozen import dataclass
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.views.view import View
+    from hermes_memory_tui.views.base_view import BaseView
 
 FACTS = "facts"
 """The first view, which is the main screen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One view as the strip and the palette name it."""
+class ViewEntry:
+    """A view as the strip and the palette list it."""
 
     name: str
     key: str
     title: str
     says: str
     place: str = ""
-    """Module and class, `scopes:ScopesView`."""
+    """Module and class, `scopes_view:ScopesView`."""
 
-    def load(self) -> type[View[Any]]:
-        """The view's class."""
+    def load_view_class(self) -> type[BaseView[Any]]:
+        """Import and return the view's class."""
         module, _, name = self.place.partition(":")
         loaded = getattr(importlib.import_module(f"hermes_memory_tui.views.{module}"), name)
         assert isinstance(loaded, type)
@@ -37,18 +37,24 @@ class Entry:
 
 
 CATALOG = (
-    Entry(FACTS, "1", "Facts", "Browse, search and change the facts"),
-    Entry("scopes", "2", "Scopes", "Units of work: close, reopen, rename, merge, purge", "scopes:ScopesView"),
-    Entry("pressure", "3", "Pressure", "How full each memory is, and what relief would do", "pressure:PressureView"),
-    Entry("told", "4", "Told", "What an agent will be told, word for word", "told:ToldView"),
-    Entry("agents", "5", "Agents", "Sessions, their calls and what they were told", "agents:AgentsView"),
-    Entry("journal", "6", "Journal", "Every change by anybody; step back to any moment", "journal:JournalView"),
-    Entry("review", "7", "Review", "What waits for your word: suspicious facts", "review:ReviewView"),
-    Entry("turns", "8", "Turns", "Captured conversations", "turns:TurnsView"),
-    Entry("team", "9", "Team", "Sync with a team database", "team:TeamView"),
+    ViewEntry(FACTS, "1", "Facts", "Browse, search and change the facts"),
+    ViewEntry("scopes", "2", "Scopes", "Units of work: close, reopen, rename, merge, purge", "scopes_view:ScopesView"),
+    ViewEntry(
+        "pressure", "3", "Pressure", "How full each memory is, and what relief would do", "pressure_view:PressureView"
+    ),
+    ViewEntry("told", "4", "Told", "What an agent will be told, word for word", "context_view:ContextView"),
+    ViewEntry("agents", "5", "Agents", "Sessions, their calls and what they were told", "agents_view:AgentsView"),
+    ViewEntry(
+        "journal", "6", "Journal", "Every change by anybody; step back to any moment", "journal_view:JournalView"
+    ),
+    ViewEntry("review", "7", "Review", "What waits for your word: suspicious facts", "review_view:ReviewView"),
+    ViewEntry("turns", "8", "Turns", "Captured conversations", "conversations_view:ConversationsView"),
+    ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
 )
 
-START = Entry("start", "0", "Start", "What is on this machine that a memory could begin with", "start:StartView")
+START = ViewEntry(
+    "start", "0", "Start", "What is on this machine that a memory could begin with", "start_view:StartView"
+)
 """Not in the strip: it opens by itself on an empty memory."""
 
-BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}
+VIEWS_BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}

@@ -1,1 +1,1 @@
-"""The parts of the inspector's screens. They are handed data, post messages, and know neither SQL nor the store."""
+"""The widgets of the inspector's screens. They receive data, post messages, and know neither SQL nor the store."""

@@ -1,4 +1,4 @@
-"""`FactDetail`: one fact with all that is known of it: where it stands, what happened to it, what it replaced."""
+"""`FactDetail`: one fact with all its details: scope and tier, history, and the facts it replaced."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from hermes_memory_store.context.read_log import FactReading
 from hermes_memory_store.model import Change, Fact, Tier
-from hermes_memory_store.reads import Reader
-from hermes_memory_store.text import printable
-from hermes_memory_store.uids import short
-from hermes_memory_tui import shown
-from hermes_memory_tui.matching import Marks, marked
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
@@ -58,13 +58,13 @@ class FactDetail(VerticalScroll):
         history: list[Change],
         chain: list[Fact],
         now: int,
-        marks: Marks | None = None,
-        readers: Sequence[Reader] = (),
+        marks: SearchHighlighter | None = None,
+        readers: Sequence[FactReading] = (),
     ) -> None:
         """Show a fact; nothing when None.
 
-        :param marks: words that stand out in it, because they were searched for
-        :param readers: who was told it last
+        :param marks: words to highlight, because they were searched for
+        :param readers: the latest sessions that received it
         """
         self._again = lambda: self.show(fact, history, chain, now, marks, readers)
         text = self.query_one("#fact-text", Static)
@@ -72,9 +72,9 @@ class FactDetail(VerticalScroll):
             self.border_title = "fact"
             text.update(Content.styled("no fact is chosen", "$dim"))
             return
-        self.border_title = f"fact {short(fact.uid)}"
+        self.border_title = f"fact {short_uid(fact.uid)}"
         lines = [
-            *head(fact, history, now, marks or Marks(), readers),
+            *fact_head(fact, history, now, marks or SearchHighlighter(), readers),
             *self._chain(fact, chain, now),
             *self._history(history, now),
         ]
@@ -93,9 +93,12 @@ class FactDetail(VerticalScroll):
             style = "bold" if here else "$dim"
             lines.append(
                 Content.assemble(
-                    (f"{'▸' if here else ' '}{shown.TIER_SHAPES[one.tier]} ", "$accent" if here else "$dim"),
-                    (f"{shown.age(one.created_at, now):>4}  ", "$dim"),
-                    (f"{shown.who(one.actor)}, {shown.moment(one.created_at, now)}", "$dim"),
+                    (f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[one.tier]} ", "$accent" if here else "$dim"),
+                    (f"{display_formats.format_age(one.created_at, now):>4}  ", "$dim"),
+                    (
+                        f"{display_formats.actor_name(one.actor)}, {display_formats.format_moment(one.created_at, now)}",
+                        "$dim",
+                    ),
                 )
             )
             if self.differences and before is not None:
@@ -104,7 +107,7 @@ class FactDetail(VerticalScroll):
                     marked_difference(one.content, before.content, "+", "$success"),
                 ]
             else:
-                lines.append(Content.assemble("    ", (printable(one.content), style)))
+                lines.append(Content.assemble("    ", (to_printable(one.content), style)))
         if len(chain) > MOST_SHOWN:
             lines.append(Content.styled(f"  and {len(chain) - MOST_SHOWN} older ones", "$dim"))
         return lines
@@ -118,43 +121,52 @@ class FactDetail(VerticalScroll):
             lines.append(
                 Content.assemble(
                     ("● " if newest else "○ ", "$success" if newest else "$primary"),
-                    (f"{shown.age(change.at, now):>4}  ", "$dim"),
-                    told(change),
-                    (f"  by {shown.who(change.actor)}", "$dim"),
+                    (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
+                    change_phrase(change),
+                    (f"  by {display_formats.actor_name(change.actor)}", "$dim"),
                     (f"  #{change.seq}", "$dim"),
                 )
             )
-            lines += difference(change)
+            lines += content_difference(change)
         if len(history) > MOST_SHOWN:
             lines.append(Content.styled(f"  and {len(history) - MOST_SHOWN} older changes", "$dim"))
         return lines
 
 
-def head(fact: Fact, history: list[Change], now: int, marks: Marks, readers: Sequence[Reader]) -> list[Content]:
-    """What the fact says and where it stands."""
-    scope = printable(fact.scope) if fact.scope is not None else "no scope"
+def fact_head(
+    fact: Fact, history: list[Change], now: int, marks: SearchHighlighter, readers: Sequence[FactReading]
+) -> list[Content]:
+    """Return the content of the fact and its state."""
+    scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
     lines = [
-        Content.assemble((f"{fact.type.value}[", "bold"), marked(printable(fact.target), marks, "bold"), ("]", "bold")),
-        marked(printable(fact.content), marks),
+        Content.assemble(
+            (f"{fact.type.value}[", "bold"), highlight_text(to_printable(fact.target), marks, "bold"), ("]", "bold")
+        ),
+        highlight_text(to_printable(fact.content), marks),
         Content(""),
         Content.assemble(
-            (f"{shown.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),
+            (f"{display_formats.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),
             fact.tier.value,
             (" · ", "$dim"),
             fact.type.word,
             (" · pinned" if fact.pinned else "", "$accent"),
         ),
-        labelled("theme", printable(fact.theme)),
-        labelled("scope", scope),
-        labelled("by", f"{shown.who(fact.actor)}, {shown.moment(fact.created_at, now)}"),
-        labelled("changed", f"{shown.moment(fact.updated_at, now)} ({shown.age(fact.updated_at, now)})"),
-        labelled("costs", f"{fact.chars} characters, {fact.tokens} tokens"),
-        labelled("read", reads(fact, now)),
-        *(told_to(reader, now) for reader in readers),
+        labelled_line("theme", to_printable(fact.theme)),
+        labelled_line("scope", scope),
+        labelled_line(
+            "by", f"{display_formats.actor_name(fact.actor)}, {display_formats.format_moment(fact.created_at, now)}"
+        ),
+        labelled_line(
+            "changed",
+            f"{display_formats.format_moment(fact.updated_at, now)} ({display_formats.format_age(fact.updated_at, now)})",
+        ),
+        labelled_line("costs", f"{fact.chars} characters, {fact.tokens} tokens"),
+        labelled_line("read", format_reads(fact, now)),
+        *(reader_line(reader, now) for reader in readers),
         Content.styled(fact.uid, "$dim"),
     ]
     if fact.tier is Tier.QUARANTINED:
-        lines.insert(4, labelled("why", quarantined_for(history)))
+        lines.insert(4, labelled_line("why", quarantine_reason(history)))
         lines.insert(4, Content.styled("waits for a person: r lets it in, a puts it away", "$warning"))
     return lines
 
@@ -162,49 +174,51 @@ def head(fact: Fact, history: list[Change], now: int, marks: Marks, readers: Seq
 TIER_STYLES = {Tier.HOT: "$hot", Tier.COLD: "$cold", Tier.QUARANTINED: "$warning"}
 
 
-def labelled(label: str, value: str) -> Content:
-    """One line of what is known."""
+def labelled_line(label: str, value: str) -> Content:
+    """Return one labelled line."""
     return Content.assemble((f"{label:<8}", "$dim"), value)
 
 
-def reads(fact: Fact, now: int) -> str:
-    """How often agents were told it."""
+def format_reads(fact: Fact, now: int) -> str:
+    """Format how often agents received the fact."""
     if not fact.reads:
         return "never yet"
-    last = "" if fact.read_at is None else f", last {shown.age(fact.read_at, now)}"
-    return f"{shown.count(fact.reads)}×{last}"
+    last = "" if fact.read_at is None else f", last {display_formats.format_age(fact.read_at, now)}"
+    return f"{display_formats.format_count(fact.reads)}×{last}"
 
 
-def told_to(reader: Reader, now: int) -> Content:
-    """One time an agent was told it: who, when, and what they had asked."""
-    why = "" if reader.why is None else f": {printable(reader.why)[:60]}"
-    who = "you" if reader.session is None else printable(reader.session)
-    return Content.assemble((f"{shown.age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim"))
+def reader_line(reader: FactReading, now: int) -> Content:
+    """Return a line on one context that contained it: who received it, when, and for which query."""
+    why = "" if reader.why is None else f": {to_printable(reader.why)[:60]}"
+    who = "you" if reader.session is None else to_printable(reader.session)
+    return Content.assemble(
+        (f"{display_formats.format_age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim")
+    )
 
 
-def quarantined_for(history: list[Change]) -> str:
-    """The rule a fact fell under, as its record says."""
+def quarantine_reason(history: list[Change]) -> str:
+    """Return the rule that quarantined a fact, from its history."""
     for change in reversed(history):
         by = (change.after or {}).get("cooled_by")
         if isinstance(by, str) and by.startswith(QUARANTINE):
-            return printable(by.removeprefix(QUARANTINE))
+            return to_printable(by.removeprefix(QUARANTINE))
     return "it was not recorded"
 
 
-def told(change: Change) -> str:
-    """A change in words."""
+def change_phrase(change: Change) -> str:
+    """Return a change as a phrase."""
     after = change.after or {}
     if change.op == "undo":
         return f"undo of #{change.undoes}"
     if "tier" in after and change.before is not None and change.op not in ("archive", "cool", "supersede"):
         return f"{change.op} → {after['tier']}"
     if "scope" in after and change.before is not None:
-        return f"{change.op} → {printable(after['scope'] or 'no scope')}"
+        return f"{change.op} → {to_printable(after['scope'] or 'no scope')}"
     return change.op
 
 
-def difference(change: Change) -> list[Content]:
-    """What a change did to the text, word by word; nothing when the text stayed."""
+def content_difference(change: Change) -> list[Content]:
+    """Return a word-by-word diff of the content, or nothing when it is unchanged."""
     before, after = (change.before or {}).get("content"), (change.after or {}).get("content")
     if before is None or after is None or before == after:
         return []
@@ -212,8 +226,8 @@ def difference(change: Change) -> list[Content]:
 
 
 def marked_difference(text: str, other: str, sign: str, style: str) -> Content:
-    """One side of a difference, the words that the other side lacks standing out."""
-    words, others = printable(text).split(" "), printable(other).split(" ")
+    """Return one side of a diff, with the words that the other side lacks highlighted."""
+    words, others = to_printable(text).split(" "), to_printable(other).split(" ")
     parts: list[str | tuple[str, str]] = [(f"  {sign} ", style)]
     for op, start, end, _, _ in difflib.SequenceMatcher(a=words, b=others, autojunk=False).get_opcodes():
         run = " ".join(words[start:end])

@@ -1,6 +1,7 @@
-"""`FactTable`: one line a fact, over a million of them.
+"""`FactTable`: one row per fact, for more than a million facts.
 
-It holds only the keys in order (eight bytes a fact) and the facts of the rows near the screen, asked for by key.
+It holds only the keys in order (eight bytes per fact) and the facts of the rows near the screen, requested by
+key.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from textual.cache import LRUCache
 from textual.message import Message
 
 from hermes_memory_store.model import Fact, Millis, Tier
-from hermes_memory_store.text import printable
-from hermes_memory_tui import columns, shown
-from hermes_memory_tui.columns import Column
-from hermes_memory_tui.matching import Marks, parts
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.text import fact_columns
+from hermes_memory_tui.text.display_formats import TIER_SHAPES, fit_text, format_age, format_count, pluralise
+from hermes_memory_tui.text.fact_columns import FactColumn
+from hermes_memory_tui.text.highlight import SearchHighlighter, split_at_spans
 from hermes_memory_tui.widgets.line_list import LineList
 
 BLOCK = 64
@@ -47,7 +49,7 @@ Load = Callable[[Sequence[int]], "list[Fact] | None"]
 
 
 class FactTable(LineList):
-    """The facts of a view. Messages: `Moved` and `Opened` of `LineList`, `Marked`."""
+    """The facts of a listing. Messages: `Moved` and `Opened` of `LineList`, `MarksChanged`."""
 
     BINDING_GROUP_TITLE = "Facts"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -75,8 +77,8 @@ class FactTable(LineList):
         Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Take all marks off", show=False),
     ]
 
-    class Marked(Message):
-        """Which facts are marked has changed."""
+    class MarksChanged(Message):
+        """Posted when the set of marked facts has changed."""
 
     def __init__(self, load: Load, clock: Callable[[], Millis], id: str | None = None) -> None:
         super().__init__(id)
@@ -90,11 +92,11 @@ class FactTable(LineList):
         self.marked: dict[int, None] = {}
         """Keys of the marked facts, in the order they were marked. Keys only: there may be many thousands."""
         self._marked_last: int | None = None
-        self.columns: tuple[str, ...] = columns.DEFAULT
+        self.columns: tuple[str, ...] = fact_columns.DEFAULT
         """Names of the columns that are shown, where there is room."""
         self.hues: dict[str, int] = {}
         """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
-        self.marks = Marks()
+        self.marks = SearchHighlighter()
         """The words that stand out in the rows, because they were searched for."""
         self.empty: Sequence[str] = ()
         """What is said where the facts would be."""
@@ -109,8 +111,8 @@ class FactTable(LineList):
         return self.fact_at(self.cursor) if self.keys else None
 
     @property
-    def chosen(self) -> list[int]:
-        """Keys of the marked facts, else of the one under the cursor."""
+    def selected_keys(self) -> list[int]:
+        """The keys of the marked facts, else of the one under the cursor."""
         if self.marked:
             return list(self.marked)
         return [] if self.fact is None else [self.fact.id]
@@ -122,9 +124,9 @@ class FactTable(LineList):
     def show(self, keys: array[int], known: Iterable[Fact] = (), *, row: int | None = None, top: bool = False) -> None:
         """Show other rows.
 
-        :param known: facts that need not be asked for
-        :param row: where the fact under the cursor is now, when the caller has looked it up; found here when None
-        :param top: begin at the first row
+        :param known: facts that need not be requested
+        :param row: the new row of the fact under the cursor, when the caller knows it; looked up here when None
+        :param top: start at the first row
         """
         for fact in known:
             self._facts[fact.id] = fact
@@ -161,7 +163,7 @@ class FactTable(LineList):
             return near
 
     def forget(self, keys: Iterable[int] | None = None) -> None:
-        """Ask for these facts (all when None) again before they are drawn next."""
+        """Drop these facts (all when None) from the cache, so that they are requested again before they are drawn."""
         if keys is None:
             self._facts.clear()
         else:
@@ -172,32 +174,32 @@ class FactTable(LineList):
         self.refresh()
 
     def flash(self, marks: dict[int, str]) -> None:
-        """Show a mark beside facts for a moment: `+` for new ones, `~` for changed ones."""
+        """Show a mark beside facts briefly: `+` for new ones, `~` for changed ones."""
         if not marks:
             return
         self._flashing.update(marks)
         self._drawn.clear()
         self.refresh()
-        self.set_timer(FLASH_S, lambda: self._calm(marks))
+        self.set_timer(FLASH_S, lambda: self._end_flash(marks))
 
-    def _calm(self, marks: dict[int, str]) -> None:
+    def _end_flash(self, marks: dict[int, str]) -> None:
         for key in marks:
             self._flashing.pop(key, None)
         self._drawn.clear()
         self.refresh()
 
     def redraw_ages(self) -> None:
-        """Draw those rows anew whose age reads differently by now: few, unless somebody writes at this moment."""
+        """Redraw the rows whose age text has changed: few, unless somebody writes at this moment."""
         then, self._aged_at = self._aged_at, self._clock()
         for line in list(self._drawn.keys()):
             what = line[0]
             fact = self._facts.get(self.keys[what[0]]) if len(what) > 1 else None
-            if fact is not None and shown.age(fact.updated_at, then) != shown.age(fact.updated_at, self._aged_at):
+            if fact is not None and format_age(fact.updated_at, then) != format_age(fact.updated_at, self._aged_at):
                 self._drawn.discard(line)
                 self.refresh_row(what[0])
 
     def fact_at(self, row: int) -> Fact | None:
-        """The fact of a row; None when it is gone, or cannot be read just now."""
+        """Return the fact of a row, or None when it no longer exists or cannot be read just now."""
         if not 0 <= row < len(self.keys):
             return None
         key = self.keys[row]
@@ -219,55 +221,55 @@ class FactTable(LineList):
         dim = self.ink("dim")
         if fact is None:
             gone = self.keys[row] in self._gone
-            return [Segment(shown.fit("   … purged" if gone else "   …", width), dim)]
+            return [Segment(fit_text("   … purged" if gone else "   …", width), dim)]
         away = fact.tier not in (Tier.HOT, Tier.COLD)
         plain = dim if away else self.ink()
         kind_width, target_width, content_width, after = self._widths(width)
-        kind = shown.fit(fact.type.word if kind_width > 2 else fact.type.value, kind_width)
+        kind = fit_text(fact.type.word if kind_width > 2 else fact.type.value, kind_width)
         now = self._clock()
-        tier = f"{shown.TIER_SHAPES[fact.tier]} " if "tier" in self.columns else ""
+        tier = f"{TIER_SHAPES[fact.tier]} " if "tier" in self.columns else ""
         segments = [
             self._gutter(fact),
             Segment(tier, self._tier_style(fact.tier)),
-            *self._whose(fact),
+            *self._theme_mark(fact),
             Segment(kind, dim),
-            *self._found_in(printable(fact.target), target_width, dim if away else self.ink(bold=True)),
+            *self._highlighted_width(to_printable(fact.target), target_width, dim if away else self.ink(bold=True)),
             Segment("  ", plain),
-            *self._found_in(printable(fact.content), content_width, plain),
+            *self._highlighted_width(to_printable(fact.content), content_width, plain),
         ]
         for column, cells in after:
             text = column.text(fact, now)
-            segments.append(Segment(" " + column.fitted(text, cells), dim))
+            segments.append(Segment(" " + column.fit_cell(text, cells), dim))
         segments.append(Segment(" ", dim))
         return segments
 
     def draw_head(self, width: int) -> list[Segment]:
         kind_width, target_width, content_width, after = self._widths(width)
         text = " " * (2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues))
-        text += shown.fit("type" if kind_width > 2 else "", kind_width)
-        text += shown.fit("target", target_width) + "  " + shown.fit("content", content_width)
+        text += fit_text("type" if kind_width > 2 else "", kind_width)
+        text += fit_text("target", target_width) + "  " + fit_text("content", content_width)
         for column, cells in after:
-            text += " " + column.fitted(column.title, cells)
-        return [Segment(shown.fit(text, width), self.ink("dim", underline=True))]
+            text += " " + column.fit_cell(column.title, cells)
+        return [Segment(fit_text(text, width), self.ink("dim", underline=True))]
 
-    def _widths(self, width: int) -> tuple[int, int, int, list[tuple[Column, int]]]:
-        return widths(width, self.columns, bool(self.hues))
+    def _widths(self, width: int) -> tuple[int, int, int, list[tuple[FactColumn, int]]]:
+        return column_widths(width, self.columns, bool(self.hues))
 
-    def _found_in(self, text: str, width: int, style: Style) -> list[Segment]:
-        """A text in its cells, the words that were searched for standing out."""
-        cells = shown.fit(text, width)
+    def _highlighted_width(self, text: str, width: int, style: Style) -> list[Segment]:
+        """Return a text fitted to its cells, with the search words highlighted."""
+        cells = fit_text(text, width)
         if not self.marks:
             return [Segment(cells, style)]
         cut = len(cells) - 1 if cells.endswith("…") else len(text)
-        spans = [(start, min(end, cut)) for start, end in self.marks.spans(text) if start < cut]
+        spans = [(start, min(end, cut)) for start, end in self.marks.match_spans(text) if start < cut]
         found = self.ink("accent", bold=True, underline=True)
-        return [Segment(part, found if hit else style) for part, hit in parts(cells, spans)]
+        return [Segment(part, found if hit else style) for part, hit in split_at_spans(cells, spans)]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.keys or not 0 <= line - 1 < len(self.empty):
             return super().draw_empty(line, width)
         style = self.ink() if line == 1 else self.ink("dim")
-        return [Segment(shown.fit("  " + self.empty[line - 1], width), style)]
+        return [Segment(fit_text("  " + self.empty[line - 1], width), style)]
 
     def _gutter(self, fact: Fact) -> Segment:
         mark = self._flashing.get(fact.id)
@@ -288,7 +290,7 @@ class FactTable(LineList):
             case _:
                 return self.ink("dim")
 
-    def _whose(self, fact: Fact) -> list[Segment]:
+    def _theme_mark(self, fact: Fact) -> list[Segment]:
         return [Segment("■ ", self.ink(f"mark-{self.hues.get(fact.theme, 0)}"))] if self.hues else []
 
     def action_mark(self) -> None:
@@ -303,7 +305,7 @@ class FactTable(LineList):
         self.cursor += 1
 
     def action_mark_range(self) -> None:
-        """From the fact that was marked last to the one under the cursor."""
+        """Mark from the last marked fact to the one under the cursor."""
         if not self.keys:
             return
         row = None if self._marked_last is None else self._row_of(self._marked_last, -1)
@@ -317,18 +319,18 @@ class FactTable(LineList):
 
     def action_mark_all(self) -> None:
         if self.keys and self._mark(self.keys):
-            self.notify(f"{shown.plural(len(self.marked), 'fact')} marked; - takes the marks off.", timeout=4)
+            self.notify(f"{pluralise(len(self.marked), 'fact')} marked; - takes the marks off.", timeout=4)
         self._marks_changed()
 
     def _mark(self, keys: Sequence[int]) -> bool:
-        """Mark facts, up to the bound; whether all of them are marked now."""
+        """Mark facts, up to the limit, and return whether all of them are marked now."""
         room = MOST_MARKED - len(self.marked)
         fresh = list(itertools.islice((key for key in keys if key not in self.marked), room + 1))
         self.marked.update(dict.fromkeys(fresh[:room]))
         if len(fresh) <= room:
             return True
         self.notify(
-            f"There are {shown.plural(len(self.keys), 'fact')} here; the first {shown.count(MOST_MARKED)} are marked, and no "
+            f"There are {pluralise(len(self.keys), 'fact')} here; the first {format_count(MOST_MARKED)} are marked, and no "
             "more can be. Narrow the search, and mark the rest afterwards.",
             severity="warning",
             timeout=8,
@@ -338,7 +340,7 @@ class FactTable(LineList):
     def _marks_changed(self) -> None:
         self._drawn.clear()
         self.refresh()
-        self.post_message(self.Marked())
+        self.post_message(self.MarksChanged())
 
     def action_unmark(self) -> None:
         self.marked.clear()
@@ -347,12 +349,15 @@ class FactTable(LineList):
 
 
 @functools.lru_cache(maxsize=8)
-def widths(width: int, names: tuple[str, ...], hues: bool) -> tuple[int, int, int, list[tuple[Column, int]]]:
-    """Cells of the type, of the target, of the content, and of each column after it. :param hues: whether marks say whose"""
+def column_widths(width: int, names: tuple[str, ...], hues: bool) -> tuple[int, int, int, list[tuple[FactColumn, int]]]:
+    """Return the cells of the type, the target, the content, and each column after it.
+
+    :param hues: whether marks show the theme of each fact
+    """
     kind = 0 if "type" not in names else 11 if width >= WORDS_FROM else 2
     before = 2 + 2 * ("tier" in names) + 2 * hues + kind
     target = max(10, min(30, width // 4))
     room = width - before - target - 2 - 1
     seen = names if width >= ROOM_FROM else [name for name in names if name != "scope"]
-    after = columns.after(seen, room, width)
+    after = fact_columns.trailing_columns(seen, room, width)
     return kind, target, room - sum(cells + 1 for _, cells in after), after

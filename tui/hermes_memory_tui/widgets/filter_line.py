@@ -1,4 +1,4 @@
-"""`FilterLine`: the search line over the fact table, with what may be typed next below it and what came of it beside it."""
+"""`FilterLine`: the search line over the fact table, with completions below and the number of matches beside it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from hermes_memory_store.query import MAX_LINE, clean
-from hermes_memory_store.text import printable
-from hermes_memory_tui import completing, shown
-from hermes_memory_tui.completing import Known, Offer
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.search.query_syntax import MAX_LINE, clean_query
+from hermes_memory_tui.text import query_completion
+from hermes_memory_tui.text.display_formats import format_count
+from hermes_memory_tui.text.query_completion import Completion, ValueSource
 
 HINT = 'words "a phrase" -not type:decision tier:archived scope:x target:db after:7d by:person'
 
@@ -30,7 +31,7 @@ OFFERED_LINES = 6
 
 
 class SearchInput(Input):
-    """The line itself."""
+    """The input of the search line."""
 
     BINDING_GROUP_TITLE = "Search line"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,36 +51,36 @@ class SearchInput(Input):
         Binding("escape", "clear", "Clear", id="search.clear", tooltip="Show everything again"),
     ]
 
-    class Left(Message):
-        """The person is done with the line; `cleared` when they gave it up."""
+    class Exited(Message):
+        """Posted when the person leaves the line; `cleared` when the search was cancelled."""
 
         def __init__(self, cleared: bool) -> None:
             super().__init__()
             self.cleared = cleared
 
-    class Saved(Message):
-        """The line is to be kept as a view."""
+    class SaveRequested(Message):
+        """Posted to save the line as a view."""
 
-    class Offered(Message):
-        """What may stand at the cursor has changed."""
+    class CompletionsChanged(Message):
+        """Posted when the completions at the cursor have changed."""
 
-    class Rested(Message):
-        """Typing has rested: the line is as it is meant for now."""
+    class TypingPaused(Message):
+        """Posted when typing pauses, so that the line can be searched."""
 
-    class Cut(Message):
-        """A paste was longer than a line is read."""
+    class PasteTruncated(Message):
+        """Posted when pasted text was truncated to the maximum length of a line."""
 
         def __init__(self, characters: int) -> None:
             super().__init__()
             self.characters = characters
 
-    known: Known = staticmethod(lambda name, _: completing.fixed(name))
+    known: ValueSource = staticmethod(lambda name, _: query_completion.fixed_filter_values(name))
     """The values a filter may have."""
 
     history: Callable[[], Sequence[str]] = staticmethod(lambda: ())
     """What was searched for before, oldest first."""
 
-    offer: Offer | None = None
+    offer: Completion | None = None
     """What may stand at the cursor, while it is shown."""
 
     chosen: int | None = None
@@ -92,76 +93,76 @@ class SearchInput(Input):
 
     def action_done(self) -> None:
         if self.offer is not None:
-            self.put_away()
+            self.close_completions()
         else:
-            self.post_message(self.Left(cleared=False))
+            self.post_message(self.Exited(cleared=False))
 
     def action_clear(self) -> None:
         if self.offer is not None and self.screen.focused is self:
-            self.put_away()
+            self.close_completions()
             return
-        self.put_away()
+        self.close_completions()
         self.value = ""
-        self.post_message(self.Left(cleared=True))
+        self.post_message(self.Exited(cleared=True))
 
     def action_save_view(self) -> None:
-        self.post_message(self.Saved())
+        self.post_message(self.SaveRequested())
 
     def action_complete(self, step: int) -> None:
-        """Complete as far as it is clear; then the offered texts one after the other."""
+        """Complete the unambiguous part, then cycle through the completions."""
         if self.offer is None:
-            offer = completing.offered(self.value, self.cursor_position, self.known)
+            offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
             if not offer.texts:
                 raise SkipAction
             begun = self.value[offer.start : self.cursor_position]
             if len(offer.texts) == 1:
-                self._put(offer, offer.texts[0])
+                self._insert_completion(offer, offer.texts[0])
                 return
             self.offer, self.chosen = offer, None
-            if len(offer.shared) > len(begun):
-                self._put(offer, offer.shared)
-            self.post_message(self.Offered())
+            if len(offer.common_prefix) > len(begun):
+                self._insert_completion(offer, offer.common_prefix)
+            self.post_message(self.CompletionsChanged())
             return
         count = len(self.offer.texts)
         self.chosen = (0 if step > 0 else -1) % count if self.chosen is None else (self.chosen + step) % count
-        self._put(self.offer, self.offer.texts[self.chosen])
-        self.post_message(self.Offered())
+        self._insert_completion(self.offer, self.offer.texts[self.chosen])
+        self.post_message(self.CompletionsChanged())
 
-    def _put(self, offer: Offer, text: str) -> None:
+    def _insert_completion(self, offer: Completion, text: str) -> None:
         rest = self.value[self.cursor_position :]
         self._own = self.value[: offer.start] + text + rest
         self.value = self._own
         self.cursor_position = offer.start + len(text)
 
-    def put_away(self) -> None:
-        """Offer nothing more."""
+    def close_completions(self) -> None:
+        """Close the completions."""
         if self.offer is not None:
             self.offer = self.chosen = None
-            self.post_message(self.Offered())
+            self.post_message(self.CompletionsChanged())
 
     def watch_value(self, value: str) -> None:
-        """Typing on narrows what is offered, and is no longer an earlier search."""
+        """Narrow the completions while typing, and leave the search history."""
         # From here, not when `Changed` has come up to the line: the letter's own frame would be waited for.
         if self._rest is not None:
             self._rest.stop()
-        self._rest = self.set_timer(DEBOUNCE_S, lambda: self.post_message(self.Rested()))
+        self._rest = self.set_timer(DEBOUNCE_S, lambda: self.post_message(self.TypingPaused()))
         if value == self._own:
             return
         self._own = ""
         if self._recalled is not None and value != self.history_line():
             self._recalled = None
         if self.offer is not None:
-            self.call_after_refresh(self._narrow)
+            self.call_after_refresh(self._update_completions)
 
-    def _narrow(self) -> None:
+    def _update_completions(self) -> None:
         if self.offer is None:
             return
-        offer = completing.offered(self.value, self.cursor_position, self.known)
+        offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
         self.offer, self.chosen = (offer, None) if offer.texts else (None, None)
-        self.post_message(self.Offered())
+        self.post_message(self.CompletionsChanged())
 
     def action_recall(self, step: int) -> None:
-        """Walk through earlier searches; in a list of completions, through that; down past the newest to the facts."""
+        """Step through the search history, or an open list of completions; down past the newest to the facts."""
         if self.offer is not None:
             self.action_complete(step)
             return
@@ -181,7 +182,7 @@ class SearchInput(Input):
         self.cursor_position = len(self.value)
 
     def history_line(self) -> str | None:
-        """The earlier search that stands in the line; None when it is another one."""
+        """Return the recalled line of the history, or None when the line is a different one."""
         lines = self.history()
         place = self._recalled
         return lines[place] if place is not None and place < len(lines) else None
@@ -190,21 +191,24 @@ class SearchInput(Input):
         # Textual would take the first line of it, whatever its length.
         event.stop()
         event.prevent_default()
-        text = clean(event.text).strip()
+        text = clean_query(event.text).strip()
         room = MAX_LINE - len(self.value) + len(self.selected_text)
         self.replace(text[:room], *self.selection)
         if len(event.text) > room:
-            self.post_message(self.Cut(len(event.text)))
+            self.post_message(self.PasteTruncated(len(event.text)))
 
 
 class FilterLine(Vertical):
-    """Hidden until it is asked for, and as long as it holds something. Posts `Changed` when typing rests."""
+    """Hidden unless it is opened or holds a text. Posts `QueryChanged` when typing pauses."""
 
-    class Changed(Message):
-        """Another line is to be searched for."""
+    class QueryChanged(Message):
+        """Posted when there is another line to search for."""
 
     def __init__(self, hint: str = HINT) -> None:
-        """:param hint: what stands in the line while it is empty"""
+        """Create the line.
+
+        :param hint: the placeholder of the empty line
+        """
         super().__init__(id="filter")
         self._found = Static("", id="filter-found", markup=False)
         self._error = Static("", id="filter-error", markup=False)
@@ -226,17 +230,17 @@ class FilterLine(Vertical):
         yield self._offers
         yield self._error
 
-    def serve(self, known: Known, history: Callable[[], Sequence[str]]) -> None:
-        """Say what values filters may have, and what was searched for before."""
+    def set_sources(self, known: ValueSource, history: Callable[[], Sequence[str]]) -> None:
+        """Set the sources of filter values and of the search history."""
         self.input.known, self.input.history = known, history
 
-    def found(self, text: str) -> None:
-        """Say how many were found."""
+    def show_match_count(self, text: str) -> None:
+        """Show the number of matches."""
         self._found.update(text)
         self._error.display = False
 
-    def refuse(self, why: str) -> None:
-        """Say what is wrong with the line; what was found before it stays on the screen."""
+    def show_query_error(self, why: str) -> None:
+        """Show what is wrong with the line; the previous results stay on the screen."""
         self._found.update("")
         self._error.update(why)
         self._error.display = True
@@ -244,34 +248,36 @@ class FilterLine(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
 
-    def on_search_input_rested(self, event: SearchInput.Rested) -> None:
+    def on_search_input_typing_paused(self, event: SearchInput.TypingPaused) -> None:
         event.stop()
-        self.post_message(self.Changed())
+        self.post_message(self.QueryChanged())
 
-    def on_search_input_cut(self, event: SearchInput.Cut) -> None:
+    def on_search_input_paste_truncated(self, event: SearchInput.PasteTruncated) -> None:
         event.stop()
         self.notify(
-            f"{shown.count(event.characters)} characters were pasted; a search reads {shown.count(MAX_LINE)}, the rest "
+            f"{format_count(event.characters)} characters were pasted; a search reads {format_count(MAX_LINE)}, the rest "
             "was left out.",
             severity="warning",
             timeout=6,
         )
 
-    def on_search_input_offered(self, event: SearchInput.Offered) -> None:
+    def on_search_input_completions_changed(self, event: SearchInput.CompletionsChanged) -> None:
         event.stop()
         offer = self.input.offer
         self._offers.display = offer is not None
         if offer is not None:
-            self._offers.update(listed(offer.texts, self.input.chosen))
+            self._offers.update(completion_line(offer.texts, self.input.chosen))
 
 
-def listed(texts: Sequence[str], chosen: int | None) -> Content:
-    """The offered texts around the chosen one, and how many more there are."""
+def completion_line(texts: Sequence[str], chosen: int | None) -> Content:
+    """Return the completions around the selected one, and how many more there are."""
     first = max(0, min((chosen or 0) - OFFERED_LINES // 2, len(texts) - OFFERED_LINES))
     lines = []
     for place, text in enumerate(texts[first : first + OFFERED_LINES], first):
         here = place == chosen
-        lines.append(Content.assemble(("▸ " if here else "  ", "$accent"), (printable(text), "bold" if here else "")))
+        lines.append(
+            Content.assemble(("▸ " if here else "  ", "$accent"), (to_printable(text), "bold" if here else ""))
+        )
     if len(texts) > OFFERED_LINES:
         lines.append(Content.styled(f"  {(chosen or 0) + 1} of {len(texts)}, tab goes on", "$dim"))
     return Content("\n").join(lines)

@@ -1,4 +1,4 @@
-"""`Grid`: a table of lines with columns, for lists that are read whole: scopes, sessions, changes."""
+"""`Grid`: a table with columns, for lists that are loaded whole: scopes, sessions, changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from hermes_memory_tui import shown
+from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.line_list import LineList
 
 GAP = 1
@@ -18,7 +18,7 @@ GAP = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GridColumn:
     """One column."""
 
     title: str
@@ -31,8 +31,8 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell: a text and its ink, a variable of the look."""
+class GridCell:
+    """One cell: a text and its colour, a variable of the look."""
 
     text: str
     ink: str = ""
@@ -51,25 +51,25 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line. `key` is what stays the same when the line says something else."""
+class GridRow:
+    """One row. Its `key` stays the same when its content changes."""
 
     key: object
-    cells: tuple[Cell, ...]
+    cells: tuple[GridCell, ...]
 
 
 class Grid(LineList):
-    """Shows rows; the cursor stays on its row's key when they change."""
+    """Shows rows; the cursor follows its row's key when they change."""
 
     BINDING_GROUP_TITLE = "List"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="grid.open", tooltip="Open what the cursor is on", show=False),
     ]
 
-    def __init__(self, columns: Sequence[Column], id: str = "grid") -> None:
+    def __init__(self, columns: Sequence[GridColumn], id: str = "grid") -> None:
         super().__init__(id)
         self.columns = columns
-        self.rows: Sequence[Row] = ()
+        self.rows: Sequence[GridRow] = ()
         self._awaited: object = None
         self.stays_at_top = False
         """Whether a cursor on the first row stays there when rows come above it: for what is followed as it happens."""
@@ -85,7 +85,7 @@ class Grid(LineList):
         """The key of the row under the cursor."""
         return self.rows[self.cursor].key if self.rows else None
 
-    def show(self, rows: Sequence[Row]) -> None:
+    def show(self, rows: Sequence[GridRow]) -> None:
         """Show other rows."""
         key, self._awaited = self.key if self._awaited is None else self._awaited, None
         before = self.cursor
@@ -99,7 +99,7 @@ class Grid(LineList):
         self.post_message(self.Moved(self))
 
     def go_to(self, key: object) -> bool:
-        """Put the cursor on the row of a key, once there are rows; whether it is there now."""
+        """Move the cursor to the row of a key, once there are rows, and return whether it is there now."""
         for place, row in enumerate(self.rows):
             if row.key == key:
                 self.cursor = place
@@ -109,7 +109,7 @@ class Grid(LineList):
         return False
 
     def table(self) -> str:
-        """Everything that is listed, as a Markdown table."""
+        """Return all rows as a Markdown table."""
         named = [place for place, column in enumerate(self.columns) if column.title]
         lines = ["| " + " | ".join(self.columns[place].title for place in named) + " |", "|" + " --- |" * len(named)]
         for row in self.rows:
@@ -122,7 +122,9 @@ class Grid(LineList):
 
     def draw_head(self, width: int) -> list[Segment]:
         dim = self.ink("dim")
-        return self._line([Cell(column.title, "dim") for column in self.columns], width) or [Segment(" " * width, dim)]
+        return self._line([GridCell(column.title, "dim") for column in self.columns], width) or [
+            Segment(" " * width, dim)
+        ]
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         return self._line(self.rows[row].cells, width)
@@ -131,9 +133,13 @@ class Grid(LineList):
         place = line - 1
         if self.rows or not 0 <= place < len(self.empty):
             return super().draw_empty(line, width)
-        return [Segment(shown.fit("  " + self.empty[place], width), self.ink() if place == 0 else self.ink("dim"))]
+        return [
+            Segment(
+                display_formats.fit_text("  " + self.empty[place], width), self.ink() if place == 0 else self.ink("dim")
+            )
+        ]
 
-    def _line(self, cells: Sequence[Cell], width: int) -> list[Segment]:
+    def _line(self, cells: Sequence[GridCell], width: int) -> list[Segment]:
         segments: list[Segment] = []
         room = width
         for cell, column, cells_wide in zip(cells, self.columns, self.widths(width), strict=True):
@@ -148,7 +154,7 @@ class Grid(LineList):
             segments.append(Segment(" " * room, self.ink()))
         return segments
 
-    def _cell(self, cell: Cell, width: int, right: bool) -> list[Segment]:
+    def _cell(self, cell: GridCell, width: int, right: bool) -> list[Segment]:
         if width <= 0:
             return []
         if cell.parts:
@@ -156,12 +162,14 @@ class Grid(LineList):
         style = self.ink(cell.ink, on=cell.on, bold=cell.bold)
         if right and cell_len(cell.text) < width:
             return [Segment(cell.text.rjust(width - cell_len(cell.text) + len(cell.text)), style)]
-        return [Segment((shown.fit_name if cell.name else shown.fit)(cell.text, width), style)]
+        return [
+            Segment((display_formats.fit_middle if cell.name else display_formats.fit_text)(cell.text, width), style)
+        ]
 
-    def _parts(self, cell: Cell, width: int) -> list[Segment]:
+    def _parts(self, cell: GridCell, width: int) -> list[Segment]:
         segments, room = [], width
         for text, ink, on in cell.parts:
-            piece = text if cell_len(text) <= room else shown.fit(text, room)
+            piece = text if cell_len(text) <= room else display_formats.fit_text(text, room)
             room -= cell_len(piece)
             if piece:
                 segments.append(Segment(piece, self.ink(ink, on=on)))
@@ -170,7 +178,7 @@ class Grid(LineList):
         return segments
 
     def widths(self, width: int) -> list[int]:
-        """Cells of each column in a table of that width; 0 for one that is not shown."""
+        """Return the cells of each column in a table of this width; 0 for a hidden column."""
         fixed = [0 if width < column.least else column.width or -1 for column in self.columns]
         shared = fixed.count(-1)
         left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)

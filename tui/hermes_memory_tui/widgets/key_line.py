@@ -1,4 +1,4 @@
-"""`KeyLine`: the keys that work where the person is, generated from the bindings, so that the two cannot disagree."""
+"""`KeyLine`: the keys available at the focus, generated from the bindings, so that the two cannot disagree."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ AT_THE_END = ("app.help", "app.palette", "app.quit")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One key as it is written here."""
+class KeyHint:
+    """A key as it is shown here."""
 
     key: str
     description: str
@@ -31,7 +31,7 @@ class Key:
 
     @property
     def width(self) -> int:
-        """Cells it takes."""
+        """The width in cells."""
         return cell_len(self.key) + cell_len(self.description) + 3
 
     @property
@@ -41,16 +41,16 @@ class Key:
 
 
 class KeyLine(Widget):
-    """One line across the bottom. A click on a key does what the key does; resting on it says what that is."""
+    """One line across the bottom. A click on a key runs its action; hovering over it shows a description."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._spans: list[tuple[int, Key]] = []
+        self._spans: list[tuple[int, KeyHint]] = []
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+        self.screen.bindings_updated_signal.subscribe(self, self._refresh_keys)
 
-    def _changed(self, _: Screen[object]) -> None:
+    def _refresh_keys(self, _: Screen[object]) -> None:
         self.refresh()
 
     def render(self) -> Content:
@@ -73,8 +73,8 @@ class KeyLine(Widget):
             at += key.width
         return Content("").join(parts)
 
-    def _keys(self) -> list[Key]:
-        keys: dict[str, Key] = {}
+    def _keys(self) -> list[KeyHint]:
+        keys: dict[str, KeyHint] = {}
         active = sorted(self.screen.active_bindings.values(), key=lambda one: one.node is not self.screen)
         for node, binding, enabled, tooltip in active:
             if binding.show and binding.description:
@@ -82,7 +82,7 @@ class KeyLine(Widget):
                 end = binding.id in AT_THE_END
                 keys.setdefault(
                     binding.action,
-                    Key(
+                    KeyHint(
                         shown,
                         binding.description,
                         binding.action,
@@ -95,7 +95,7 @@ class KeyLine(Widget):
                 )
         return sorted(keys.values(), key=lambda key: key.common)
 
-    def _at(self, x: int) -> Key | None:
+    def _at(self, x: int) -> KeyHint | None:
         return next((key for start, key in self._spans if start <= x < start + key.width), None)
 
     async def on_click(self, event: events.Click) -> None:

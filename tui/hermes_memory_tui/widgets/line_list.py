@@ -1,6 +1,6 @@
 """`LineList`: a list of one-line rows of which only the visible ones are ever drawn.
 
-The scope tree and the fact table are made of it, so that keys, mouse and cursor behave the same in both.
+The scope tree and the fact table extend it, so that keys, mouse and cursor behave the same in both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
-from hermes_memory_tui.widgets import thumb
+from hermes_memory_tui.widgets import scrollbar_thumb
 
 DRAWN_ROWS = 256
 """Drawn rows that are kept, some screens' worth."""
@@ -32,7 +32,7 @@ AHEAD_S = 0.008
 
 
 class LineList(ScrollView, can_focus=True):
-    """Rows by number, a cursor, and the keys to move it. A subclass says how many rows there are and draws one."""
+    """Rows by number, a cursor, and the keys to move it. A subclass defines the number of rows and draws them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", id="list.down", tooltip="One line down", show=False),
@@ -49,7 +49,7 @@ class LineList(ScrollView, can_focus=True):
     """The row the cursor is on."""
 
     class Moved(Message):
-        """The cursor is on another row, or the row under it shows something else."""
+        """Posted when the cursor is on another row, or the row under it shows something else."""
 
         def __init__(self, list: LineList) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class LineList(ScrollView, can_focus=True):
             return isinstance(message, type(self)) and message.list is self.list
 
     class Opened(Message):
-        """A row was chosen: enter, or a second click on it."""
+        """Posted when a row is chosen: enter, or a second click on it."""
 
         def __init__(self, list: LineList) -> None:
             super().__init__()
@@ -83,47 +83,50 @@ class LineList(ScrollView, can_focus=True):
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         raise NotImplementedError
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
-        """The cells of a row, `width` of them. A selected row needs no styles: the cursor's is laid over it."""
+        """Return the cells of a row, `width` of them.
+
+        A selected row needs no styles: the cursor's style is applied over it.
+        """
         raise NotImplementedError
 
     @property
     def head_lines(self) -> int:
-        """Lines above the rows that do not scroll: none or one."""
+        """The number of lines above the rows that do not scroll: none or one."""
         return 0
 
     def draw_head(self, width: int) -> list[Segment]:
-        """The cells of the line above the rows."""
+        """Return the cells of the line above the rows."""
         return [Segment(" " * width, self.ink())]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
-        """The cells of a line below the last row; blank unless a subclass has something to say there."""
+        """Return the cells of a line below the last row; blank unless a subclass draws something there."""
         return [Segment(" " * width, self.ink())]
 
     def ink(self, name: str = "", *, on: str = "", bold: bool = False, underline: bool = False) -> Style:
-        """A style of the present look.
+        """Return a style of the current look.
 
-        Component classes would say the same, but Textual applies each of them to each widget several times before the
+        Component classes would do the same, but Textual applies each of them to each widget several times before the
         first frame.
 
         :param name: a variable of the look for the text; the widget's own colour when empty
-        :param on: a variable of the look for what is behind it; the widget's own background when empty
+        :param on: a variable of the look for the background; the widget's own background when empty
         """
         style = self._inks.get((name, on, bold, underline))
         if style is None:
             variables = self.app.theme_variables
             _, _, background, colour = self.colors
-            behind = background + colour_of(variables[on]) if on else background
-            text = behind + colour_of(variables[name]) if name else behind + colour
+            behind = background + parse_colour(variables[on]) if on else background
+            text = behind + parse_colour(variables[name]) if name else behind + colour
             style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
             self._inks[name, on, bold, underline] = style
         return style
 
     def rows_changed(self) -> None:
-        """Draw everything anew: call it when rows were added, removed or changed."""
+        """Redraw everything: call it when rows were added, removed or changed."""
         self._drawn.clear()
         wanted = Size(0, self.row_count + self.head_lines)
         if self.virtual_size != wanted:
@@ -135,8 +138,10 @@ class LineList(ScrollView, can_focus=True):
         return Strip(self._cells(y, self.scroll_offset.y, width), width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """In place of Textual's, which keeps lines by where they stand on the screen and puts the frame around each of them
-        anew. Here a row that was drawn once is kept with its frame, wherever it comes to stand: most of what a page took.
+        """Render lines from a cache of framed rows.
+
+        Textual's own caches lines by screen position and draws the frame around each of them again. Here a row that
+        was drawn once is cached with its frame, wherever it appears: most of the cost of a page.
         """
         width, height = self.outer_size
         first, end = self.gutter.top, height - self.gutter.bottom
@@ -148,7 +153,7 @@ class LineList(ScrollView, can_focus=True):
         return [line.crop(*crop.column_span) for line in lines] if crop.column_span != (0, width) else lines
 
     def _lines(self, top: int) -> Callable[[int], Strip]:
-        """What draws lines with their frame, or knows them, where `top` is the first row on the screen."""
+        """Return a function that draws or caches framed lines, with `top` as the first row on the screen."""
         width, inside, head = self.outer_size.width, self.scrollable_content_region.width, self.head_lines
         rows, cursor, focus = self.row_count, self.cursor, self.has_focus
         filters, background = self.get_line_filters(), self.background_colors[1]
@@ -169,7 +174,7 @@ class LineList(ScrollView, can_focus=True):
         return line
 
     def _edges(self, inside: int, width: int) -> tuple[Strip, Strip]:
-        """What stands left and right of every line, as Textual draws it: the frame, the cells below the scroll bar."""
+        """Return what is left and right of every line, as Textual draws it: the frame and the scroll bar's cells."""
         edges = self._sides.get((inside, width))
         if edges is None:
             line = super().render_lines(Region(0, self.gutter.top, width, 1))[0]
@@ -178,7 +183,7 @@ class LineList(ScrollView, can_focus=True):
         return edges
 
     def _cells(self, y: int, top: int, width: int) -> list[Segment]:
-        """What stands in a line."""
+        """Return the cells of a line."""
         head = self.head_lines
         if y < head:
             return self.draw_head(width)
@@ -190,7 +195,7 @@ class LineList(ScrollView, can_focus=True):
         return self._under_cursor(segments) if selected else segments
 
     def _draw_ahead(self, pages: int) -> None:
-        """Draw the page that the next key may ask for, while nobody waits."""
+        """Draw the page that the next key may need, while idle."""
         head, height = self.head_lines, self.scrollable_content_region.height
         top = self.scroll_offset.y + pages * (height - head)
         # Cut where the scroll bar stands, and encoded, as the compositor will do: lines keep what was made of them.
@@ -241,9 +246,9 @@ class LineList(ScrollView, can_focus=True):
         self.post_message(self.Moved(self))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """In place of Textual's, which draws every line anew, and the whole scroll bar."""
+        """Scroll without Textual's redraw of every line and of the whole scroll bar."""
         if self.show_vertical_scrollbar:
-            thumb.move(self.vertical_scrollbar, new_value)
+            scrollbar_thumb.move_thumb(self.vertical_scrollbar, new_value)
         if round(old_value) != round(new_value):
             # With the frame: Textual would cut it off every line again.
             self.refresh(Region(-self.gutter.left, 0, self.outer_size.width, self.size.height))
@@ -252,11 +257,11 @@ class LineList(ScrollView, can_focus=True):
             self._ahead = self.set_timer(AHEAD_S, partial(self._draw_ahead, 1 if new_value > old_value else -1))
 
     def refresh_row(self, row: int) -> None:
-        """Draw one row anew, if it is in view."""
+        """Redraw one row, if it is visible."""
         self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
     def keep_in_view(self) -> None:
-        """Scroll just as far as the cursor needs."""
+        """Scroll just far enough to show the cursor."""
         height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
         if height <= 0:
@@ -296,8 +301,8 @@ class LineList(ScrollView, can_focus=True):
         self.cursor = row
 
 
-def colour_of(text: str) -> Color:
-    """A colour as the variables of a look write it: `#8ab4f8`, `ansi_blue`, `auto 87%`, `#8ab4f8 35%`."""
+def parse_colour(text: str) -> Color:
+    """Parse a colour as the variables of a look write it: `#8ab4f8`, `ansi_blue`, `auto 87%`, `#8ab4f8 35%`."""
     name, _, share = text.partition(" ")
     alpha = float(share.removesuffix("%")) / 100 if share else 1.0
     if name == "auto":

@@ -1,4 +1,4 @@
-"""`PickList`: lines to choose one or several of."""
+"""`PickList`: lines to choose one or several from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from rich.segment import Segment
 
-from hermes_memory_store.text import printable
-from hermes_memory_tui import shown
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.line_list import LineList
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line to choose."""
+    """A line that can be chosen."""
 
     key: str
     """What it is called by the program."""
@@ -25,7 +25,7 @@ class Choice:
 
 
 class PickList(LineList):
-    """Choices, the ticked ones with their tick. Posts `Opened` of `LineList`."""
+    """Choices, the selected ones with a tick. Posts `Opened` of `LineList`."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
@@ -41,7 +41,7 @@ class PickList(LineList):
 
     @property
     def choice(self) -> Choice | None:
-        """Where the cursor is."""
+        """The choice under the cursor."""
         return self.choices[self.cursor] if self.choices else None
 
     def show(self, choices: Sequence[Choice], row: int | None = None) -> None:
@@ -55,18 +55,21 @@ class PickList(LineList):
         tick = ""
         if self.ticked is not None:
             tick = "■ " if choice.key in self.ticked else "□ "
-        says = printable(choice.says)
+        says = to_printable(choice.says)
         room = max(width - len(tick) - 1, 0)
         name_width = min(max(len(says), 22), room) if choice.beside else room
         return [
             Segment(f" {tick}", self.ink("accent" if tick.startswith("■") else "dim")),
-            Segment(shown.fit_name(says, name_width), self.ink(bold=bool(choice.beside))),
+            Segment(display_formats.fit_middle(says, name_width), self.ink(bold=bool(choice.beside))),
             Segment(
-                shown.fit(f"  {printable(choice.beside)}" if choice.beside else "", room - name_width), self.ink("dim")
+                display_formats.fit_text(
+                    f"  {to_printable(choice.beside)}" if choice.beside else "", room - name_width
+                ),
+                self.ink("dim"),
             ),
         ]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.choices or line != 0:
             return super().draw_empty(line, width)
-        return [Segment(shown.fit(f" {self.empty}", width), self.ink("dim"))]
+        return [Segment(display_formats.fit_text(f" {self.empty}", width), self.ink("dim"))]

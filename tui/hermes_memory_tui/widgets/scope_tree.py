@@ -11,10 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, Theme, Tier
-from hermes_memory_store.text import printable
-from hermes_memory_tui import looks, shown
-from hermes_memory_tui.widgets.gauge import bar
+from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, ThemeSummary, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.line_list import LineList
 
 BAR = 6
@@ -30,34 +31,34 @@ SHAPE_INKS = {ScopeStatus.OPEN: "hot", ScopeStatus.COOLING: "warning", ScopeStat
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A row of the tree. Without a theme: everything. Without a scope: the whole theme, or what is in no scope."""
+class TreePlace:
+    """A row of the tree. Without a theme: everything. Without a scope: the whole theme, or the facts in no scope."""
 
-    theme: Theme | None = None
+    theme: ThemeSummary | None = None
     scope: Scope | None = None
     unscoped: bool = False
     hue: int = 0
 
     @property
     def key(self) -> tuple[str | None, str | None, bool]:
-        """What stays the same when counts change."""
+        """The identity of the row, which stays the same when counts change."""
         theme = None if self.theme is None else self.theme.name
         scope = None if self.scope is None else self.scope.uid
         return (theme, scope, self.unscoped)
 
     @property
     def title(self) -> str:
-        """The place in words: `marketing › launch-032`."""
+        """The place as text: `marketing › launch-032`."""
         if self.theme is None:
             return "all themes"
-        name = printable(self.theme.name)
+        name = to_printable(self.theme.name)
         if self.unscoped:
             return f"{name} › no scope"
-        return name if self.scope is None else f"{name} › {printable(self.scope.label)}"
+        return name if self.scope is None else f"{name} › {to_printable(self.scope.label)}"
 
 
 class ScopeTree(LineList):
-    """Messages: `Chosen` when the cursor comes to rest on another place."""
+    """Messages: `PlaceSelected` when the cursor comes to rest on another place."""
 
     BINDING_GROUP_TITLE = "Themes and scopes"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,26 +68,26 @@ class ScopeTree(LineList):
         Binding("left,h", "fold", "Fold", id="scopes.fold", tooltip="Hide the scopes of the theme", show=False),
     ]
 
-    class Chosen(Message):
-        """Another place is chosen."""
+    class PlaceSelected(Message):
+        """Posted when another place is selected."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
-        self._themes: Sequence[Theme] = ()
+        self._themes: Sequence[ThemeSummary] = ()
         self._scopes: dict[str, list[Scope]] = {}
         self._unfolded: set[str] = set()
-        self.places: list[Place] = [Place()]
+        self.places: list[TreePlace] = [TreePlace()]
 
     @property
     def row_count(self) -> int:
         return len(self.places)
 
     @property
-    def place(self) -> Place:
-        """Where the cursor is."""
+    def place(self) -> TreePlace:
+        """The place under the cursor."""
         return self.places[self.cursor]
 
-    def show(self, themes: Sequence[Theme], scopes: Sequence[Scope]) -> None:
+    def show(self, themes: Sequence[ThemeSummary], scopes: Sequence[Scope]) -> None:
         """Show these themes and scopes; the cursor stays on its place."""
         self._themes = themes
         self._scopes = {}
@@ -97,7 +98,7 @@ class ScopeTree(LineList):
         self._lay_out()
 
     def choose(self, theme: str, scope: str | None = None) -> None:
-        """Unfold a theme and put the cursor on it, or on one of its scopes."""
+        """Expand a theme and move the cursor to it, or to one of its scopes."""
         self._unfolded.add(theme)
         self._lay_out()
         for row, place in enumerate(self.places):
@@ -107,7 +108,7 @@ class ScopeTree(LineList):
                 return
 
     def widen(self) -> None:
-        """From a scope to its theme, from a theme to all of them."""
+        """Move from a scope to its theme, or from a theme to all of them."""
         place = self.place
         if place.scope is not None or place.unscoped:
             assert place.theme is not None
@@ -117,23 +118,23 @@ class ScopeTree(LineList):
 
     def _lay_out(self) -> None:
         key = self.place.key
-        self.places = [Place()]
-        hues = looks.hues(theme.name for theme in self._themes)
+        self.places = [TreePlace()]
+        hues = palettes.theme_hues(theme.name for theme in self._themes)
         for theme in self._themes:
             hue = hues[theme.name]
-            self.places.append(Place(theme, hue=hue))
+            self.places.append(TreePlace(theme, hue=hue))
             if theme.name in self._unfolded:
                 scopes = self._scopes.get(theme.name, [])
-                self.places += [Place(theme, scope, hue=hue) for scope in scopes]
+                self.places += [TreePlace(theme, scope, hue=hue) for scope in scopes]
                 if scopes:
-                    self.places.append(Place(theme, unscoped=True, hue=hue))
+                    self.places.append(TreePlace(theme, unscoped=True, hue=hue))
         rows = {place.key: row for row, place in enumerate(self.places)}
         row = rows.get(key, rows.get((key[0], None, False), 0))
         self.rows_changed()
         if row != self.cursor:
             self.set_reactive(LineList.cursor, row)
             self.keep_in_view()
-            self.post_message(self.Chosen())
+            self.post_message(self.PlaceSelected())
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         place = self.places[row]
@@ -144,23 +145,26 @@ class ScopeTree(LineList):
         return self._draw_scope(place, width)
 
     def _draw_all(self, width: int) -> list[Segment]:
-        number = counted(sum(live(theme.facts) for theme in self._themes))
+        number = right_aligned_count(sum(live_count(theme.facts) for theme in self._themes))
         return [
-            Segment(shown.fit(" ☿ all themes", width - len(number)), self.ink(bold=True)),
+            Segment(display_formats.fit_text(" ☿ all themes", width - len(number)), self.ink(bold=True)),
             Segment(number, self.ink("dim")),
         ]
 
-    def _draw_theme(self, place: Place, theme: Theme, width: int) -> list[Segment]:
+    def _draw_theme(self, place: TreePlace, theme: ThemeSummary, width: int) -> list[Segment]:
         gauge = theme.gauge
         fold = "▾" if theme.name in self._unfolded else "▸"
         alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else " "
-        number = counted(live(theme.facts))
+        number = right_aligned_count(live_count(theme.facts))
         cells = BAR if width >= NARROW else NARROW_BAR
-        filled, rest = bar(gauge.pct, cells)
+        filled, rest = bar_parts(gauge.pct, cells)
         return [
             Segment(f" {fold} ", self.ink("dim")),
             Segment("■ ", self.ink(f"mark-{place.hue}")),
-            Segment(shown.fit_name(printable(theme.name), width - 7 - cells - len(number)), self.ink(bold=True)),
+            Segment(
+                display_formats.fit_middle(to_printable(theme.name), width - 7 - cells - len(number)),
+                self.ink(bold=True),
+            ),
             Segment(" ", self.ink()),
             Segment(filled, self.ink(gauge.level.value, on="track")),
             Segment(rest, self.ink(on="track")),
@@ -168,21 +172,21 @@ class ScopeTree(LineList):
             Segment(number, self.ink("dim")),
         ]
 
-    def _draw_scope(self, place: Place, width: int) -> list[Segment]:
+    def _draw_scope(self, place: TreePlace, width: int) -> list[Segment]:
         dim = self.ink("dim")
         scope = place.scope
         if scope is None:
-            return [Segment(shown.fit("     · no scope", width), dim)]
+            return [Segment(display_formats.fit_text("     · no scope", width), dim)]
         closed = scope.status is ScopeStatus.CLOSED
-        number = counted(live(scope.facts))
+        number = right_aligned_count(live_count(scope.facts))
         tail = " closed" if closed else " cooling" if scope.status is ScopeStatus.COOLING else ""
-        label = printable(scope.label)
+        label = to_printable(scope.label)
         if cell_len(label) > width - 7 - len(tail) - len(number):
             tail = ""  # the shape says it as well
-        name = shown.fit_name(label, width - 7 - len(tail) - len(number))
+        name = display_formats.fit_middle(label, width - 7 - len(tail) - len(number))
         return [
             Segment("     ", dim),
-            Segment(f"{shown.SCOPE_SHAPES[scope.status]} ", self.ink(SHAPE_INKS[scope.status])),
+            Segment(f"{display_formats.SCOPE_SHAPES[scope.status]} ", self.ink(SHAPE_INKS[scope.status])),
             Segment(name, dim if closed else self.ink()),
             Segment(tail + number, dim),
         ]
@@ -190,7 +194,7 @@ class ScopeTree(LineList):
     def watch_cursor(self, old: int, new: int) -> None:
         super().watch_cursor(old, new)
         if old != new:
-            self.post_message(self.Chosen())
+            self.post_message(self.PlaceSelected())
 
     def action_toggle_fold(self) -> None:
         theme = self.place.theme
@@ -208,11 +212,11 @@ class ScopeTree(LineList):
             self._lay_out()
 
 
-def live(facts: Mapping[Tier, int]) -> int:
-    """How many of the counted facts are hot or cold."""
+def live_count(facts: Mapping[Tier, int]) -> int:
+    """Return how many of the counted facts are hot or cold."""
     return sum(number for tier, number in facts.items() if tier in LIVE_TIERS)
 
 
-def counted(number: int) -> str:
-    """A count at the right edge of a row."""
-    return f"{shown.short(number):>5} "
+def right_aligned_count(number: int) -> str:
+    """Format a count at the right edge of a row."""
+    return f"{display_formats.abbreviate_number(number):>5} "

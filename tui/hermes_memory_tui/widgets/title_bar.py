@@ -1,4 +1,4 @@
-"""`TitleBar`: whose memory this is, who is connected, what happened last."""
+"""`TitleBar`: the theme and file, the connected agents, and the latest change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from hermes_memory_store.model import SessionStatus
-from hermes_memory_tui import shown
+from hermes_memory_tui.text.display_formats import actor_name, fit_text, format_ago
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.memory import Memory, Overview
+    from hermes_memory_tui.model.memory import Memory, Overview
 
 CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
@@ -58,13 +58,13 @@ class TitleBar(Widget):
         elif self.read_only:
             left.append(("  read-only", "$warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()
-        room = self.size.width - width_of(left)
-        while right and width_of(right) > room - 2 and len(right) > 1:
+        room = self.size.width - parts_width(left)
+        while right and parts_width(right) > room - 2 and len(right) > 1:
             right.pop(0)
-        if width_of(right) > room - 2:
+        if parts_width(right) > room - 2:
             text, style = right[0]
-            right = [(shown.fit(text, max(0, room - 2)), style)]
-        return Content.assemble(*left, " " * max(0, room - width_of(right)), *right)
+            right = [(fit_text(text, max(0, room - 2)), style)]
+        return Content.assemble(*left, " " * max(0, room - parts_width(right)), *right)
 
     def _facts(self) -> list[tuple[str, str]]:
         parts = [(f"{self.file}   ", "$dim")]
@@ -79,25 +79,25 @@ class TitleBar(Widget):
         return parts
 
 
-def place_and_news(bar: TitleBar, memory: Memory, overview: Overview, place: str) -> None:
-    """Say on a bar where the person is, whose file it is, who is connected and what changed last."""
+def update_title_bar(bar: TitleBar, memory: Memory, overview: Overview, place: str) -> None:
+    """Update a title bar: the location, the theme and file, the connected agents and the latest change."""
     now = memory.now()
     bar.place = place
-    bar.file = home_relative(str(memory.shown_path))
+    bar.file = abbreviate_home(str(memory.shown_path))
     bar.read_only = memory.read_only
     bar.agents = sum(session.status in CONNECTED for session in overview.sessions)
     if overview.newest is not None:
-        bar.last = f"changed {shown.ago(overview.newest.at, now)} by {shown.who(overview.newest.actor)}"
+        bar.last = f"changed {format_ago(overview.newest.at, now)} by {actor_name(overview.newest.actor)}"
 
 
-def home_relative(path: str) -> str:
-    """A path with `~` for the home folder."""
+def abbreviate_home(path: str) -> str:
+    """Return a path with `~` for the home folder."""
     from pathlib import Path
 
     home = str(Path.home())
     return "~" + path.removeprefix(home) if path.startswith(home + "/") else path
 
 
-def width_of(parts: Sequence[str | tuple[str, str]]) -> int:
-    """Cells of some parts together."""
+def parts_width(parts: Sequence[str | tuple[str, str]]) -> int:
+    """Return the total width of some parts in cells."""
     return sum(cell_len(part if isinstance(part, str) else part[0]) for part in parts)

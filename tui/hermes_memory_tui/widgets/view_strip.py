@@ -1,4 +1,4 @@
-"""`ViewStrip`: the views by their digits, the present one standing out; a click opens one."""
+"""`ViewStrip`: the views with their digits, the current one highlighted; a click opens one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hermes_memory_tui.views import CATALOG, Entry
+from hermes_memory_tui.views import CATALOG, ViewEntry
 
 WIDE = 90
 """Cells from which the number of waiting facts is shown, not only that there are some."""
@@ -24,8 +24,8 @@ class ViewStrip(Widget):
     waiting: reactive[int] = reactive(0)
     """Facts that wait for a person; shown beside the review."""
 
-    class Chosen(Message):
-        """A view was clicked."""
+    class ViewSelected(Message):
+        """Posted when a view was clicked."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
@@ -33,7 +33,7 @@ class ViewStrip(Widget):
 
     def __init__(self, present: str) -> None:
         super().__init__(id="views")
-        self._spans: list[tuple[int, int, Entry]] = []
+        self._spans: list[tuple[int, int, ViewEntry]] = []
         self.set_reactive(ViewStrip.present, present)
 
     def render(self) -> Content:
@@ -62,7 +62,7 @@ class ViewStrip(Widget):
             parts.append(part)
         return Content("").join(parts)
 
-    def _badge(self, entry: Entry) -> str:
+    def _badge(self, entry: ViewEntry) -> str:
         if entry.name != "review" or not self.waiting:
             return ""
         return f" {self.waiting}!" if self.size.width >= WIDE else "!"
@@ -70,7 +70,7 @@ class ViewStrip(Widget):
     def on_click(self, event: events.Click) -> None:
         for start, end, entry in self._spans:
             if start <= event.x < end:
-                self.post_message(self.Chosen(entry.name))
+                self.post_message(self.ViewSelected(entry.name))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         self.tooltip = next((entry.says for start, end, entry in self._spans if start <= event.x < end), None)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_bridge.places import Places
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import Rights, Session, SessionStatus
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.views.agent import AgentView
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.views.session_view import SessionView
 from tests.bridge.running import Shim, bridge
 from tests.tui.inspector.driving import (
     beside,
@@ -52,14 +52,14 @@ def session_of(path: Path, name: str = "worker") -> Session:
         return store.sessions.get("ops", name)
 
 
-async def recorder(pilot: Pilot[int]) -> AgentView:
+async def recorder(pilot: Pilot[int]) -> SessionView:
     """The flight recorder of the worker, opened as a person does."""
     await opened(pilot, "agents")
     await to_row(pilot, "worker")
     await pilot.press("enter")
-    await until(pilot, lambda: isinstance(pilot.app.screen, AgentView) and pilot.app.screen.data is not None)
+    await until(pilot, lambda: isinstance(pilot.app.screen, SessionView) and pilot.app.screen.data is not None)
     view = pilot.app.screen
-    assert isinstance(view, AgentView)
+    assert isinstance(view, SessionView)
     return view
 
 
@@ -79,13 +79,13 @@ async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> 
         view = await opened(pilot, "agents")
         await to_row(pilot, "worker")
         await pilot.press("U")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "D[cache]: redis" in screen_text(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         assert sorted(facts_of(path)) == ["cache", "mine", "port"]
         await pilot.press("U")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: sorted(facts_of(path)) == ["mine"])
         await until(pilot, lambda: "of worker taken back" in said(pilot))
@@ -100,7 +100,7 @@ async def test_ending_a_session_without_a_bridge(path: Path) -> None:
         await opened(pilot, "agents")
         await to_row(pilot, "worker")
         await pilot.press("K")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
         await until(pilot, lambda: "session worker ended" in said(pilot))
@@ -153,12 +153,12 @@ async def test_undo_all_and_end_from_the_flight_recorder(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await recorder(pilot)
         await pilot.press("U")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: sorted(facts_of(path)) == ["mine"])
         await until(pilot, lambda: pilot.app.screen is view)
         await pilot.press("K")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
         await to_row(pilot, "✎ wrote")
@@ -205,12 +205,12 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         await to_row(pilot, session.name)
         shim.call("memory_search", query="cache")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AgentView) and pilot.app.screen.data is not None)
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionView) and pilot.app.screen.data is not None)
         await until(pilot, lambda: any("▸ call" in row and "memory_search" in row for row in rows_of(view_of(pilot))))
         await to_row(pilot, "memory_search")
         await until(pilot, lambda: " ms" in beside(pilot))
         await pilot.press("K")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
 
         def ended() -> bool:
@@ -244,20 +244,20 @@ async def test_a_token_is_revoked_after_a_question_and_its_session_ends(tmp_path
             await until(pilot, lambda: "bridge answers" in screen_text(pilot))
             await to_row(pilot, session.name)
             await pilot.press("X")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question))
             await until(pilot, lambda: "ci bot" in screen_text(pilot))
             await pilot.press("escape")
             await until(pilot, lambda: pilot.app.screen is view)
             assert works()
             await pilot.press("X")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question))
             await pilot.press("enter")
             await until(pilot, lambda: "token ci bot revoked" in said(pilot))
             assert not works()
 
 
 async def test_a_bridge_that_never_answers_holds_up_no_key(path: Path) -> None:
-    places = Places.of(path)
+    places = BridgePaths.of(path)
     Path(places.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
         deaf.bind(places.line)

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import Picker
-from hermes_memory_tui.views.agent import AgentView
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.views.session_view import SessionView
 from tests.tui.inspector.driving import (
     VIEWS,
     beside,
@@ -92,7 +92,7 @@ async def test_hostile_texts_are_shown_as_they_are(hostile: Path, name: str, siz
                 await pilot.press("enter")
                 await until(pilot, lambda: pilot.app.screen is not None)
                 harmless(screen_text(pilot), size[0])
-                if isinstance(pilot.app.screen, AgentView):
+                if isinstance(pilot.app.screen, SessionView):
                     recorder = pilot.app.screen
                     await until(pilot, lambda shown=recorder: shown.data is not None)  # type: ignore[misc]
                     await pilot.press("j", "j", "=", "k")
@@ -114,7 +114,7 @@ async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path,
         view.grid.go_to(scope.uid)
         for key in ("e", "P"):
             await pilot.press(key)
-            await until(pilot, lambda: isinstance(pilot.app.screen, Ask | Confirming))
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question | Confirmation))
             harmless(screen_text(pilot), 150)
             if text in MARKUP:
                 assert scope.label in screen_text(pilot)
@@ -138,7 +138,7 @@ async def test_a_scope_with_any_name_is_purged_by_typing_it(path: Path) -> None:
         await opened(pilot, "scopes")
         await to_row(pilot, "[/x] [red")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         assert "[/x] [red" in screen_text(pilot)
         await type_text(pilot, "[/x] [red")
         await pilot.press("enter")
@@ -151,10 +151,10 @@ async def test_a_file_that_cannot_be_written_is_said(path: Path, name: str) -> N
     async with inspecting(path) as pilot:
         view = await opened(pilot, "scopes")
         await pilot.press("x")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, name)
         await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Ask)
+        assert isinstance(pilot.app.screen, Question)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
 

@@ -10,12 +10,12 @@ import pytest
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.messages import Messages
+from hermes_memory_tui.dialogs.message_log import MessageLog
 from hermes_memory_tui.dialogs.picker import Picker
-from hermes_memory_tui.screens.editor import FactEditor
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.screens.fact_editor import FactEditor
 from hermes_memory_tui.views import CATALOG
-from hermes_memory_tui.views.agent import AgentView
+from hermes_memory_tui.views.session_view import SessionView
 from hermes_memory_tui.widgets.pick_list import Choice
 from tests.tui.inspector.driving import (
     VIEWS,
@@ -139,7 +139,7 @@ async def test_reading_only_hides_what_writes_in_the_flight_recorder(path: Path)
         await opened(pilot, "agents")
         await to_row(pilot, "worker")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AgentView))
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionView))
         active = {one.binding.action for one in pilot.app.screen.active_bindings.values()}
         assert active & {"undo_session", "end_session", "undo", "redo"} == set()
 
@@ -196,7 +196,7 @@ async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> N
 async def test_a_dialog_closes_once_however_fast_the_keys_are(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "scopes")
-        for dialog in (Ask("one"), Picker("two", [Choice("a", "a")]), Messages([])):
+        for dialog in (Question("one"), Picker("two", [Choice("a", "a")]), MessageLog([])):
             answers: list[object] = []
             pilot.app.push_screen(dialog, answers.append)  # type: ignore[arg-type]
             await until(pilot, lambda dialog=dialog: pilot.app.screen is dialog and dialog.is_mounted)  # type: ignore[misc]

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.screens.past import PastScreen
-from hermes_memory_tui.views.journal import JournalView
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.screens.past_screen import PastScreen
+from hermes_memory_tui.views.journal_view import JournalView
 from tests.tui.inspector.driving import (
     NOW,
     facts_of,
@@ -50,7 +50,7 @@ async def filtered(pilot: Pilot[int], line: str) -> list[str]:
     await pilot.press("slash")
     view.filter.input.value = line  # at once: what is typed slowly is looked for half typed
     await pilot.pause()
-    view.on_filter_line_changed()
+    view.on_filter_line_query_changed()
     await pilot.press("enter")
     await until(pilot, lambda: pilot.app.focused is view.grid)
     await until(pilot, lambda: not view._loading)
@@ -104,7 +104,7 @@ async def test_a_change_of_several_rows_is_shown_before_it_is_taken_back(path: P
         await to_row(pilot, "scope release")
         assert "close" in rows_of(view)[view.grid.cursor]
         await pilot.press("U")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "all are taken back together" in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["port"].tier is Tier.HOT)
@@ -115,7 +115,7 @@ async def test_a_change_others_stand_on_is_refused_with_a_sentence(path: Path) -
         await opened(pilot, "journal")
         await to_row(pilot, "D[cache]: redis")
         await pilot.press("U")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot)))
         assert "undo " in said(pilot)
@@ -156,7 +156,7 @@ async def test_what_was_purged_is_written_anew_from_the_past(path: Path) -> None
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         with Store.open(path) as store:
             store.scopes.close("ops", "release")
-            store.purge.run("ops", scope="release", tiers=frozenset(Tier) - {Tier.WITHDRAWN})
+            store.purge.execute("ops", scope="release", tiers=frozenset(Tier) - {Tier.WITHDRAWN})
         assert "port" not in facts_of(path)
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
@@ -187,10 +187,10 @@ async def test_any_moment_can_be_looked_at(path: Path, when: str) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "journal")
         await pilot.press("at")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "soon")
         await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Ask)
+        assert isinstance(pilot.app.screen, Question)
         await pilot.press(*["backspace"] * 4)
         await type_text(pilot, when)
         await pilot.press("enter")

@@ -25,7 +25,7 @@ from textual.pilot import OutOfBounds, Pilot
 from textual.widgets._toast import Toast
 
 from hermes_memory_store.clock import system_clock
-from hermes_memory_tui.actions import bindings
+from hermes_memory_tui.keymap_actions import all_bindings
 from tests.tui.inspector.driving import doctor_says, inspecting, mouse, send
 
 STEPS = int(os.environ.get("HERMES_MEMORY_MONKEY", "120"))
@@ -98,7 +98,7 @@ class Monkey:
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
-        bound = {key for _, binding in bindings() for key in binding.key.split(",")}
+        bound = {key for _, binding in all_bindings() for key in binding.key.split(",")}
         named = sorted(_character_to_key(key) if len(key) == 1 else key for key in bound)
         self.keys = [
             *named,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.holders import Holder
+from hermes_memory_store.diagnostics.file_holders import Holder
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from tests.tui.inspector.driving import NOW, VIEWS, inspecting, opened, to_row
@@ -41,7 +41,7 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", "/home/ada")
     monkeypatch.setenv("HERMES_HOME", "/home/ada/.hermes")
     # Which processes hold the file, and as what they were started, differs from run to run.
-    monkeypatch.setattr("hermes_memory_tui.views.agents.holders", lambda _: [Holder(4711, "hermes-memory-tui", 0)])
+    monkeypatch.setattr("hermes_memory_tui.views.agents_view.holders", lambda _: [Holder(4711, "hermes-memory-tui", 0)])
     moment = NOW - 300 * MINUTE
 
     def clock() -> Millis:

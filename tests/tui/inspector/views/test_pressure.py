@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui import acts
 from hermes_memory_tui.app import make_app
-from hermes_memory_tui.dialogs.ask import Ask
+from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.looks import DEFAULT_LOOK
-from hermes_memory_tui.recovery import Failure
-from hermes_memory_tui.settings import Settings
-from hermes_memory_tui.views.pressure import listed
+from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.recovery import AppFailure
+from hermes_memory_tui.system.inspector_settings import InspectorSettings
+from hermes_memory_tui.system.palettes import DEFAULT_LOOK
+from hermes_memory_tui.views.pressure_view import format_names
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -50,7 +50,7 @@ async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
         await to_row(pilot, "ops")
         await until(pilot, lambda: "at 85 %" in beside(pilot) and "D[cache]" in beside(pilot))
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "will move; the gauge goes from" in screen_text(pilot)
         assert "D[cache]" in screen_text(pilot)
         assert facts_of(path)["cache"].tier is Tier.HOT
@@ -69,9 +69,9 @@ async def test_relief_that_is_left_moves_nothing(path: Path) -> None:
         await opened(pilot, "pressure")
         await to_row(pilot, "ops")
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Question))
     assert {fact.tier for fact in facts_of(path).values()} == {Tier.HOT}
 
 
@@ -81,8 +81,8 @@ async def test_relief_goes_on_until_nothing_is_left_and_says_so(path: Path) -> N
         await to_row(pilot, "marketing")
         for _ in range(3):
             await pilot.press("r")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Ask) or "nothing that relief" in said(pilot))
-            if isinstance(pilot.app.screen, Ask):
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question) or "nothing that relief" in said(pilot))
+            if isinstance(pilot.app.screen, Question):
                 await pilot.press("enter")
                 await until(pilot, lambda: facts_of(path)["tone"].tier is Tier.COLD)
                 await until(pilot, lambda: "marketing relieved" in said(pilot))
@@ -104,7 +104,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         assert "2 entries" in rows_of(view)[view.grid.cursor]
         await until(pilot, lambda: "the person writes in German" in beside(pilot))
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "2 facts rescued" in said(pilot))
         rescued = facts_of(path)
@@ -112,7 +112,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         assert any(fact.content == "the person writes in German" for fact in rescued.values())
         assert archive.read_bytes() == kept
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "0 facts rescued, 2 were there already" in said(pilot))
 
@@ -124,7 +124,7 @@ async def test_the_rescue_is_taken_back_whole(path: Path, home: Path) -> None:
         await opened(pilot, "pressure")
         await to_row(pilot, "ARCHIVE.jsonl")
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "2 facts rescued" in said(pilot))
         await pilot.press("u")
@@ -141,7 +141,7 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         await to_row(pilot, "MEMORY.md")
         await until(pilot, lambda: "relief would leave" in beside(pilot))
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "MEMORY.md" in screen_text(pilot)
         assert file.read_text() == before
         await pilot.press("enter")
@@ -185,7 +185,7 @@ async def test_undo_takes_back_a_newer_change_before_the_relief(path: Path, home
         await relieve_files(pilot, file)
         with Store.open(path, read_only=True) as store:
             tone = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
-        pilot.app.memory.act(acts.ARCHIVE, [tone])  # type: ignore[attr-defined]
+        pilot.app.memory.act(bulk_actions.ARCHIVE, [tone])  # type: ignore[attr-defined]
         await pilot.press("u")
         await until(pilot, lambda: "undone: archive" in said(pilot))
         assert file.read_text() != MEMORIES
@@ -248,8 +248,8 @@ async def test_undo_after_a_recovery_takes_the_relief_back_and_nothing_else(path
         await relieve_files(pilot, file)
         failed = pilot.app
         assert isinstance(failed, Inspector)
-    recovery = Failure("ValueError", None).recovery(failed, None)
-    memory = make_app(path, None, False, DEFAULT_LOOK, Settings(), recovery).memory
+    recovery = AppFailure("ValueError", None).to_recovery(failed, None)
+    memory = make_app(path, None, False, DEFAULT_LOOK, InspectorSettings(), recovery).memory
     assert memory is not None
     try:
         assert "MEMORY.md as before the relief" in memory.undo().said
@@ -264,7 +264,7 @@ async def archive_one(pilot: Pilot[int], path: Path) -> str:
     """Put one fact away as the person; its target."""
     with Store.open(path, read_only=True) as store:
         fact = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
-    pilot.app.memory.act(acts.ARCHIVE, [fact])  # type: ignore[attr-defined]
+    pilot.app.memory.act(bulk_actions.ARCHIVE, [fact])  # type: ignore[attr-defined]
     return fact.target
 
 
@@ -274,7 +274,7 @@ async def relieve_files(pilot: Pilot[int], file: Path) -> None:
     await opened(pilot, "pressure")
     await to_row(pilot, "MEMORY.md")
     await pilot.press("r")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+    await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     await pilot.press("enter")
     await until(pilot, lambda: file.read_text() != before)
     await until(pilot, lambda: "moved to the memory" in said(pilot))
@@ -298,5 +298,5 @@ async def test_a_file_that_appears_is_shown_with_the_next_change(path: Path, hom
 
 
 def test_of_many_facts_that_moved_the_first_are_named() -> None:
-    assert listed(["V[a]", "V[b]"]) == "V[a], V[b]"
-    assert listed([f"V[{number}]" for number in range(7)]) == "V[0], V[1], V[2], V[3] and 3 more"
+    assert format_names(["V[a]", "V[b]"]) == "V[a], V[b]"
+    assert format_names([f"V[{number}]" for number in range(7)]) == "V[0], V[1], V[2], V[3] and 3 more"

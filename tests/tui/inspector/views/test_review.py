@@ -8,8 +8,8 @@ import pytest
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.screens.editor import FactEditor
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.screens.fact_editor import FactEditor
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -105,10 +105,10 @@ async def test_a_rule_for_a_source_is_asked_about_and_kept(path: Path, key: str,
         await opened(pilot, "review")
         await to_row(pilot, "C[first]")
         await pilot.press(key)
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "hermes-agent" in screen_text(pilot)
         await pilot.press("escape", key)
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert rules(path) == []
         await pilot.press("enter")
         await until(pilot, lambda: rules(path) == [("ops", "hermes-agent", rule)])
@@ -122,7 +122,7 @@ async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path
         await opened(pilot, "review")
         await to_row(pilot, "C[first]")
         await pilot.press("A")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "R takes the rule back." in said(pilot))
         await pilot.press("u")
@@ -135,8 +135,8 @@ async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path
 
 async def test_a_rule_is_taken_back(path: Path) -> None:
     with Store.open(path, clock=frozen) as store:
-        store.sources.set("ops", "hermes-agent", "always")
-        store.sources.set("ops", "other", "never")
+        store.sources.set_rule("ops", "hermes-agent", "always")
+        store.sources.set_rule("ops", "other", "never")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "review")
         await until(pilot, lambda: "takes a rule back" in beside(pilot))

@@ -8,9 +8,9 @@ import pytest
 
 from hermes_memory_store.model import ScopeStatus, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.dialogs.confirming import Confirming
+from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import Picker
+from hermes_memory_tui.dialogs.question import Question
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -72,7 +72,7 @@ async def test_renaming(path: Path) -> None:
         view = await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("end")
         await type_text(pilot, "-032")
         await pilot.press("enter")
@@ -86,13 +86,13 @@ async def test_a_label_that_cannot_be_is_said_while_it_is_typed(path: Path) -> N
         await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "x" * 200)
         await until(pilot, lambda: "characters, this one has" in screen_text(pilot))
         await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Ask)
+        assert isinstance(pilot.app.screen, Question)
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Question))
     assert "launch" in scopes_of(path)
 
 
@@ -101,7 +101,7 @@ async def test_a_name_that_is_taken_is_refused_with_a_sentence(path: Path) -> No
         await opened(pilot, "scopes")
         await to_row(pilot, "release-1")
         await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "Release 01")
         await pilot.press("enter")
         await until(pilot, lambda: "Release 01" in said(pilot))
@@ -117,7 +117,7 @@ async def test_merging_offers_the_similar_name_first(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await until(pilot, lambda: "a similar name" in screen_text(pilot))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "release-1 has 2 facts" in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["port"].scope == "Release 01")
@@ -136,7 +136,7 @@ async def test_leaving_a_merge_changes_nothing(path: Path) -> None:
         await pilot.press("m")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         await pilot.press("m")
@@ -161,13 +161,13 @@ async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
         view = await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         assert "V[tone]  plain" in screen_text(pilot)
         await pilot.press("enter", "P", "enter", "backspace")
         await type_text(pilot, "launc")
         await pilot.press("enter")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Confirming)
+        assert isinstance(pilot.app.screen, Confirmation)
         assert "tone" in facts_of(path)
         await type_text(pilot, "h")
         await pilot.press("enter")
@@ -184,10 +184,10 @@ async def test_a_purge_that_is_left_erases_nothing(path: Path) -> None:
         await opened(pilot, "scopes")
         await to_row(pilot, "launch")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await type_text(pilot, "launch")
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirming))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirmation))
     assert "tone" in facts_of(path)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.screens.editor import Editor
-from hermes_memory_tui.views.view import View
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.screens.fact_editor import Editor
+from hermes_memory_tui.views.base_view import BaseView
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -41,7 +41,7 @@ def machine(home: Path) -> Path:
     return home
 
 
-async def started(pilot: Pilot[int]) -> View[object]:
+async def started(pilot: Pilot[int]) -> BaseView[object]:
     """The view, which opened by itself."""
     await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "start")
     view = view_of(pilot)
@@ -91,13 +91,13 @@ async def test_enter_on_a_host_shows_what_it_would_write_and_writes_it_after_tha
         view = await started(pilot)
         await to_row(pilot, "Claude Code")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await until(pilot, lambda: "hermes-memory" in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         assert (machine / ".claude.json").read_text() == "{}"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "Claude Code is connected; restart it." in said(pilot))
         assert "hermes-memory" in json.loads((machine / ".claude.json").read_text())["mcpServers"]

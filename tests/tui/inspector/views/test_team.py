@@ -9,9 +9,9 @@ import pytest
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.views.team import State, TeamView, exchange_text
-from hermes_memory_tui.widgets.pages import Line
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.views.team_view import TeamData, TeamView, sync_detail
+from hermes_memory_tui.widgets.text_panel import Line
 from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, said, until
 
 
@@ -53,7 +53,7 @@ def shared(path: Path, home: Path) -> None:
 
 def exchange(one: Store, other: Store) -> None:
     """Hand over everything that waits, as a server would."""
-    rows = one.sync.pending("ops", limit=100)
+    rows = one.sync.pending_rows("ops", limit=100)
     one.sync.acknowledge("ops", [(row.uid, row.hlc) for row in rows])
     other.sync.apply("ops", list(enumerate(rows, 1)), cursor=other.sync.cursor("ops"))
 
@@ -70,7 +70,7 @@ async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, 
         await until(pilot, lambda: pilot.app.focused is view.conflicts)
         await until(pilot, lambda: "two versions of one thing" in beside(pilot))
         await pilot.press("T")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "settled: what lost stands again" in said(pilot))
         await until(pilot, lambda: not view.conflicts.rows)
@@ -86,11 +86,11 @@ def test_how_the_exchange_of_a_theme_goes_is_told_in_numbers() -> None:
     told = {"theme": "ops", "waiting": 2, "behind": 0, "turns": 3}
     refused = [{"theme": "ops", "uid": "01a0", "why": "it holds a NUL character"}]
     sync = {"configured": True, "words": "idle", "themes": [told], "refused_count": 1, "refused": refused}
-    state = State([], {"ops": True}, {}, [], "memory-themes.toml", sync)
-    text = plain(exchange_text("ops", state, 0))
+    state = TeamData([], {"ops": True}, {}, [], "memory-themes.toml", sync)
+    text = plain(sync_detail("ops", state, 0))
     assert "travel, too; 3 to be sent" in text
     assert "NUL" not in text
 
     told["turns"] = None  # type: ignore[assignment]
-    text = plain(exchange_text("ops", state, 0))
+    text = plain(sync_detail("ops", state, 0))
     assert "stay on this machine, unless its policy says sync_turns = true" in text

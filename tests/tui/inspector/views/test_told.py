@@ -38,7 +38,7 @@ async def test_the_text_is_what_an_agent_is_told_word_for_word(path: Path) -> No
         await opened(pilot, "told")
         await until(pilot, lambda: told in beside(pilot))
     with Store.open(path) as store:
-        assert store.recorder.list() == [], "a person who looks is no agent that was told"
+        assert store.context_records.list() == [], "a person who looks is no agent that was told"
 
 
 async def test_pinning_a_fact_puts_it_first(path: Path) -> None:

@@ -9,8 +9,8 @@ from textual.events import Key
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.ask import Ask
-from hermes_memory_tui.views.turns import TurnsView
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.views.conversations_view import ConversationsView
 from tests.tui.inspector.driving import (
     NOW,
     beside,
@@ -70,7 +70,7 @@ async def test_searching_and_giving_it_up(path: Path) -> None:
         await until(pilot, lambda: pilot.app.focused is view.grid)
         await pilot.press("escape")
         await until(pilot, lambda: len(rows_of(view)) == 4)
-        assert isinstance(view, TurnsView)
+        assert isinstance(view, ConversationsView)
         assert not view.filter.display
         await pilot.press("slash")
         await type_text(pilot, "nobody said it")
@@ -101,12 +101,12 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
         view = await opened(pilot, "turns")
         await to_row(pilot, "canary is out")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "3 turns of theme ops will be erased" in screen_text(pilot)
         await pilot.press("enter")
         await type_text(pilot, "op")
         await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Ask)
+        assert isinstance(pilot.app.screen, Question)
         await type_text(pilot, "s")
         await pilot.press("enter")
         await until(pilot, lambda: turns_in(path) == {"ops": 0, "marketing": 1})
@@ -120,7 +120,7 @@ async def test_a_line_that_sends_what_is_typed_and_enter_at_once_is_understood(p
         await opened(pilot, "turns")
         await to_row(pilot, "canary is out")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         for key in ("o", "p", "s", "enter"):
             pilot.app.post_message(Key(key, key if len(key) == 1 else "\r"))
         await until(pilot, lambda: turns_in(path) == {"ops": 0, "marketing": 1})
@@ -134,12 +134,12 @@ async def test_who_purges_turns_that_a_team_has_is_told_so(path: Path, home: Pat
         await opened(pilot, "turns")
         await to_row(pilot, "canary is out")
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "they are erased on every machine" in screen_text(pilot)
 
 
 async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None:
-    with Store.open(path, clock=frozen) as store, store.db.writing():
+    with Store.open(path, clock=frozen) as store, store.db.write_transaction():
         for number in range(320):
             store.turns.add("ops", "user", f"turn {number}")
     async with inspecting(path) as pilot:

@@ -1,0 +1,51 @@
+"""Rate limits: one token bucket per client, kept only while it is in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_BUCKETS = 10_000
+
+
+@dataclass(slots=True)
+class TokenBucket:
+    """The tokens left to one client, and when that number was computed."""
+
+    left: float
+    at: float
+
+
+class TokenBuckets:
+    """Token buckets by client."""
+
+    def __init__(self, per_second: float, burst: float) -> None:
+        """:param per_second: sustained calls per second for each client
+        :param burst: calls it may make at once after a pause
+        """
+        self.per_second = per_second
+        self.burst = burst
+        self._by_client: dict[str, TokenBucket] = {}
+
+    def take(self, client: str, now: float) -> float:
+        """Take one call from a client's bucket; return 0 when it may be made, else the seconds until it may.
+
+        :param now: monotonic seconds
+        """
+        bucket = self._by_client.get(client)
+        if bucket is None:
+            if len(self._by_client) >= MOST_BUCKETS:
+                self._drop_full(now)
+            bucket = self._by_client[client] = TokenBucket(self.burst, now)
+        bucket.left = min(self.burst, bucket.left + max(0.0, now - bucket.at) * self.per_second)
+        bucket.at = max(bucket.at, now)
+        if bucket.left >= 1:
+            bucket.left -= 1
+            return 0.0
+        return (1 - bucket.left) / self.per_second
+
+    def _drop_full(self, now: float) -> None:
+        """Drop the buckets that are full again: they are equivalent to new ones."""
+        full_after = self.burst / self.per_second
+        for client, bucket in list(self._by_client.items()):
+            if now - bucket.at > full_after:
+                del self._by_client[client]

@@ -1,0 +1,37 @@
+"""The identity of an admitted request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hermes_memory_store.access.credentials import Credential
+from hermes_memory_store.model import Rights
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The theme a request may access, and its rights."""
+
+    theme: str
+    rights: Rights = Rights()
+    shown: Credential | None = None
+    """The token that was shown, as the store knew it then; None for a process of this user on a unix socket."""
+    pid: int | None = None
+
+    @property
+    def credential(self) -> str | None:
+        """Return the name of the token."""
+        return None if self.shown is None else self.shown.name
+
+    @property
+    def client(self) -> str:
+        """Return the client for counting and for messages: the token, or the process of this user."""
+        return f"process {self.pid}" if self.shown is None else f"token {self.shown.name!r}"
+
+    @property
+    def account(self) -> str:
+        """Return the owner of a session.
+
+        Another token, another secret of the same token or another theme cannot resume it.
+        """
+        return f"theme {self.theme}" if self.shown is None else f"token {self.shown.digest.hex()}"

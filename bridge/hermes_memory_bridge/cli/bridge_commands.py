@@ -1,0 +1,88 @@
+"""The command line of `hermes-memory-bridge`; each command is imported when it is called.
+
+The shim and `serve` as the shim starts it do not come here: see `__main__.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hermes_memory_bridge import __version__
+from hermes_memory_bridge.cli.bridge_options import BridgeGroup
+from hermes_memory_bridge.cli.click_support import HELP_SETTINGS, format_usage_error
+from hermes_memory_bridge.daemon.error_report import exit_code_of, report_failure
+
+PROGRAM = "hermes-memory-bridge"
+
+SERVICE = "service_commands"
+
+COMMANDS = {
+    "serve": f"{SERVICE}:serve_command",
+    "start": f"{SERVICE}:start_command",
+    "restart": f"{SERVICE}:restart_command",
+    "stop": f"{SERVICE}:stop_command",
+    "status": f"{SERVICE}:bridge_status_command",
+    "logs": f"{SERVICE}:logs_command",
+    "calls": f"{SERVICE}:calls_command",
+    "token": "token_commands:token_group",
+    "secret": "vault_commands:secret_command",
+    "embedding": "embedding_commands:embedding_command",
+    "connect": "connect_commands:host_connect_command",
+    "team": "team_commands:team_group",
+    "sync": "team_commands:sync_group",
+    "install-service": f"{SERVICE}:install_service_command",
+    "uninstall-service": f"{SERVICE}:uninstall_service_command",
+}
+"""Command → its module in this package and its name there, in the order of the help."""
+
+
+@click.group(
+    cls=BridgeGroup,
+    locations={name: f"hermes_memory_bridge.cli.{place}" for name, place in COMMANDS.items()},
+    invoke_without_command=True,
+    context_settings=HELP_SETTINGS,
+    epilog='\b\nName it in your MCP host: {"mcpServers": {"hermes-memory": {"command": "hermes-memory-bridge"}}}',
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option("--db", metavar="DB", help="The store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db).")
+@click.option("--theme", metavar="THEME", help="Whose memory ($HERMES_MEMORY_THEME, else the profile, else default).")
+@click.option("--profile", metavar="PROFILE", help="The host's profile, used as theme when no other is named.")
+@click.option(
+    "--token", metavar="TOKEN", help="A token of `token add` ($HERMES_MEMORY_TOKEN): binds to its theme and rights."
+)
+@click.option(
+    "--tools",
+    metavar="TOOLS",
+    help="Which tools to show: core, all, or names with commas between ($HERMES_MEMORY_TOOLS).",
+)
+@click.option("--log-level", metavar="LOG-LEVEL", help="Accepted for old configurations; the bridge has its own.")
+@click.pass_context
+def bridge_cli(ctx: click.Context, /, **options: str | None) -> int:
+    """Without a command: serve the memory to an agent over MCP on standard input and output."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    from hermes_memory_bridge.launcher.shim import run_shim as shim
+
+    return shim({name: value for name, value in options.items() if value})
+
+
+def run_bridge_command(args: list[str]) -> int:
+    """Run one command. Exit codes: 0, 1 (it cannot be done), 2 (usage)."""
+    return exit_code_of(lambda: invoke_bridge_command(args))
+
+
+def invoke_bridge_command(args: list[str]) -> int:
+    """Parse and run one command, and report a usage error."""
+    try:
+        with bridge_cli.make_context(PROGRAM, list(args)) as context:
+            code = bridge_cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        if error.ctx is not None:
+            print(error.ctx.get_usage(), file=sys.stderr)
+        report_failure(format_usage_error(error))
+        return 2
+    return code if isinstance(code, int) else 0

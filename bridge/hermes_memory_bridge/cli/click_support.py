@@ -1,0 +1,69 @@
+"""Additions to click for both command lines: groups that load a command late, and usage errors as sentences.
+
+The inspector imports this module; it imports nothing of the bridge.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+class UnknownCommand(click.UsageError):
+    """The command does not exist."""
+
+    def __init__(self, message: str, value: str, ctx: click.Context) -> None:
+        super().__init__(message, ctx)
+        self.value = value
+
+
+class LazyGroup(click.Group):
+    """A group that imports the module of a command when the command is needed."""
+
+    def __init__(self, *args: Any, locations: Mapping[str, str] | None = None, **settings: Any) -> None:
+        """:param locations: command → `module:attribute`, in the order of the help"""
+        super().__init__(*args, **settings)
+        self.locations = locations or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.locations, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.locations:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self.locations[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=2)
+            meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise UnknownCommand(f"No such command {args[0]!r}.{meant}", args[0], ctx) from error
+
+
+def format_usage_error(error: click.UsageError) -> str:
+    """Format what is wrong with the arguments, and how to pass text that looks like an option."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(error.ctx.command, click.Group):
+        return f"Say which: {', '.join(error.ctx.command.list_commands(error.ctx))}."
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.ctx and has_arguments(error.ctx.command):
+        message += " Put -- before text that begins with a dash."
+    return message
+
+
+def has_arguments(command: click.Command) -> bool:
+    """Check whether a command takes arguments besides its options."""
+    return any(isinstance(parameter, click.Argument) for parameter in command.params)

@@ -1,0 +1,558 @@
+"""`team migrate|restrict|index|collect|connect|disconnect|status|verify|dev`, and
+`sync now|status|pause|resume|verify|conflicts|resolve`.
+
+A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
+it from standard input.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hermes_memory_bridge.cli.bridge_options import (
+    BridgeGroup,
+    answer_options,
+    json_option,
+    print_answer,
+    unused_store_option,
+)
+from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.team import dsn as dsns
+from hermes_memory_bridge.team.database.team_states import NO_DRIVER, NOT_NAMED, TeamError, to_team_state
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.errors import AmbiguousUid, ArgumentError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store, refuse_missing_store
+from hermes_memory_store.uids import has_uid_part, parse_uid_digits
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.team.syncer import Syncer
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LONG_S = 3_600.0
+"""A first exchange of a large memory takes minutes."""
+
+LOOK_S = 0.2
+
+TOMBSTONE_DAYS = 180
+"""How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
+
+DIFFERENCES = {
+    "differ": "differs",
+    "only_here": "only here",
+    "only_there": "only there",
+    "refused": "refused by the team database",
+    "held_back": "held back, since its clock is ahead",
+}
+"""What `sync verify` says of the rows that it names."""
+
+COMPLETE_STATES = ("idle", "clock")
+"""States in which an exchange has done all it could."""
+
+
+@click.group("team", cls=BridgeGroup)
+def team_group() -> None:
+    """The team's database."""
+
+
+@click.group("sync", cls=BridgeGroup)
+def sync_group() -> None:
+    """The exchange with the team."""
+
+
+def owner_option(command: F) -> F:
+    """Add `--admin-dsn`."""
+    return click.option(
+        "--admin-dsn", metavar="DSN", default="-", help="The owner's; - asks for it, or reads standard input."
+    )(command)
+
+
+def dimension_option(command: F) -> F:
+    """Add `--dimension`."""
+    return click.option("--dimension", metavar="N", type=int, help="Of the vectors; text only without.")(command)
+
+
+@team_group.command("migrate")
+@unused_store_option
+@json_option
+@owner_option
+@dimension_option
+@click.option("--model", metavar="NAME", help="Whose vectors these are, as `sync status` names it.")
+@click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are made again.")
+@click.option("--runtime-role", metavar="ROLE", help="The role stores connect as; it must exist.")
+def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
+    """Make or update the tables, as their owner."""
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    schema = run_with_driver_errors(lambda: import_team_driver().migrate(dsn, **settings))
+    print_answer(
+        as_json,
+        {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
+        f"the team database is at version {schema.version}, "
+        + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
+    )
+
+
+@team_group.command("restrict")
+@unused_store_option
+@json_option
+@owner_option
+@click.argument("role")
+@click.argument("themes", metavar="[THEME]...", nargs=-1)
+def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...]) -> None:
+    """Let a role see some themes only, as the owner.
+
+    Without THEME: all of them again.
+    """
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    run_with_driver_errors(lambda: import_team_driver().restrict(dsn, role, list(themes)))
+    sees = ", ".join(themes) or "every theme"
+    print_answer(as_json, {"role": role, "themes": list(themes)}, f"{role} sees {sees}")
+
+
+@team_group.command("index")
+@unused_store_option
+@json_option
+@owner_option
+def team_index_command(as_json: bool, admin_dsn: str) -> None:
+    """Index the vectors of large themes, as the owner."""
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    themes = run_with_driver_errors(lambda: import_team_driver().index(dsn))
+    print_answer(as_json, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
+
+
+@team_group.command("collect")
+@unused_store_option
+@json_option
+@owner_option
+@click.option(
+    "--days", metavar="N", type=int, default=TOMBSTONE_DAYS, help=f"Deleted for at least so long ({TOMBSTONE_DAYS})."
+)
+def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
+    """Remove what was deleted long ago, as the owner."""
+    import_team_driver()
+    from hermes_memory_bridge.team.database import tombstone_collection
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    found = run_with_driver_errors(lambda: tombstone_collection.collect_tombstones(dsn, days=days))
+    lines = [f"{one.theme}: {one.rows} deleted rows and {one.marks} marks removed" for one in found]
+    document = [{"theme": one.theme, "rows": one.rows, "marks": one.marks} for one in found]
+    print_answer(as_json, {"collected": document}, "\n".join(lines) or "nothing was deleted that long ago")
+
+
+@team_group.command("connect")
+@answer_options
+@click.argument("dsn", default="-")
+def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
+    """Name the team database, and keep that in the keyring.
+
+    Without DSN, or with -: asks for it, or reads standard input.
+    """
+    places = BridgePaths.of(db)
+    dsn = prompt_for_dsn(dsn, "DSN of the team database: ")
+    with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
+        schema = found.schema
+    dsns.store_team_dsn(places, dsn)
+    running = ask_bridge(places, "sync", action="connect")
+    note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
+    if os.environ.get(dsns.VARIABLE):
+        note += f"; ${dsns.VARIABLE} is set and counts instead"
+    print_answer(
+        as_json, {"connected": True, "version": schema.version}, f"connected to {dsns.mask_dsn_password(dsn)}{note}"
+    )
+
+
+@team_group.command("disconnect")
+@answer_options
+def team_disconnect_command(db: str | None, as_json: bool) -> None:
+    """Forget the team database; nothing here or there is deleted."""
+    places = BridgePaths.of(db)
+    dsns.forget_team_dsn(places)
+    ask_bridge(places, "sync", action="connect")
+    print_answer(
+        as_json, {"connected": False}, "the team database is forgotten; what was exchanged stays on both sides"
+    )
+
+
+@team_group.command("status")
+@answer_options
+def team_status_command(db: str | None, as_json: bool) -> None:
+    """Whether the database can be used, and what it is.
+
+    Exit code 1 when it cannot.
+    """
+    dsn = dsns.find_team_dsn(BridgePaths.of(db))
+    if not dsn:
+        raise TeamError(NOT_NAMED)
+    with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
+        version, dimension = found.schema.version, found.schema.dimension
+        engine = found.engine()
+        unindexed = run_with_driver_errors(lambda: import_team_driver().unindexed(found.conn))
+    document = {
+        "version": version,
+        "dimension": dimension,
+        "unindexed": unindexed,
+        "server": engine,
+        "dsn": dsns.mask_dsn_password(dsn),
+    }
+    vectors = f"vectors of {dimension} dimensions" if dimension else "text only"
+    if unindexed:
+        vectors += f"; large and without an index: {', '.join(unindexed)} (`team index` makes one)"
+    print_answer(
+        as_json,
+        document,
+        f"{dsns.mask_dsn_password(dsn)}: PostgreSQL {engine}, version {version} of the tables, {vectors}",
+    )
+
+
+@team_group.command("dev")
+@answer_options
+@click.option("--dir", "folder", metavar="DIR", help="Where its files lie (beside the store).")
+@dimension_option
+def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimension: int | None) -> None:
+    """A PostgreSQL of its own, for trying things out.
+
+    It runs until interrupted; its DSN is the first line of the output.
+    """
+    from hermes_memory_bridge.team.database.dev_server import DevServer
+
+    places = BridgePaths.of(db)
+    if not folder:
+        places.make_folder()
+    running = DevServer(Path(folder or Path(places.folder) / "postgres").absolute())
+    try:
+        run_with_driver_errors(lambda: import_team_driver().migrate(running.dsn, dimension=dimension))
+        print(json.dumps({"dsn": running.dsn}) if as_json else running.dsn, flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    except KeyboardInterrupt:
+        pass
+    finally:
+        running.stop()
+
+
+@sync_group.command("now")
+@answer_options
+def sync_now_command(db: str | None, as_json: bool) -> int:
+    """Exchange at once, and wait until it is done.
+
+    Exit code 1 when it could not be done.
+    """
+    places = BridgePaths.of(db)
+    asked = ask_bridge(places, "sync", action="now")
+    if asked is not None:
+        status = wait_for_sync(
+            as_json,
+            lambda: check_bridge_answer(ask_bridge(places, "sync", action="status")),
+            check_bridge_answer(asked)["number"],
+        )
+    else:
+        syncer = open_own_syncer(places)
+        syncer.start()
+        try:
+            status = wait_for_sync(as_json, syncer.status, 1)
+        finally:
+            syncer.stop()
+    print_answer(as_json, status, format_sync_status(status))
+    return 0 if status["state"] in COMPLETE_STATES else 1
+
+
+def wait_for_sync(as_json: bool, status: Callable[[], dict[str, Any]], number: int) -> dict[str, Any]:
+    """Poll until that sync has ended."""
+    deadline = time.monotonic() + LONG_S
+    shown = ""
+    while time.monotonic() < deadline:
+        now = status()
+        if now["exchanges"] >= number:
+            break
+        moving = "; ".join(
+            format_sync_progress(one) for one in now["themes"] if one["waiting"] or one["behind"] or one.get("turns")
+        )
+        if moving and moving != shown and not as_json:
+            sys.stderr.write(f"{moving}\n")
+            shown = moving
+        time.sleep(LOOK_S)
+    if shown and not as_json:
+        sys.stderr.write("\n")
+    return now
+
+
+def format_sync_progress(theme: dict[str, Any]) -> str:
+    """Format the progress of a theme."""
+    turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+    return f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch"
+
+
+@sync_group.command("status")
+@answer_options
+def sync_status_command(db: str | None, as_json: bool) -> int:
+    """How the exchange does: what waits, what is wrong.
+
+    Exit code 1 when no bridge runs, or something is wrong.
+    """
+    places = BridgePaths.of(db)
+    asked = ask_bridge(places, "sync", action="status")
+    if asked is None:
+        named = dsns.is_team_named(places)
+        words = f"{format_no_bridge(places)}, so nothing is exchanged now; a connecting agent starts one"
+        document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
+        print_answer(as_json, document, words)
+        return 1
+    status = check_bridge_answer(asked)
+    print_answer(as_json, status, format_sync_status(status))
+    return 0 if status["state"] in (*COMPLETE_STATES, "exchanging", "starting", "paused") else 1
+
+
+@sync_group.command("pause")
+@answer_options
+def sync_pause_command(db: str | None, as_json: bool) -> None:
+    """Stop exchanging; what is written waits."""
+    steer_sync(db, as_json, "pause")
+
+
+@sync_group.command("resume")
+@answer_options
+def sync_resume_command(db: str | None, as_json: bool) -> None:
+    """Go on exchanging."""
+    steer_sync(db, as_json, "resume")
+
+
+def steer_sync(db: str | None, as_json: bool, action: str) -> None:
+    """Pause the exchange, or go on."""
+    places = BridgePaths.of(db)
+    asked = ask_bridge(places, "sync", action=action)
+    if asked is not None:
+        status = check_bridge_answer(asked)
+        print_answer(as_json, status, format_sync_status(status))
+        return
+    check_team_named(places)
+    dsns.write_team_state(places, paused=action == "pause")
+    print_answer(as_json, {"paused": action == "pause"}, f"the exchange is {action}d from the next bridge on")
+
+
+@sync_group.command("verify")
+@answer_options
+def sync_verify_command(db: str | None, as_json: bool) -> int:
+    """Compare every row of both sides, and name those that differ.
+
+    Exit code 1 when they differ, or when not everything is exchanged.
+    """
+    places = BridgePaths.of(db)
+    asked = ask_bridge(places, "sync", timeout_s=LONG_S, action="verify")
+    if asked is not None:
+        found = check_bridge_answer(asked)
+    else:
+        syncer = open_own_syncer(places)
+        refuse_missing_store(Path(places.store))
+        compared = syncer.verify()
+        syncer.start()
+        try:
+            themes = compared.result(LONG_S)
+        finally:
+            syncer.stop()
+        found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
+    lines = []
+    for theme in found["themes"]:
+        lines.append(f"{theme['theme']}: {format_verification(theme)}, {theme['rows']} rows")
+        for name, words in DIFFERENCES.items():
+            lines += [f"  {uid} {words}" for uid in theme[name]]
+        if theme["waiting"]:
+            lines.append(f"  {theme['waiting']} not sent")
+    print_answer(
+        as_json, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml"
+    )
+    return 0 if found["same"] else 1
+
+
+team_group.add_command(sync_verify_command)
+
+
+def format_verification(theme: dict[str, Any]) -> str:
+    """Format the comparison of one theme."""
+    if theme["same"]:
+        return "the same"
+    return "DIFFERS" if any(theme[name] for name in ("differ", "only_here", "only_there")) else "NOT ALL EXCHANGED"
+
+
+@sync_group.command("conflicts")
+@answer_options
+def sync_conflicts_command(db: str | None, as_json: bool) -> None:
+    """What two machines said at once, and nobody decided yet, newest first."""
+    with Store.open(BridgePaths.of(db).store, create=False) as store:
+        found = store.sync.conflicts()
+    document = [
+        {
+            "uid": one.uid,
+            "theme": one.theme,
+            "at": format_iso_time(one.at),
+            "why": one.why,
+            "mine": one.mine.content,
+            "theirs": one.theirs.content,
+        }
+        for one in found
+    ]
+    lines = [
+        f"{one['uid']} {one['theme']} ({one['why']})\n"
+        f"  stands: {format_remote_content(one['mine'])}\n"
+        f"  lost:   {format_remote_content(one['theirs'])}"
+        for one in document
+    ]
+    print_answer(as_json, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
+
+
+def format_remote_content(content: str | None) -> str:
+    """Format content for display: what came from another machine may hold anything."""
+    if content is None:
+        return "(deleted)"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in content)
+
+
+@sync_group.command("resolve")
+@answer_options
+@click.argument("uid")
+@click.argument("keep", type=click.Choice(["mine", "theirs", "both"]))
+def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> None:
+    """Decide a conflict.
+
+    What stands is mine, what lost is theirs. UID is as `sync conflicts` names it; its beginning or end is enough.
+    \f
+
+    :raises UnknownFact: there is none of that name
+    """
+    with Store.open(BridgePaths.of(db).store, create=False) as store:
+        digits = parse_uid_digits(uid)
+        named = sorted({one.uid for one in store.sync.conflicts() if digits and has_uid_part(one.uid, digits)})
+        if len(named) > 1:
+            raise AmbiguousUid(f"several begin or end with {uid}: {', '.join(named[:5])}", uid)
+        changed = store.sync.resolve(named[0] if named else Uid(uid), keep)
+    print_answer(as_json, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {keep}")
+
+
+def format_sync_status(status: dict[str, Any]) -> str:
+    """Format a status for a person."""
+    lines = [status["words"]]
+    if status.get("last_exchange"):
+        lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
+    for theme in status["themes"]:
+        turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+        lines.append(
+            f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch, at {theme['cursor']}"
+        )
+        if theme["state"] != "idle":
+            lines.append(f"  {theme['words']}")
+        lines += [f"  a purge could not reach the backup {path}" for path in theme["unreached"]]
+    if status.get("configured") and not status["themes"]:
+        lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
+    if status.get("conflicts"):
+        lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
+    if status.get("review"):
+        lines.append(f"{status['review']} from the team wait for you; see `hermes-memory-tui review`")
+    if status.get("vectors") and status["themes"]:
+        lines.append(status["vectors"]["words"])
+    lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
+    lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
+    return "\n".join(lines)
+
+
+def check_bridge_answer(answer: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the bridge's answer.
+
+    :raises ArgumentError: it refused, or is gone
+    """
+    if answer is None:
+        raise ArgumentError("the bridge has stopped")
+    if "error" in answer:
+        raise ArgumentError(answer["error"]["message"], answer["error"]["value"])
+    return answer
+
+
+def prompt_for_dsn(given: str, prompt: str) -> str:
+    """Return a DSN: as given, or prompted for without echo.
+
+    :raises ArgumentError: there is none
+    """
+    dsn = given
+    if given == "-":
+        dsn = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
+    elif "password=" in given or ":" in given.partition("://")[2].rpartition("@")[0]:
+        sys.stderr.write("a password on a command line can be read by others while it runs; give - to be asked\n")
+    if not dsn.strip():
+        raise ArgumentError("a DSN is needed: postgresql://USER:PASSWORD@HOST/DATABASE")
+    return dsn.strip()
+
+
+def open_own_syncer(places: BridgePaths) -> Syncer:
+    """Return a syncer for a single run without a bridge; it creates the store of a machine that joins a team.
+
+    :raises StoreMissing: there is neither a store nor the name of a team database
+    :raises TeamError: no team database is named
+    """
+    check_team_named(places)
+    try:
+        from hermes_memory_bridge.team.syncer import Syncer
+        from hermes_memory_bridge.team.team_checks import to_team_content_checks
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return Syncer(
+        places.store,
+        lambda: dsns.find_team_dsn(places),
+        holder=f"command {os.getpid()}",
+        screens=to_team_content_checks(places),
+    )
+
+
+def check_team_named(places: BridgePaths) -> None:
+    """Check that there is something to sync with.
+
+    :raises StoreMissing: there is neither a store nor the name of a team database
+    :raises TeamError: no team database is named
+    """
+    if not dsns.is_team_named(places):
+        refuse_missing_store(Path(places.store))
+        raise TeamError(NOT_NAMED)
+
+
+def import_team_driver() -> Any:
+    """Import and return the schema module.
+
+    :raises TeamError: the driver is missing
+    """
+    try:
+        from hermes_memory_bridge.team.database import team_schema
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return team_schema
+
+
+def connect_team_server(dsn: str) -> Any:
+    """Connect to the team database.
+
+    :raises TeamError: the database cannot be used now
+    """
+    try:
+        from hermes_memory_bridge.team.database.team_server import TeamServer
+    except ImportError:
+        raise TeamError(NO_DRIVER) from None
+    return TeamServer(dsn)
+
+
+def run_with_driver_errors(work: Callable[[], Any]) -> Any:
+    """Run something against the database; rephrase its driver's errors, which name hosts and users."""
+    try:
+        return work()
+    except (ArgumentError, TeamError):
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] == "psycopg":
+            raise TeamError(to_team_state(error)) from None
+        raise

@@ -1,0 +1,143 @@
+"""`token add|list|show|rotate|revoke`: who may use the bridge over the network.
+
+The store keeps a digest. The token itself is printed once, and kept for this machine's own clients where its secrets are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options, print_answer, theme_option
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.runtime.store_worker import open_current_store
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.access.credentials import Credential
+from hermes_memory_store.clock import format_iso_time, parse_duration
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import RIGHTS, Rights
+from hermes_memory_store.store import Store
+from hermes_memory_themes import normalise_theme
+
+TOKEN_VAULT_THEME = ":token"
+"""The vault's shelf for tokens. A theme's name has no colon, so none of its secrets stands there."""
+
+
+@click.group("token", cls=BridgeGroup)
+def token_group() -> None:
+    """Make, list and revoke tokens."""
+
+
+@contextmanager
+def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store, Vault]]:
+    """Open the store of the digests, and the vault of this machine's own tokens."""
+    places = BridgePaths.of(db)
+    with open_current_store(Path(places.store), create=create) as store:
+        yield store, Vault(Path(places.folder) / "secrets.json")
+
+
+@token_group.command("add")
+@answer_options
+@click.argument("name")
+@theme_option("Whose memory it opens (default).")
+@click.option("--rights", default="read,write", metavar="WORDS", help=f"Of {', '.join(RIGHTS)} (read,write).")
+@click.option("--expires", metavar="AGE", help="E.g. 30d.")
+def token_add_command(
+    db: str | None, as_json: bool, name: str, theme: str | None, rights: str, expires: str | None
+) -> None:
+    """Make a token; it is printed once."""
+    with token_store(db, create=True) as (store, vault):
+        try:
+            parsed = Rights.parse(rights)
+        except ValueError as error:
+            raise ArgumentError(str(error), rights) from error
+        expires_at = None if expires is None else store.clock() + parse_duration(expires)
+        made, secret = store.credentials.add(name, normalise_theme(theme or "default"), parsed, expires_at=expires_at)
+        store_token_secret(vault, made.name, secret)
+    text = f"{format_token(made)}\n{secret}\nIt is shown once; `token show` has it here."
+    print_answer(as_json, {**to_token_document(made), "token": secret}, text)
+
+
+@token_group.command("list")
+@answer_options
+def token_list_command(db: str | None, as_json: bool) -> None:
+    """Every token, without its secret."""
+    with token_store(db) as (store, _):
+        known = store.credentials.list()
+    print_answer(
+        as_json,
+        {"tokens": [to_token_document(one) for one in known]},
+        "\n".join(map(format_token, known)) or "no tokens",
+    )
+
+
+@token_group.command("show")
+@answer_options
+@click.argument("name")
+def token_show_command(db: str | None, as_json: bool, name: str) -> None:
+    """Print a token again, on the machine that made it."""
+    with token_store(db) as (store, vault):
+        found = store.credentials.get(name)
+        secret = vault.reveal(TOKEN_VAULT_THEME, to_vault_name(found.name))
+    if secret is None:
+        raise ArgumentError(
+            f"the token {found.name!r} is not kept on this machine; rotate it to get another", found.name
+        )
+    print_answer(as_json, {**to_token_document(found), "token": secret}, secret)
+
+
+@token_group.command("rotate")
+@answer_options
+@click.argument("name")
+def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
+    """Give a token another secret."""
+    with token_store(db) as (store, vault):
+        secret = store.credentials.rotate(name)
+        store_token_secret(vault, name, secret)
+        found = store.credentials.get(name)
+    print_answer(as_json, {**to_token_document(found), "token": secret}, f"{format_token(found)}\n{secret}")
+
+
+@token_group.command("revoke")
+@answer_options
+@click.argument("name")
+def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
+    """End a token for good."""
+    with token_store(db) as (store, vault):
+        found = store.credentials.revoke(name)
+        vault.forget(TOKEN_VAULT_THEME, to_vault_name(found.name))
+    print_answer(as_json, to_token_document(found), format_token(found))
+
+
+def store_token_secret(vault: Vault, name: str, secret: str) -> None:
+    """Store a token for this machine's own clients, replacing the previous one."""
+    vault.forget(TOKEN_VAULT_THEME, to_vault_name(name))
+    vault.keep(TOKEN_VAULT_THEME, to_vault_name(name), secret)
+
+
+def to_vault_name(name: str) -> str:
+    """Return a token's name in the vault: two names never share an entry."""
+    return name.encode().hex()
+
+
+def to_token_document(one: Credential) -> dict[str, Any]:
+    """Return a token as JSON."""
+    return {
+        "name": one.name,
+        "theme": one.theme,
+        "rights": str(one.rights),
+        "created_at": format_iso_time(one.created_at),
+        "expires_at": None if one.expires_at is None else format_iso_time(one.expires_at),
+        "revoked_at": None if one.revoked_at is None else format_iso_time(one.revoked_at),
+    }
+
+
+def format_token(one: Credential) -> str:
+    """Format a token as one line."""
+    until = f", until {format_iso_time(one.expires_at)}" if one.expires_at else ""
+    gone = f", revoked {format_iso_time(one.revoked_at)}" if one.revoked_at else ""
+    return f"{one.name}: theme {one.theme}, {one.rights or 'no rights'}{until}{gone}"

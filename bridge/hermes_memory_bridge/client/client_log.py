@@ -1,0 +1,81 @@
+"""The transaction log of a client: writes sent and acknowledged, one JSON document a line.
+
+Each line is on disk at once. Unacknowledged writes are resent under the same key when the worker restarts, so each
+is stored once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.errors import FileError
+
+
+class TransactionLogError(FileError):
+    """The transaction log could not be written."""
+
+    code = "log.unwritable"
+
+
+class ClientTransactionLog:
+    """An append-only log file."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open the log.
+
+        :raises TransactionLogError: the log cannot be written
+        """
+        self.path = Path(path).expanduser()
+        self._lock = threading.Lock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise TransactionLogError(f"{self.path} cannot be written: {error.strerror or error}", self.path) from error
+
+    def note_request(self, key: str, tool: str, arguments: dict[str, Any]) -> None:
+        """Record a write that is about to be sent."""
+        self._append({"key": key, "state": "sent", "tool": tool, "arguments": arguments})
+
+    def note_outcome(self, key: str, state: str) -> None:
+        """Record that a write was acknowledged (`done`) or `refused`."""
+        self._append({"key": key, "state": state})
+
+    def open_writes(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """Return key, tool and arguments of writes sent but never settled, in order. A torn last line is ignored."""
+        waiting: dict[str, tuple[str, str, dict[str, Any]]] = {}
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                said = json.loads(line)
+            except ValueError:
+                continue
+            if said["state"] == "sent":
+                waiting[said["key"]] = (said["key"], said["tool"], said["arguments"])
+            else:
+                waiting.pop(said["key"], None)
+        return list(waiting.values())
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._handle)
+
+    def _append(self, said: dict[str, Any]) -> None:
+        line = json.dumps({"at": round(time.time() * 1000), **said}, ensure_ascii=False)
+        try:
+            with self._lock:
+                if self._has_torn_line():
+                    line = "\n" + line
+                os.write(self._handle, line.encode() + b"\n")
+                os.fsync(self._handle)
+        except OSError as error:
+            raise TransactionLogError(f"{self.path} cannot be written: {error.strerror or error}", self.path) from error
+
+    def _has_torn_line(self) -> bool:
+        """Check whether the last line was cut off when a worker died."""
+        size = os.fstat(self._handle).st_size
+        return size > 0 and os.pread(self._handle, 1, size - 1) != b"\n"

@@ -1,0 +1,295 @@
+"""In-place editing of JSON with comments and trailing commas: everything outside one member stays byte for byte.
+
+json-five could reproduce a parsed document with its comments, but its tree has no positions to splice at, it reads
+all of JSON5, which hosts do not, and it is slow; the parser is the smaller part of this file. Setting a member
+only ever inserts text, and a different text in each situation: on several lines where there are other members, on
+one line in an object that was empty. So removing the member can find the one text it was set in and restore it
+byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+SPACE = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+
+
+class JsoncSyntaxError(ValueError):
+    """The text is not valid JSON; the message names the line."""
+
+
+@dataclass(slots=True)
+class JsoncNode:
+    """A value and its position in the text."""
+
+    start: int
+    end: int
+    value: Any
+    members: list[JsoncMember] | None = None
+    """For an object: its members in order."""
+
+
+@dataclass(slots=True)
+class JsoncMember:
+    """A member of an object."""
+
+    key: str
+    start: int
+    node: JsoncNode
+    comma: int | None = field(default=None)
+    """Where the comma after it stands."""
+
+
+def parse_jsonc(text: str) -> JsoncNode:
+    """Parse a whole text as a value.
+
+    :raises JsoncSyntaxError: it is none
+    """
+    start = skip_jsonc_space(text, 0)
+    if start == len(text):
+        return JsoncNode(start, start, None)
+    node = parse_jsonc_value(text, start)
+    end = skip_jsonc_space(text, node.end)
+    if end != len(text):
+        raise to_jsonc_error(text, end)
+    return node
+
+
+def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
+    """Set a member in a text, creating missing parent objects.
+
+    :raises JsoncSyntaxError: the text is not valid JSON
+    """
+    root = parse_jsonc(text)
+    if root.start == len(text):
+        made = value
+        for key in reversed(path):
+            made = {key: made}
+        newline = find_jsonc_newline(text)
+        return text + format_json_value(made, "", "  ", newline) + newline
+    node, rest = root, list(path)
+    while True:
+        if node.members is None and node.value is None and node is not root:
+            # Its own form, with one space: taking out finds the null again.
+            for key in reversed(rest[1:]):
+                value = {key: value}
+            flat = f"{{{json.dumps(rest[0])}: {json.dumps(value, ensure_ascii=False)} }}"
+            return text[: node.start] + flat + text[node.end :]
+        if node.members is None:
+            said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
+            raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
+        found = next((one for one in node.members if one.key == rest[0]), None)
+        if found is None:
+            for key in reversed(rest[1:]):
+                value = {key: value}
+            return insert_member(text, node, rest[0], value)
+        node = found.node
+        rest = rest[1:]
+        if not rest:
+            indent = find_line_indent(text, found.start)
+            return (
+                text[: node.start]
+                + format_json_value(value, indent, find_indent_unit(text), find_jsonc_newline(text))
+                + text[node.end :]
+            )
+
+
+def remove_jsonc_member(text: str, path: Sequence[str]) -> str:
+    """Remove a member from a text. Unchanged when there is none.
+
+    If nobody has rewritten the file, the result is the text that the member was set in. Otherwise objects around the
+    member stay, even empty ones, since they may have existed before it.
+    """
+    root = parse_jsonc(text)
+    chain: list[tuple[JsoncNode, JsoncMember]] = []
+    node = root
+    for key in path:
+        found = next((one for one in node.members or [] if one.key == key), None)
+        if found is None:
+            return text
+        chain.append((node, found))
+        node = found.node
+    for original in find_possible_originals(text, root, chain):
+        if is_result_of_setting(original, path, node.value, text):
+            return original
+    return remove_member(text, *chain[-1])
+
+
+def find_possible_originals(text: str, root: JsoncNode, chain: list[tuple[JsoncNode, JsoncMember]]) -> Iterator[str]:
+    """Find the texts that the last member of a chain may have been set in."""
+    if all(len(holder.members or []) == 1 for holder, _ in chain):
+        yield text[: root.start]
+    for depth in range(len(chain)):
+        if all(len(holder.members or []) == 1 for holder, _ in chain[depth + 1 :]):
+            yield from find_texts_before_insertion(text, *chain[depth])
+            if depth:
+                holder = chain[depth][0]
+                yield f"{text[: holder.start]}null{text[holder.end :]}"
+
+
+def is_result_of_setting(original: str, path: Sequence[str], value: Any, text: str) -> bool:
+    """Check whether setting the member in `original` gives `text`."""
+    try:
+        return set_jsonc_member(original, path, value) == text
+    except JsoncSyntaxError:
+        return False
+
+
+def insert_member(text: str, node: JsoncNode, key: str, value: Any) -> str:
+    """Insert a new last member into an object; no text is removed."""
+    assert node.members is not None
+    unit, newline = find_indent_unit(text), find_jsonc_newline(text)
+    flat = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+    if not node.members:
+        return f"{text[: node.end - 1]} {flat} {text[node.end - 1 :]}"
+    last = node.members[-1]
+    after = last.node.end if last.comma is None else last.comma + 1
+    comma, trailing = (",", "") if last.comma is None else ("", ",")
+    if text[text.rfind("\n", 0, last.start) + 1 : last.start].strip():
+        return f"{text[:after]}{comma} {flat}{trailing}{text[after:]}"
+    indent = find_line_indent(text, last.start)
+    said = f"{json.dumps(key)}: {format_json_value(value, indent, unit, newline)}"
+    # What stands behind the last member on its line is a comment about that one.
+    line_end = text.find("\n", after)
+    line_end = len(text) if line_end < 0 else line_end
+    behind = text[after:line_end]
+    stays = behind if not SPACE.sub("", behind) and skip_jsonc_space(text, after) >= line_end else ""
+    at = after + len(stays.rstrip("\r"))
+    return f"{text[:after]}{comma}{text[after:at]}{newline}{indent}{said}{trailing}{text[at:]}"
+
+
+def find_texts_before_insertion(text: str, holder: JsoncNode, member: JsoncMember) -> Iterator[str]:
+    """Find the texts into which `insert_member` may have put a last member."""
+    assert holder.members is not None
+    if member is not holder.members[-1]:
+        return
+    end = member.node.end if member.comma is None else member.comma + 1
+    if len(holder.members) == 1:
+        yield text[: member.start - 1] + text[end + 1 :]
+        return
+    line = text.rfind("\n", 0, member.start)
+    before = holder.members[-2].comma
+    assert before is not None
+    for start in (line, line - 1, member.start - 1):
+        if start <= before:
+            continue
+        if member.comma is None:
+            yield text[:before] + text[before + 1 : start] + text[end:]
+        else:
+            yield text[:start] + text[end:]
+
+
+def remove_member(text: str, holder: JsoncNode, member: JsoncMember) -> str:
+    """Remove one member of an object, whatever its layout."""
+    assert holder.members is not None
+    place = holder.members.index(member)
+    start, end = member.start, member.node.end if member.comma is None else member.comma + 1
+    before = text.rfind("\n", 0, start)
+    if not text[before + 1 : start].strip() and before >= 0:
+        start = before - 1 if text[before - 1 : before] == "\r" else before
+    elif place or len(holder.members) == 1:
+        while text[start - 1] in " \t":
+            start -= 1
+    if len(holder.members) == 1:
+        # A comment above may end with its line alone.
+        while not text[holder.start + 1 : start].strip() and end < holder.end - 1 and text[end].isspace():
+            end += 1
+        return text[:start] + text[end:]
+    text = text[:start] + text[end:]
+    if place == len(holder.members) - 1 and member.comma is None:
+        comma = holder.members[place - 1].comma
+        assert comma is not None
+        text = text[:comma] + text[comma + 1 :]
+    return text
+
+
+def format_json_value(value: Any, indent: str, unit: str, newline: str) -> str:
+    """Format a value as JSON text, indenting its further lines."""
+    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
+
+
+def find_indent_unit(text: str) -> str:
+    """Return one indentation step as the file uses it."""
+    found = re.search(r"\n([ \t]+)\S", text)
+    return found[1] if found else "  "
+
+
+def find_jsonc_newline(text: str) -> str:
+    """Return the line end that the file uses."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def find_line_indent(text: str, at: int) -> str:
+    """Return the white space at the beginning of the line that contains a position."""
+    begun = text.rfind("\n", 0, at) + 1
+    line = text[begun:at]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def parse_jsonc_value(text: str, at: int) -> JsoncNode:
+    """Parse the value that begins here."""
+    if text[at : at + 1] == "{":
+        return parse_jsonc_object(text, at)
+    if text[at : at + 1] == "[":
+        return parse_jsonc_array(text, at)
+    match = STRING.match(text, at) or SCALAR.match(text, at)
+    if match is None:
+        raise to_jsonc_error(text, at)
+    try:
+        return JsoncNode(at, match.end(), json.loads(match[0]))
+    except ValueError as error:
+        raise to_jsonc_error(text, at) from error
+
+
+def parse_jsonc_object(text: str, at: int) -> JsoncNode:
+    """Parse the object that begins here."""
+    members: list[JsoncMember] = []
+    place = skip_jsonc_space(text, at + 1)
+    while text[place : place + 1] != "}":
+        name = STRING.match(text, place)
+        if name is None or (members and members[-1].comma is None):
+            raise to_jsonc_error(text, place)
+        colon = skip_jsonc_space(text, name.end())
+        if text[colon : colon + 1] != ":":
+            raise to_jsonc_error(text, colon)
+        node = parse_jsonc_value(text, skip_jsonc_space(text, colon + 1))
+        members.append(JsoncMember(json.loads(name[0]), place, node))
+        place = skip_jsonc_space(text, node.end)
+        if text[place : place + 1] == ",":
+            members[-1].comma = place
+            place = skip_jsonc_space(text, place + 1)
+    return JsoncNode(at, place + 1, {one.key: one.node.value for one in members}, members)
+
+
+def parse_jsonc_array(text: str, at: int) -> JsoncNode:
+    """Parse the array that begins here."""
+    values: list[Any] = []
+    place = skip_jsonc_space(text, at + 1)
+    separated = True
+    while text[place : place + 1] != "]":
+        if not separated:
+            raise to_jsonc_error(text, place)
+        node = parse_jsonc_value(text, place)
+        values.append(node.value)
+        place = skip_jsonc_space(text, node.end)
+        separated = text[place : place + 1] == ","
+        if separated:
+            place = skip_jsonc_space(text, place + 1)
+    return JsoncNode(at, place + 1, values)
+
+
+def skip_jsonc_space(text: str, at: int) -> int:
+    """Return the position after white space and comments."""
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def to_jsonc_error(text: str, at: int) -> JsoncSyntaxError:
+    """Return the error for a position."""
+    return JsoncSyntaxError(f"line {text.count(chr(10), 0, at) + 1}: {text[at : at + 20]!r} is not expected here")

@@ -1,0 +1,242 @@
+"""`connect hermes-agent --provider`: install the memory provider into profiles of hermes-agent.
+
+The host's interpreter is seldom ours, so nothing is installed into it: a profile gets a folder of dependency-free
+files, `plugins/hermes-memory/`, and one line in its `config.yaml`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from hermes_memory_bridge.connect import host_config_files, toml_yaml_edit
+from hermes_memory_bridge.connect.host_check import check_configured_command
+from hermes_memory_bridge.connect.hosts import Host, HostEnvironment
+from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
+from hermes_memory_bridge.launcher import peers
+from hermes_memory_bridge.provider import provider_settings
+from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
+from hermes_memory_bridge.version import __version__
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.host_files.memory_files import hermes_home
+
+NAME = provider_settings.NAME
+
+PROVIDER_FOLDER = Path(provider_settings.__file__).parent
+
+COPIED_SUFFIXES = (".py", ".yaml")
+
+SHARED = (Path(peers.__file__),)
+"""Files of the launcher. Each is copied in the place of the provider's module of that name, which only imports it."""
+
+
+def run_provider_install(host: Host, request: host_config_files.ConnectRequest) -> int:
+    """Install, remove or check the provider in the selected profiles. Exit code 1 when any of them failed."""
+    if host.name != "hermes-agent":
+        raise ArgumentError(f"{host.title} has no memory providers; --provider is for hermes-agent", host.name)
+    if request.project:
+        raise ArgumentError("hermes-agent has no configuration inside a project; leave --project out", host.name)
+    homes = find_profiles(list(request.profiles), every=request.all_profiles)
+    if request.check:
+        return max(check_provider_profile(home) for home in homes)
+    return max(
+        uninstall_provider(home, request) if request.remove else install_provider(home, request) for home in homes
+    )
+
+
+def find_profiles(names: list[str], *, every: bool) -> list[Path]:
+    """Return the folders of profiles: those named, all that exist, or the one the host uses.
+
+    :raises ArgumentError: there is no such profile, or `$HERMES_HOME` is a relative path
+    """
+    HostEnvironment(Path.home(), sys.platform, dict(os.environ)).find_folder(
+        "HERMES_HOME", Path.home()
+    )  # refuses a relative one
+    present = hermes_home()
+    root = present.parent.parent if present.parent.name == "profiles" else present
+    folder = root / "profiles"
+    others = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    if every:
+        return [root, *others]
+    if not names:
+        return [present]
+    known = {"default": root, **{path.name: path for path in others}}
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f", did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+            raise ArgumentError(f"hermes-agent has no profile {name[:60]!r}{meant}", name)
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def install_provider(home: Path, request: host_config_files.ConnectRequest) -> int:
+    """Copy the plugin folder into a profile and name the provider in its configuration."""
+    folder, config = find_plugin_folder(home), home / "config.yaml"
+    wanted = load_plugin_files(request)
+    before = host_config_files.read_host_config(config)
+    after = name_provider_in_config(config, before)
+    same = load_installed_files(folder) == wanted
+    if same and after == before:
+        print(f"{home}: nothing to change")
+        return 0
+    if not same:
+        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
+    show_config_change(config, before, after)
+    if request.dry_run:
+        return 0
+    if not request.yes and not confirm_on_terminal(f"Write to {home}?"):
+        print("nothing was changed")
+        return 1
+    kept = None
+    try:
+        if not same:
+            replace_plugin_folder(folder, wanted)
+        kept = host_config_files.replace_host_config(config, after) if after != before else None
+    except OSError as error:
+        raise host_config_files.HostFileError(
+            f"{folder} cannot be written: {error.strerror or error}", folder
+        ) from error
+    print(f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {kept}" if kept else ""))
+    print("Restart hermes-agent; `hermes memory status` shows it.")
+    return 0
+
+
+def uninstall_provider(home: Path, request: host_config_files.ConnectRequest) -> int:
+    """Remove the plugin folder and the provider's name from a profile. The memory itself stays."""
+    folder, config = find_plugin_folder(home), home / "config.yaml"
+    before = host_config_files.read_host_config(config)
+    after = remove_provider_line(before, NAME)
+    if not folder.exists() and after == before:
+        print(f"{home}: nothing to change")
+        return 0
+    if folder.exists():
+        print(f"{folder}: removed")
+    show_config_change(config, before, after)
+    if request.dry_run:
+        return 0
+    if not request.yes and not confirm_on_terminal(f"Remove it from {home}?"):
+        print("nothing was changed")
+        return 1
+    if after != before:
+        toml_yaml_edit.parse_yaml(after)
+        host_config_files.replace_host_config(config, after)
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise host_config_files.HostFileError(
+            f"{folder} cannot be removed: {error.strerror or error}", folder
+        ) from error
+    return 0
+
+
+def check_provider_profile(home: Path) -> int:
+    """Check that a profile has this version of the provider, and that its bridge answers."""
+    folder = find_plugin_folder(home)
+    known = provider_settings.load_json_object(str(folder / provider_settings.INSTALLED_FILE))
+    missing = [name for name in load_provider_files() if (folder / name).exists() is False]
+    old = [
+        name
+        for name, held in load_provider_files().items()
+        if name not in missing and (folder / name).read_bytes() != held
+    ]
+    chosen = (
+        toml_yaml_edit.parse_yaml(host_config_files.read_host_config(home / "config.yaml")).get("memory") or {}
+    ).get("provider")
+    if missing or not known:
+        print(f"{home}: not installed; `hermes-memory-bridge connect hermes-agent --provider` installs it")
+        return 1
+    said = []
+    if old:
+        said.append(f"{len(old)} files are of another version; connect again")
+    if chosen != NAME:
+        said.append(f"config.yaml names {chosen!r} as memory.provider")
+    db = known.get("db")
+    outcome = check_configured_command(
+        [*map(str, known["command"]), *(["--db", str(db)] if db else [])], {"HERMES_HOME": str(home)}
+    )
+    if not outcome.ok:
+        said.append(outcome.said)
+    print(f"{home}: {'does not work: ' + '; '.join(said) if said else 'works: ' + outcome.said}")
+    return 1 if said else 0
+
+
+def find_plugin_folder(home: Path) -> Path:
+    """Return the plugin folder of a profile; the host identifies a plugin by the folder's name."""
+    return home / "plugins" / NAME
+
+
+def load_provider_files() -> dict[str, bytes]:
+    """Load the files to copy."""
+    own = sorted(path for path in PROVIDER_FOLDER.iterdir() if path.suffix in COPIED_SUFFIXES)
+    return {path.name: path.read_bytes() for path in (*own, *SHARED)}
+
+
+def load_plugin_files(request: host_config_files.ConnectRequest) -> dict[str, bytes]:
+    """Load everything the folder must contain: the provider, and which bridge it belongs to."""
+    installed = {"version": __version__, "command": host_config_files.find_own_command()}
+    if request.db:
+        installed["db"] = str(Path(request.db).expanduser().absolute())
+    if request.theme:
+        installed["theme"] = request.theme
+    return {**load_provider_files(), provider_settings.INSTALLED_FILE: json.dumps(installed, indent=1).encode() + b"\n"}
+
+
+def load_installed_files(folder: Path) -> dict[str, bytes]:
+    """Load the current files of the folder, ignoring what interpreters leave there."""
+    if not folder.is_dir():
+        return {}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def replace_plugin_folder(folder: Path, wanted: dict[str, bytes]) -> None:
+    """Replace the folder as a whole: a host that starts meanwhile finds either the old one or the new one."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{NAME}-"))
+    try:
+        for name, content in wanted.items():
+            (made / name).write_bytes(content)
+        old = made.with_name(made.name + "-old")
+        if folder.exists():
+            folder.rename(old)
+        made.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def name_provider_in_config(config: Path, text: str) -> str:
+    """Name the provider in the host's file, and verify the result.
+
+    :raises HostFileError: the file was left unchanged
+    """
+    try:
+        before = toml_yaml_edit.parse_yaml(text)
+        if (before.get("memory") or {}).get("provider") == NAME:
+            return text
+        after = add_provider_line(text, NAME)
+        if after is None:
+            raise ValueError("its memory section is written on one line; write it as a block and try again")
+        read = toml_yaml_edit.parse_yaml(after)
+        memory = {**(before.get("memory") or {}), "provider": NAME}
+        if read != {**before, "memory": memory}:
+            raise ValueError("the change would not read back as it was meant")
+    except (ValueError, AttributeError, re.error) as error:
+        raise host_config_files.HostFileError(f"{config} was left alone: {error}", config) from error
+    return after
+
+
+def show_config_change(config: Path, before: str, after: str) -> None:
+    """Show the change to the host's file."""
+    sys.stdout.writelines(
+        difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), str(config), str(config)
+        )
+    )

@@ -1,0 +1,71 @@
+"""Following agents' calls from another process: the latest ones, and each new one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.errors import StoreError
+
+LOOK_S = 0.2
+"""How often to ask for new calls."""
+
+
+class NoBridgeRunning(StoreError):
+    """No running bridge reports the calls of this store."""
+
+    code = "bridge.unreachable"
+
+
+def follow_calls(
+    places: BridgePaths, count: int, *, follow: bool, theme: str | None = None, session: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the latest calls and those that follow, each as the command `calls` returns it.
+
+    A bridge that replaces the first one numbers its calls anew, and is followed from its first call on.
+
+    :param count: number of earlier calls to include
+    :raises NoBridgeRunning: no bridge is running, or its version does not report calls yet
+    """
+    whose: dict[str, Any] = {"theme": theme, "session": session}
+    answer = check_calls_answer(places, ask_bridge(places, "calls", limit=max(1, count), **whose))
+    yield from answer["calls"] if count else []
+    while follow:
+        time.sleep(LOOK_S)  # a question is answered at once; nobody is told
+        following = ask_bridge(places, "calls", since=answer["last"], **whose)
+        if following is not None and following.get("pid") != answer["pid"]:
+            following = ask_bridge(places, "calls", **whose)
+        if following is None:
+            continue  # it restarts, or the next agent starts one
+        answer = check_calls_answer(places, following)
+        yield from answer["calls"]
+
+
+def check_calls_answer(places: BridgePaths, answer: dict[str, Any] | None) -> dict[str, Any]:
+    """Return an answer that reports calls.
+
+    :raises NoBridgeRunning: it does not
+    """
+    if answer is None:
+        raise NoBridgeRunning(f"{format_no_bridge(places)}; a connecting agent starts one", places.store)
+    if "error" in answer:
+        raise NoBridgeRunning(answer["error"]["message"], answer["error"]["value"])
+    if "calls" not in answer:
+        raise NoBridgeRunning(
+            "the running bridge is an older one that tells no calls; `restart` it", answer.get("version")
+        )
+    return answer
+
+
+def format_agent_call(call: dict[str, Any]) -> str:
+    """Format a call as one line for a person."""
+    hits = call["hits"]
+    found = "" if hits is None else f" {hits} found"
+    return (
+        f"{format_iso_time(call['at'])} {call['theme']} {call['session']} {call['client'] or '-'}  {call['tool']} "
+        f"{call['outcome']}{found} {call['ms']:.1f} ms{'  ' + call['about'] if call['about'] else ''}"
+    )

@@ -1,0 +1,54 @@
+"""Requests to the running bridge of a store about itself. Imports nothing heavy: commands answer at once."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.peers import ForeignSocket, connect_own_socket
+from hermes_memory_store.errors import StoreError
+
+
+class ForeignBridge(StoreError):
+    """The listener is not this user's own bridge; nothing was sent to it."""
+
+    code = "bridge.unreachable"
+
+
+def format_no_bridge(places: BridgePaths) -> str:
+    """Say that no bridge is running for a store, and whether the store exists."""
+    missing = "" if Path(places.store).exists() else ", where there is no memory yet; check --db"
+    return f"no bridge serves {places.store}{missing}"
+
+
+def ask_bridge(places: BridgePaths, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
+    """Send a command to the running bridge; return None when none answers. A refusal is an answer with an `error`.
+
+    :param command: `status`, `stop`, `calls`, `sessions`, `end` or `sync`; see docs/bridge.md
+    :param arguments: the command's arguments; None counts as omitted
+    :raises ForeignBridge: the listener is not this user's own
+    """
+    asked: dict[str, Any] = {"hermes-memory": 1, "command": command}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if given:
+        asked["arguments"] = given
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
+        bridge.settimeout(timeout_s)
+        try:
+            connect_own_socket(bridge, places.line)
+            bridge.sendall(json.dumps(asked).encode() + b"\n")
+            said = b""
+            while not said.endswith(b"\n"):
+                more = bridge.recv(65_536)
+                if not more:
+                    return None
+                said += more
+        except ForeignSocket as error:
+            raise ForeignBridge(str(error), places.line) from error
+        except OSError:
+            return None
+    answer: dict[str, Any] = json.loads(said)
+    return answer

@@ -1,0 +1,307 @@
+"""The daemon: the one bridge of a store. It takes the lock, listens, and leaves nothing behind when it stops.
+
+A second daemon finds the first and exits. After a crash the lock is free and the old sockets are dead, so the next
+start removes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import math
+import os
+import signal
+import socket
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge import __version__
+from hermes_memory_bridge.access.gate import ClientLimits, Gate
+from hermes_memory_bridge.access.http_refusal import Asgi
+from hermes_memory_bridge.access.http_sessions import HttpSessions
+from hermes_memory_bridge.access.peer_connections import PeerConnections
+from hermes_memory_bridge.access.token_watch import TokenWatch
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.protocol import sdk_internals
+from hermes_memory_bridge.protocol.descriptors import (
+    ACCEPT_BURST,
+    DescriptorShares,
+    raise_descriptor_limit,
+    to_descriptor_shares,
+)
+from hermes_memory_bridge.protocol.framing import MAX_LINE
+from hermes_memory_bridge.protocol.http_server import (
+    BACKLOG,
+    HttpFront,
+    build_http_app,
+    build_http_server,
+    open_loopback_socket,
+)
+from hermes_memory_bridge.protocol.line_server import LineServer
+from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
+from hermes_memory_bridge.protocol.notices import ChangeNotices
+from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.team.sync_control import TeamSync
+from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+TAKEOVER_TIMEOUT_S = 10.0
+"""How long to wait for a bridge that holds the lock and no longer answers: it is just stopping."""
+
+IDLE_POLL_S = 0.1
+"""How long to wait at least before looking again whether anybody is there."""
+
+
+class AlreadyServed(Exception):
+    """Another bridge already serves this store; the message contains its process id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSettings:
+    """Settings of a daemon."""
+
+    linger_s: float | None = None
+    """Leave this long after the last connection has ended; None to stay."""
+    tcp: int | None = None
+    """Port on the loopback interface for Streamable HTTP; 0 for any free one."""
+    lease: LeaseTimes = field(default_factory=LeaseTimes)
+    limits: ClientLimits = field(default_factory=ClientLimits)
+    shares: DescriptorShares = field(default_factory=DescriptorShares)
+    """How many connections of each kind there may be."""
+
+
+READ_LOG_DELAY_S = 2.0
+"""How long what an agent was told may wait until it is written down."""
+
+
+class Daemon:
+    """A running bridge."""
+
+    def __init__(self, places: BridgePaths, settings: DaemonSettings) -> None:
+        self.places = places
+        self.settings = settings
+        self.started = time.time()
+        self.stopping = asyncio.Event()
+        self.hub = StoreWorker(places.store)
+        vault = Vault(Path(places.folder) / "secrets.json")
+        self.agents = ConnectionRegistry(self.hub, settings.lease, WriteChecks(self.hub.store.policies, vault))
+        self.front = HttpFront(self.agents)
+        self.notices = ChangeNotices(self.hub)
+        self.inspection = StatusCommands(self.hub, self.agents)
+        self.meaning = self.hub.meaning = VectorService(self.hub, vault)
+        self.team = TeamSync(places, lambda: self.meaning.model)
+        self.asking = self.hub.asking = self.team.open_search(self.hub)
+        self.server = build_mcp_server(self.hub, self.find_request_connection, self.notices)
+        self.lines = LineServer(self.server, self.agents, self.command, os.getuid(), settings.shares.line)
+        self.peers = PeerConnections(settings.shares.http)
+        self.sessions = HttpSessions(
+            partial(sdk_internals.is_http_session_open, self.server),
+            partial(sdk_internals.end_http_session, self.server),
+        )
+        self.tokens = TokenWatch(self.hub, self.agents, self.sessions)
+
+    def find_request_connection(self, context: Any) -> Connection:
+        """Return the connection a request belongs to."""
+        state = context.lifespan_context
+        return state if isinstance(state, Connection) else self.front.find_request_connection(context)
+
+    def guard(self, app: Asgi) -> Asgi:
+        """Wrap the HTTP application in the access gate."""
+        return Gate(self.front.count_requests(app), self.hub, self.settings.limits, self.peers, self.sessions)
+
+    async def command(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Execute a control command sent by another process of this user.
+
+        :raises ArgumentError: names the unknown command or argument
+        """
+        check_status_arguments(name, arguments)
+        if name in ("status", "stop"):
+            return {**self.status(stop=name == "stop"), "recall": self.meaning.state()}
+        if name == "sync":
+            return {"hermes-memory": 1, "pid": os.getpid(), **await self.team.answer(arguments)}
+        return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
+
+    def status(self, *, stop: bool) -> dict[str, Any]:
+        """Return the bridge's status.
+
+        :param stop: also stop the bridge
+        """
+        if stop:
+            self.stopping.set()
+        return {
+            "hermes-memory": 1,
+            "version": __version__,
+            "pid": os.getpid(),
+            "store": self.places.store,
+            "uptime_s": round(time.time() - self.started),
+            "connections": len(self.agents.here),
+            "stopping": self.stopping.is_set(),
+        }
+
+    async def run(self) -> None:
+        """Serve until told to stop."""
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(name, self.stopping.set)
+        line_socket = listen_on_socket(self.places.line)
+        listener = await asyncio.start_unix_server(
+            self.lines.serve_connection, sock=line_socket, limit=MAX_LINE, backlog=ACCEPT_BURST
+        )
+        line_socket.listen(BACKLOG)
+        web = build_http_server(build_http_app(self.server, self.guard), self.peers, self.settings.limits)
+        sockets = [listen_on_socket(self.places.http)]
+        if self.settings.tcp is not None:
+            sockets.append(open_loopback_socket(self.settings.tcp))
+            log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
+        serving = asyncio.create_task(web.serve(sockets=sockets))
+        agents = self.agents
+        work = (
+            self.team.begin,
+            agents.renew_leases,
+            agents.sweep_lapsed_sessions,
+            self.tokens.watch,
+            agents.purge_hourly,
+            self.note_reads,
+            self.front.forget_quiet,
+            self.notices.watch,
+            self.meaning.fill_forever,
+            self.linger,
+        )
+        keepers = [asyncio.create_task(keeper()) for keeper in work]
+        self.hub.metrics.connections.set_function(lambda: len(self.agents.here))
+        log.info("serving %s, process %d", self.places.store, os.getpid())
+        try:
+            await self.stopping.wait()
+        finally:
+            log.info("stopping")
+            listener.close()
+            for path in (self.places.line, self.places.http):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            self.notices.close()
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            web.handle_exit(signal.SIGTERM, None)
+            await self.lines.close()
+            await serving
+            self.front.close()
+            self.asking.close()
+            await asyncio.to_thread(self.team.stop)
+            await self.agents.remove_all()
+            await self.meaning.close()
+            await asyncio.to_thread(self.hub.close)
+
+    async def note_reads(self) -> None:
+        """Record at intervals which facts agents were shown, so that a person can follow it; run until cancelled."""
+        while True:
+            await asyncio.sleep(READ_LOG_DELAY_S)
+            if self.hub.store.reads.pending_count:
+                self.hub.write_in_background(lambda store: store.reads.flush())
+
+    async def linger(self) -> None:
+        """Stop when no client has been connected for a while, over any transport."""
+        wait_s = self.settings.linger_s
+        if wait_s is None:
+            return
+        began = time.monotonic()
+        while (rest_s := max(began, await self.last_use()) + wait_s - time.monotonic()) > 0:
+            await asyncio.sleep(
+                min(rest_s, max(wait_s, IDLE_POLL_S))
+            )  # whoever is there may leave before the lease lapses
+        self.stopping.set()
+
+    async def last_use(self) -> float:
+        """Return when a client was last connected; infinite while one is.
+
+        A client that has a session but no connection counts as connected for as long as its lease runs.
+        """
+        lapse_ms = None
+        try:
+            lapse_ms = await self.hub.read(lambda store: store.sessions.ms_until_lapse())
+        except StoreError as error:
+            log.error("leases could not be looked at: %s", error.message)
+        if self.lines.tasks or self.front.in_use():
+            return math.inf
+        leased = [] if lapse_ms is None else [time.monotonic() + lapse_ms / 1000]
+        return max(self.agents.left, self.front.left, *leased)
+
+
+def serve_store(places: BridgePaths, settings: DaemonSettings) -> None:
+    """Run the bridge of a store until told to stop.
+
+    :raises AlreadyServed: another bridge serves the store
+    """
+    os.umask(0o077)
+    settings = replace(settings, shares=to_descriptor_shares(raise_descriptor_limit()))
+    places.make_folder()
+    with hold_daemon_lock(places):
+        write_pid_file(places.pid)
+        try:
+            asyncio.run(run_daemon(places, settings))
+        finally:
+            for leftover in (places.pid, places.starting):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(leftover)
+
+
+async def run_daemon(places: BridgePaths, settings: DaemonSettings) -> None:
+    """Create and run the daemon inside its event loop."""
+    await Daemon(places, settings).run()
+
+
+@contextlib.contextmanager
+def hold_daemon_lock(places: BridgePaths) -> Any:
+    """Hold the lock of a store's bridge.
+
+    :raises AlreadyServed: another bridge holds it, and answers
+    """
+    handle = os.open(places.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + TAKEOVER_TIMEOUT_S
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                other = ask_bridge(places, "status")
+                if other is not None and not other["stopping"]:
+                    raise AlreadyServed(f"process {other['pid']} serves {places.store} already") from None
+                if time.monotonic() > deadline:
+                    raise AlreadyServed(f"another process holds {places.lock} and does not answer") from None
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(handle)
+
+
+def listen_on_socket(path: str) -> socket.socket:
+    """Listen on a socket that only its owner can connect to. The caller holds the lock, so an existing one is stale."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        made.bind(path)
+    finally:
+        os.umask(before)
+    made.listen(BACKLOG)
+    made.setblocking(False)
+    return made
+
+
+def write_pid_file(path: str) -> None:
+    """Write the process id for people and service managers; only the lock is authoritative."""
+    Path(path).write_text(f"{os.getpid()}\n", encoding="ascii")

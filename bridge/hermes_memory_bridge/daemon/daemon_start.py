@@ -1,0 +1,89 @@
+"""`serve`: the options and the start of a bridge. Imports no click: a waiting agent started this process."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from hermes_memory_bridge.daemon.error_report import report_failure
+from hermes_memory_bridge.launcher.paths import BridgePaths
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """The options of `serve`, `start` and `restart`. None: the default of the profile."""
+
+    db: str | None = None
+    tcp: int | None = None
+    heartbeat: float | None = None
+    timeout: float | None = None
+    hardening_profile: bool = False
+    log_level: str | None = None
+    linger: float | None = None
+
+
+VALUE_TYPES = {
+    "--db": str,
+    "--tcp": int,
+    "--heartbeat": float,
+    "--timeout": float,
+    "--log-level": str,
+    "--linger": float,
+}
+
+
+def parse_serve_options(words: list[str]) -> ServeOptions | None:
+    """Parse the words after `serve`; None when only the full command line can explain them."""
+    options: dict[str, str | float | bool] = {}
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word == "--hardening-profile":
+            options["hardening_profile"] = True
+            continue
+        given = value if equals else next(rest, "-")
+        if name not in VALUE_TYPES or (given.startswith("-") and not equals):
+            return None
+        try:
+            options[name[2:].replace("-", "_")] = VALUE_TYPES[name](given)
+        except ValueError:
+            return None
+    return ServeOptions(**options)  # type: ignore[arg-type]  # each value was made by the type of its option
+
+
+def run_daemon_process(options: ServeOptions) -> int:
+    """Run the bridge until it is stopped."""
+    import gc
+
+    gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
+    from pathlib import Path
+
+    from hermes_memory_bridge.access.gate import STRICT_LIMITS, ClientLimits
+    from hermes_memory_bridge.daemon import daemon, logs
+    from hermes_memory_bridge.toolkit.connection import LeaseTimes
+
+    gc.freeze()
+    gc.enable()
+    level = (options.log_level or "info").lower()
+    if level not in LOG_LEVELS:
+        return report_failure(f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {options.log_level!r}")
+    strict = options.hardening_profile
+    heartbeat_s = options.heartbeat or (5.0 if strict else 10.0)
+    timeout_s = options.timeout or (12.0 if strict else 25.0)
+    if not 0.1 <= heartbeat_s < timeout_s:
+        return report_failure(
+            f"--timeout ({timeout_s:g}) must be longer than --heartbeat ({heartbeat_s:g}), and that at least 0.1"
+        )
+    lease = LeaseTimes(round(heartbeat_s * 1000), round(timeout_s * 1000))
+    limits = STRICT_LIMITS if strict else ClientLimits()
+    settings = daemon.DaemonSettings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits)
+    places = BridgePaths.of(options.db)
+    places.make_folder()
+    logs.configure_bridge_log(Path(places.log), level)
+    try:
+        daemon.serve_store(places, settings)
+    except daemon.AlreadyServed as served:
+        sys.stderr.write(f"hermes-memory-bridge: {served}\n")
+    return 0

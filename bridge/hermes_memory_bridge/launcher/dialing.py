@@ -1,0 +1,180 @@
+"""Connecting to the bridge of a store over its line socket, starting one if needed. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.peers import connect_own_socket
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+START_S = 15.0
+"""How long a bridge may take to listen after it was started."""
+
+LINGER_S = "30"
+"""How long a bridge that was started on demand stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
+
+GREETING = {"hermes-memory": 1}
+
+children: set[int] = set()
+"""Bridges that this process started and has not seen end. A worker's other children are its own to wait for."""
+
+
+class GreetingRefused(Exception):
+    """The bridge rejected the greeting; the message says why and what to do."""
+
+
+def dial_bridge(places: BridgePaths, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
+    """Connect to the bridge and exchange greetings; return the connection and the bridge's answer.
+
+    :param hello: the greeting: theme, profile, token, tools
+    :param command: starts a bridge
+    :raises GreetingRefused: the bridge rejected the greeting
+    :raises ForeignSocket: the socket is not this user's own; nothing was sent
+    :raises OSError: no bridge is running, and none could be started
+    """
+    deadline = time.monotonic() + START_S
+    delay = 0.005
+    starting = None
+    try:
+        while True:
+            reap_children()
+            try:
+                return greet_bridge(places, hello)
+            except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
+                if starting is None:
+                    starting = start_bridge_alone(places, command)
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"the memory bridge did not start within {START_S:.0f} s; see {places.log}"
+                    ) from error
+            if starting is not None and starting.has_failed():
+                raise OSError(f"the memory bridge did not start: {find_last_log_line(places.log)}")
+            time.sleep(delay)
+            delay = min(delay * 1.3, 0.05)
+    finally:
+        if starting is not None:
+            starting.is_over()
+
+
+def greet_bridge(places: BridgePaths, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
+    """Connect and exchange greetings; a bridge that is just dying may still accept and then send nothing."""
+    bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        bridge.settimeout(START_S)
+        connect_own_socket(bridge, places.line)
+        bridge.sendall(encode_message({**GREETING, **hello, "pid": os.getpid()}))
+        said = bytearray()
+        while not said.endswith(b"\n"):
+            # One byte at a time: what follows the greeting belongs to the protocol.
+            byte = bridge.recv(1)
+            if not byte:
+                raise EOFError
+            said += byte
+        answer: dict[str, Any] = json.loads(said)
+        if "error" in answer:
+            raise GreetingRefused(answer["error"]["message"])
+    except BaseException:
+        bridge.close()
+        raise
+    bridge.settimeout(None)
+    return bridge, answer
+
+
+class BridgeStart:
+    """The start of a bridge by this process. Nobody else starts one until it is over."""
+
+    __slots__ = ("lock", "process")
+
+    def __init__(self, lock: int, process: int) -> None:
+        self.lock = lock
+        self.process: int | None = process
+
+    def has_failed(self) -> bool:
+        """Check whether the bridge exited with a failure; one that found another bridge did not."""
+        how = None if self.process is None else poll_exit_code(self.process)
+        if how is not None:
+            self.process = None
+        return bool(how)
+
+    def is_over(self) -> None:
+        """Check whether the start is over: the bridge listens, or never will."""
+        os.close(self.lock)
+        if self.process is not None:
+            children.add(self.process)
+
+
+def start_bridge_alone(places: BridgePaths, command: list[str]) -> BridgeStart | None:
+    """Start a bridge, unless another process is just starting one."""
+    import fcntl
+
+    places.make_folder()
+    lock = os.open(places.starting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    try:
+        return BridgeStart(lock, spawn_detached(command, places.log))
+    except BaseException:
+        os.close(lock)
+        raise
+
+
+def spawn_detached(command: list[str], log: str) -> int:
+    """Start a process that outlives this one, without a shell, its output going to the log; return its process id."""
+    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    writing = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    return os.posix_spawn(
+        command[0], command, os.environ, file_actions=[nothing, writing, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
+    )
+
+
+def reap_children() -> None:
+    """Reap the bridges started here that have ended."""
+    for process in list(children):
+        try:
+            children.remove(process)
+        except KeyError:  # another thread looks after it
+            continue
+        if poll_exit_code(process) is None:
+            children.add(process)
+
+
+def poll_exit_code(process: int) -> int | None:
+    """Return a child's exit code, 0 when another waiter received it; None while it runs."""
+    try:
+        gone, how = os.waitpid(process, os.WNOHANG)
+    except ChildProcessError:
+        return 0
+    return how if gone else None
+
+
+def find_last_log_line(log: str) -> str:
+    """Return the last line a bridge logged."""
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][:500] if lines else f"see {log}"
+
+
+def to_daemon_command(store: str) -> list[str]:
+    """Return the command that starts a bridge which exits when nobody needs it."""
+    linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
+    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
+
+
+def encode_message(message: dict[str, Any]) -> bytes:
+    """Encode a message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

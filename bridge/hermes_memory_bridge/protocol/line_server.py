@@ -1,0 +1,204 @@
+"""MCP over the line socket: newline-delimited JSON-RPC; a connection is a session and ends with the agent.
+
+Before the protocol each side sends one line. The client: its theme, and the session to resume. The bridge: the
+session's name, or why it refuses. A client that leaves properly says so in a last line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.server import Server
+from mcp.server.lowlevel import NotificationOptions
+from mcp.server.runner import serve_dual_era_loop
+from mcp.shared.message import SessionMessage
+
+from hermes_memory_bridge import __version__
+from hermes_memory_bridge.launcher.peers import Peer, find_peer
+from hermes_memory_bridge.protocol import framing
+from hermes_memory_bridge.protocol.fast_path import FastPath
+from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.model import Rights
+from hermes_memory_themes import ThemeError, resolve_theme
+
+log = logging.getLogger(__name__)
+
+CLOSE_S = 1.0
+"""How long a client may take to read the last words of a connection that this side ends."""
+
+Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
+
+
+class LineServer:
+    """Serve the connections of one line socket."""
+
+    def __init__(self, server: Server[Any], agents: ConnectionRegistry, command: Command, uid: int, most: int) -> None:
+        """:param command: answers a control command and its arguments, sent instead of the protocol
+        :param uid: the user whose processes may connect
+        :param most: maximum number of simultaneous connections
+        """
+        self.most = most
+        self.server = server
+        self.agents = agents
+        self.command = command
+        self.uid = uid
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.options = server.create_initialization_options(NotificationOptions(resources_changed=True))
+
+    async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection until either side closes it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        try:
+            await self._read_greeting(reader, writer)
+        except (ConnectionError, TimeoutError):
+            log.info("a connection ended before it was greeted")
+        except asyncio.CancelledError:
+            if not self.closing:
+                raise
+        except Exception:
+            log.exception("a connection failed")
+        finally:
+            self.tasks.discard(task)
+            writer.close()
+
+    closing = False
+
+    async def close(self) -> None:
+        """Close every connection, and wait until all have ended."""
+        self.closing = True
+        for task in self.tasks:
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=2)
+
+    async def _read_greeting(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = find_peer(writer.get_extra_info("socket"))
+        if peer.uid != self.uid:
+            log.warning("a process of user %d was turned away", peer.uid)
+            return
+        try:
+            hello = await framing.read_greeting(reader)
+            if len(self.tasks) > self.most:
+                raise ArgumentError(f"the bridge serves {self.most} connections already; end some agents", self.most)
+            if "command" in hello:
+                writer.write(
+                    framing.encode_message_line(await self.command(str(hello["command"]), hello.get("arguments", {})))
+                )
+                await writer.drain()
+                return
+            connection = await self._admit_connection(hello, peer)
+        except (StoreError, ThemeError) as error:
+            writer.write(framing.encode_message_line({"hermes-memory": 1, "error": error.as_dict()}))
+            await writer.drain()
+            return
+        writer.write(
+            framing.encode_message_line({"hermes-memory": 1, "version": __version__, "session": connection.name})
+        )
+        farewell = ConnectionClose()
+        connection.hang_up = lambda: farewell.close(writer)
+        try:
+            await self._serve(connection, reader, writer, farewell)
+        finally:
+            if not self.closing:
+                await self.agents.remove(connection, properly=farewell.said)
+
+    async def _admit_connection(self, hello: framing.Hello, peer: Peer) -> Connection:
+        known = None
+        token = framing.find_greeting_text(hello, "token")
+        if token is not None:
+            known = await self.agents.hub.read(lambda store: store.credentials.verify(token))
+            if known is None:
+                raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
+        theme = resolve_theme(
+            token=known.theme if known else None,
+            flag=framing.find_greeting_text(hello, "theme"),
+            environ={},
+            profile=framing.find_greeting_text(hello, "profile"),
+        )
+        home = framing.find_greeting_text(hello, "home")
+        return self.agents.admit(
+            theme,
+            rights=known.rights if known else Rights(),
+            tools=framing.find_greeting_text(hello, "tools"),
+            resume=framing.find_greeting_text(hello, "resume"),
+            pid=peer.pid,
+            home=Path(home) if home else None,
+            shown=known,
+            transport="line",
+        )
+
+    async def _serve(
+        self,
+        connection: Connection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        farewell: ConnectionClose,
+    ) -> None:
+        to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        fast = FastPath(self.agents.hub, connection)
+
+        async def answer(said: bytes, call: dict[str, Any]) -> None:
+            answered = await fast.answer(call)
+            if answered is None:
+                await to_server.send(framing.parse_session_message(said))
+                return
+            writer.write(answered)
+            with contextlib.suppress(ConnectionError):  # the reader learns of it too, and ends the connection
+                await writer.drain()
+
+        async def receive() -> None:
+            async with to_server, anyio.create_task_group() as calls:
+                async for said in framing.read_client_lines(reader, writer):
+                    if said.startswith(framing.GOODBYE):
+                        farewell.said = True
+                        break
+                    plain = fast.find_plain_call(said)
+                    if plain is not None:
+                        calls.start_soon(answer, said, plain)
+                        continue
+                    try:
+                        message = framing.parse_session_message(said)
+                    except ValueError:
+                        writer.write(framing.to_parse_error_line(said))
+                    else:
+                        await to_server.send(message)
+
+        async def send() -> None:
+            async with from_server:
+                async for sent in from_server:
+                    writer.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                    await writer.drain()
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(receive)
+                tasks.start_soon(send)
+                await serve_dual_era_loop(
+                    self.server, from_client, to_client, lifespan_state=connection, init_options=self.options
+                )
+                tasks.cancel_scope.cancel()
+        except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            log.info("a connection broke off")
+
+
+class ConnectionClose:
+    """Whether either side has announced the end of the connection."""
+
+    said = False
+
+    def close(self, writer: asyncio.StreamWriter) -> None:
+        """Announce the end of the connection from this side."""
+        self.said = True
+        writer.close()
+        asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)

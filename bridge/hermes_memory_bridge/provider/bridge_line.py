@@ -1,0 +1,293 @@
+"""A client of the bridge's line socket in plain MCP: newline-delimited JSON-RPC, one connection for each theme.
+
+The rules are those of the bridge's own shim (`launcher/paths.py`, `launcher/dialing.py`), which cannot be imported
+here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from hermes_memory_bridge.provider.peers import connect_own_socket, make_private_folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+LONGEST_SOCKET = 100
+"""Bytes of a unix socket's path that every system takes."""
+
+GREETING_S = 5.0
+
+CALL_S = 10.0
+"""How long one call may take; a bridge that hangs must not hold up what waits behind for ever."""
+
+START_S = 20.0
+"""How long a bridge that was started may take to listen."""
+
+AGAIN_S, FAILED_S = 1.0, 15.0
+"""Pauses before another one is started, when the last one ended well and when it failed."""
+
+LINGER_S = "30"
+
+KEY = "io.hermes-memory/key"
+PREFIX = "io.modelcontextprotocol/"
+ENVELOPE = {
+    PREFIX + "protocolVersion": "2026-07-28",
+    PREFIX + "clientInfo": {"name": "hermes-agent", "version": "provider"},
+    PREFIX + "clientCapabilities": {},
+}
+
+PASSING = frozenset({"internal", "store.locked", "store.disk_full", "store.unreadable", "rate.limited"})
+"""Refusals after which trying again is of use."""
+
+
+class BridgeNotReachable(Exception):
+    """No bridge answers, or it rejected the greeting; the data stays queued."""
+
+
+class BridgeBusy(Exception):
+    """The bridge cannot process the call now."""
+
+
+class CallRefused(Exception):
+    """The bridge will never process the call; `code` says why."""
+
+    def __init__(self, code: str, said: str) -> None:
+        super().__init__(said)
+        self.code = code
+
+
+def find_line_socket(db: str) -> str:
+    """Return the line socket of a store."""
+    folder = db + ".bridge"
+    if len(os.fsencode(folder)) + len("/line.sock") > LONGEST_SOCKET:
+        name = hashlib.sha256(os.fsencode(db)).hexdigest()[:16]
+        folder = os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - see `peers`
+    return os.path.join(folder, "line.sock")
+
+
+class BridgeLine:
+    """A connection, opened when it is needed and reopened when the bridge was restarted."""
+
+    def __init__(self, db: str, theme: str, home: str, answered: Callable[[], None] = lambda: None) -> None:
+        """:param answered: called at every answer: a bridge is running"""
+        self.answered = answered
+        self.path = find_line_socket(db)
+        self.hello = {"hermes-memory": 1, "theme": theme, "home": home, "pid": os.getpid()}
+        token = os.environ.get("HERMES_MEMORY_TOKEN")
+        if token:
+            self.hello["token"] = token
+        self.bridge: socket.socket | None = None
+        self.rest = bytearray()
+        self.number = 0
+
+    def call(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> tuple[str, dict[str, Any]]:
+        """Call a tool; return its text and its data. With a key, a repeated call is not executed twice.
+
+        :raises BridgeNotReachable: no bridge answers
+        :raises BridgeBusy: the bridge cannot process it now
+        :raises CallRefused: the bridge will never process it
+        """
+        (answer,) = self.calls([(tool, arguments)], key)
+        return parse_call_outcome(answer)
+
+    def calls(self, asked: list[tuple[str, dict[str, Any]]], key: str | None = None) -> list[dict[str, Any]]:
+        """Call several tools in one round trip; return their answers for `parse_call_outcome`.
+
+        :raises BridgeNotReachable: no bridge answers
+        """
+        fresh = self.bridge is None
+        try:
+            return self._send_calls(asked, key)
+        except OSError as error:
+            self.drop()
+            if (
+                fresh
+                or isinstance(error, TimeoutError)
+                or (key is None and not all(is_read_tool(tool) for tool, _ in asked))
+            ):
+                raise BridgeNotReachable(str(error) or type(error).__name__) from error
+        try:
+            return self._send_calls(asked, key)  # the bridge was restarted since the last call
+        except OSError as error:
+            self.drop()
+            raise BridgeNotReachable(str(error) or type(error).__name__) from error
+
+    def close(self) -> None:
+        """Close the connection properly: the bridge ends its sessions."""
+        if self.bridge is not None:
+            with contextlib.suppress(OSError):
+                self.bridge.sendall(b'{"hermes-memory":"bye"}\n')
+            self.drop()
+
+    def drop(self) -> None:
+        """Drop a broken connection."""
+        if self.bridge is not None:
+            self.bridge.close()
+            self.bridge = None
+        self.rest.clear()
+
+    def _send_calls(self, asked: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
+        if self.bridge is None:
+            self._connect()
+        assert self.bridge is not None
+        meta = {**ENVELOPE, KEY: key} if key else ENVELOPE
+        said = bytearray()
+        wanted: dict[int, dict[str, Any] | None] = {}
+        for tool, arguments in asked:
+            self.number += 1
+            wanted[self.number] = None
+            params = {"name": tool, "arguments": arguments, "_meta": meta}
+            said += encode_line({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
+        self.bridge.settimeout(CALL_S)
+        self.bridge.sendall(said)
+        until = time.monotonic() + CALL_S
+        while any(answer is None for answer in wanted.values()):
+            if time.monotonic() > until:
+                raise TimeoutError("no answer")
+            message = json.loads(self._read_answer())
+            if "method" not in message and message.get("id") in wanted:
+                wanted[message["id"]] = message
+        self.answered()
+        return [answer for answer in wanted.values() if answer is not None]
+
+    def _connect(self) -> None:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.bridge = made
+        made.settimeout(GREETING_S)
+        connect_own_socket(made, self.path)
+        made.sendall(encode_line(self.hello))
+        answer = json.loads(self._read_answer())
+        if "error" in answer:
+            self.drop()
+            raise BridgeNotReachable(str(answer["error"].get("message")))
+        self.hello["resume"] = answer.get("session")
+
+    def _read_answer(self) -> bytes:
+        """Read the next line.
+
+        :raises OSError: there will be none
+        """
+        assert self.bridge is not None
+        while b"\n" not in self.rest:
+            said = self.bridge.recv(1 << 16)
+            if not said:
+                raise ConnectionResetError("the bridge closed the connection")
+            self.rest += said
+        line, _, rest = bytes(self.rest).partition(b"\n")
+        self.rest = bytearray(rest)
+        return line
+
+
+class BridgeStarter:
+    """Start the bridge of a store when there is none, as the shim does: one at a time, and it outlives this process."""
+
+    def __init__(self, db: str, command: tuple[str, ...]) -> None:
+        self.db = db
+        self.command = command
+        self.process: subprocess.Popen[bytes] | None = None
+        self.until = 0.0
+        self.failed = False
+        self.answered = False
+        """Whether the one that was started last ever did."""
+
+    def start(self) -> bool:
+        """Start a bridge, unless it cannot be or another process is about to; return whether one may come up soon."""
+        now = time.monotonic()
+        if self.process is not None and self.process.poll() is not None:
+            # It found another one, or left because nobody came, or cannot start at all.
+            self.failed = self.process.returncode != 0 and not self.answered
+            self.until = now + (FAILED_S if self.failed else AGAIN_S)
+            self.process = None
+        if now < self.until:
+            return not self.failed
+        if not self.command or not os.access(self.command[0], os.X_OK):
+            return False
+        self.until, self.failed, self.answered = now + START_S, False, False
+        folder = os.path.dirname(find_line_socket(self.db))
+        linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
+        # The host's own modules must not be found by another interpreter.
+        environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+        try:
+            make_private_folders(find_line_socket(self.db))
+            os.makedirs(os.path.dirname(self.db), mode=0o700, exist_ok=True)
+            with open(os.path.join(folder, "bridge.log"), "ab", opener=open_private_file) as log:
+                self.process = subprocess.Popen(
+                    [*self.command, "serve", "--db", self.db, "--linger", linger],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=environ,
+                    start_new_session=True,
+                    cwd="/",
+                )
+        except OSError:
+            return False
+        return True
+
+    def note_answer(self) -> None:
+        """Note that a bridge answers; the next missing one may be started at once."""
+        self.until, self.answered = 0.0, True
+        if self.process is not None and self.process.poll() is not None:
+            self.process = None
+
+
+def parse_call_outcome(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Parse an answer.
+
+    :raises BridgeBusy: the bridge cannot process it now
+    :raises CallRefused: the bridge will never process it
+    """
+    if "error" in message:
+        raise BridgeBusy(str(message["error"].get("message")))
+    result = message["result"]
+    data: dict[str, Any] = result.get("structuredContent") or {}
+    said = "\n".join(part.get("text", "") for part in result.get("content", []))
+    if "error" in data:
+        code = str(data["error"].get("code"))
+        if code in PASSING:
+            raise BridgeBusy(said)
+        raise CallRefused(code, said)
+    return said, data
+
+
+def is_read_tool(tool: str) -> bool:
+    """Check whether calling a tool twice does no harm."""
+    return tool in (
+        "memory_search",
+        "memory_status",
+        "memory_history",
+        "memory_export",
+        "recall_memory",
+        "recall_conversation",
+    )
+
+
+def open_private_file(path: str, flags: int) -> int:
+    """Open a file that only its owner may read."""
+    return os.open(path, flags, 0o600)
+
+
+def encode_line(message: dict[str, Any]) -> bytes:
+    """Encode a message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def explain_unavailable(db: str, command: tuple[str, ...]) -> str | None:
+    """Explain why no bridge is available; None when one is running or can be started. Connects to nothing."""
+    if sys.platform == "win32":
+        return "the memory bridge listens on unix sockets, which this system has not"
+    if os.path.exists(find_line_socket(db)) or (command and os.access(command[0], os.X_OK)):
+        return None
+    if not command:
+        return f"no bridge serves {db}; start one, or install again with `hermes-memory-bridge connect hermes-agent --provider`"
+    return f"{command[0]} is gone; install again with `hermes-memory-bridge connect hermes-agent --provider`"

@@ -1,0 +1,166 @@
+"""Dispatch of tool calls: the thread, the session, idempotency, and a result for every outcome."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.runtime.tool_access import to_rights_refusal
+from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_names, check_argument_types
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
+from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.query_vector import QueryVector
+    from hermes_memory_bridge.trust import WriteChecks
+
+log = logging.getLogger(__name__)
+
+KEY = "io.hermes-memory/key"
+"""Under this name in a call's `_meta` stands its idempotency key; the shim and the client write it."""
+
+LONGEST_KEY = 200
+
+
+class ToolRollback(Exception):
+    """A refusal; raised so that whatever its tool did before is rolled back."""
+
+    def __init__(self, answer: ToolResult) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
+
+
+async def dispatch_call(
+    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+) -> ToolResult:
+    """Run one tool. Every error becomes a text result; an internal error is logged with its traceback.
+
+    :raises ConsentRequired: the user must be asked first
+    """
+    begun = time.perf_counter()
+    data, outcome = None, "cancelled"
+    try:
+        answer = await run_tool(hub, connection, spec, arguments, key)
+        outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
+        data = answer.data if outcome == "ok" else None
+        hub.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
+        return answer
+    except ConsentRequired:
+        outcome = "consent.needed"
+        raise
+    finally:
+        hub.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - begun)
+
+
+async def run_tool(
+    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+) -> ToolResult:
+    """Run a tool as `dispatch_call` does, without counting or logging it."""
+    denied = to_rights_refusal(spec, connection.rights)
+    if denied is not None:
+        return denied
+    try:
+        check_argument_types(spec.arguments, arguments)
+        if spec.destroys or spec.overwrites:
+            check_argument_names(spec.arguments, arguments)
+        if spec.own_session:
+            await ensure_session(hub, connection, arguments)
+        if spec.reads_only:
+            asked = await find_query_vector(hub, connection, spec, arguments)
+            kind = spec.asks_team
+            elsewhere = await hub.asking.search(connection, kind, arguments, asked) if kind and hub.asking else None
+            try:
+                return await hub.read(
+                    lambda store: spec.handler(connection.with_store(store, asked, elsewhere), arguments)
+                )
+            finally:
+                if elsewhere is not None:
+                    elsewhere.close()
+        trust = None if connection.trust is None else connection.trust.for_one_call()
+        job = to_idempotent_write(connection, spec, arguments, key, trust)
+        return await hub.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)
+    except ToolRollback as taken_back:
+        return taken_back.answer
+    except StoreError as error:
+        return spec.refuses(error)
+    except ConsentRequired:
+        raise
+    except Exception:
+        log.exception("tool %s failed", spec.name)
+        said = "something went wrong inside the memory; nothing was changed, see the bridge's log"
+        return ToolResult(f"error: {said}", {"error": {"code": "internal", "message": said, "value": None}})
+
+
+async def find_query_vector(
+    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments
+) -> QueryVector | None:
+    """Return the vector of a call's query, if its tool uses one and it is available.
+
+    :raises StoreError: as the tool itself
+    """
+    meaning, line_to_mean = hub.meaning, spec.local_query_to_embed
+    if meaning is None:
+        return None
+    if line_to_mean is None:
+        return await meaning.find_query_vector(spec.query_to_embed(arguments)) if spec.query_to_embed else None
+    if not meaning.computes_here:  # then only what was asked before is known, and costs nothing
+        return await meaning.find_query_vector(arguments.get("query"), here=connection.theme)
+    line = await hub.read(lambda store: line_to_mean(connection.with_store(store), arguments))
+    return await meaning.find_query_vector(line, here=connection.theme)
+
+
+async def ensure_session(hub: StoreWorker, connection: Connection, arguments: Arguments) -> None:
+    """Open the session a call belongs to, in a commit of its own: a failed tool does not roll it back."""
+    name = connection.unopened_session(arguments)
+    if name is not None:
+        connection.add_session(await hub.write(lambda store: connection.with_store(store).take_session(name)))
+
+
+def to_idempotent_write(
+    connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None, trust: WriteChecks | None
+) -> Callable[[Store], ToolResult]:
+    """Wrap a tool as a write. With a key, its result is stored with the write and returned instead of writing twice."""
+
+    def attempted(store: Store) -> ToolResult:
+        try:
+            return run(store)
+        except BaseException:
+            if trust is not None:
+                trust.take_back()
+            raise
+
+    def run(store: Store) -> ToolResult:
+        view = connection.with_store(store)
+        kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
+        if kept is not None:
+            return ToolResult(**json.loads(kept))
+        view.trust = trust
+        answer = spec.handler(view, arguments)
+        if "error" in answer.data:
+            raise ToolRollback(answer)
+        if key:
+            said = json.dumps({"text": answer.text, "data": answer.data}, ensure_ascii=False)
+            store.idempotency_keys.save_answer(connection.theme, key, said)
+        return answer
+
+    return attempted
+
+
+def parse_idempotency_key(meta: Any) -> str | None:
+    """Return the idempotency key in a call's `_meta`, if there is a valid one."""
+    key = meta.get(KEY) if isinstance(meta, dict) else None
+    return key if isinstance(key, str) and 0 < len(key) <= LONGEST_KEY else None
+
+
+def format_client_name(info: Any) -> str | None:
+    """Return the client's name and version as it reports them, safe to display."""
+    if not isinstance(info, dict) or not isinstance(info.get("name"), str):
+        return None
+    return json.dumps(f"{info['name']} {info.get('version', '')}".strip()[:100], ensure_ascii=True)[1:-1]

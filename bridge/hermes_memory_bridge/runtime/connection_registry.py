@@ -1,0 +1,182 @@
+"""The connected agents: their sessions are kept alive while they are connected and ended when they leave."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.access.http_sessions import MOST_OF_A_TOKEN
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.trust import WriteChecks
+from hermes_memory_store.access.credentials import Credential
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
+from hermes_memory_store.model import PERSON, RELIEF, Rights, Session
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
+
+HOUR_S = 3600
+
+
+class ConnectionRegistry:
+    """Admit connections, renew their leases, and clean up the sessions of dead ones."""
+
+    def __init__(self, hub: StoreWorker, lease: LeaseTimes, trust: WriteChecks | None = None) -> None:
+        self.hub = hub
+        self.lease = lease
+        self.trust = trust
+        self.here: set[Connection] = set()
+        self.left = time.monotonic()
+        """When a lasting connection last ended; clients without one are told by their requests."""
+
+    def admit(
+        self,
+        theme: str,
+        *,
+        rights: Rights = Rights(),
+        tools: str | None = None,
+        resume: str | None = None,
+        pid: int | None = None,
+        home: Path | None = None,
+        holds: bool = True,
+        shown: Credential | None = None,
+        transport: str = "",
+    ) -> Connection:
+        """Admit a new connection.
+
+        :raises ArgumentError: it asks for unknown tools, or its token has too many connections
+        """
+        select_tools(tools or "core")
+        if shown is not None and sum(one.credential == shown.name for one in self.here) >= MOST_OF_A_TOKEN:
+            raise ArgumentError(
+                f"the token {shown.name!r} holds {MOST_OF_A_TOKEN} sessions already; close some", shown.name
+            )
+        connection = Connection(
+            self.hub.store,
+            theme,
+            rights=rights,
+            trust=self.trust,
+            later=self.hub.write_in_background,
+            resume=resume,
+            pid=pid,
+            home=home,
+            lease=self.lease,
+            tools=tools,
+            holds=holds,
+        )
+        connection.shown = shown
+        connection.transport = transport
+        self.here.add(connection)
+        return connection
+
+    async def remove(self, connection: Connection, *, properly: bool) -> None:
+        """Remove a connection.
+
+        Unless it ended properly, its sessions go stale, and are orphaned when nobody resumes them in time.
+        """
+        self.here.discard(connection)
+        if connection.holds:
+            self.left = time.monotonic()
+        held = connection.sessions()
+        if held:
+            await self.hub.write(lambda store: end_sessions(store, held, properly=properly))
+
+    async def end(self, theme: str, name: str) -> str | None:
+        """End a session on behalf of a person; return why not if it cannot be ended.
+
+        Ends its connection too if the session is that connection's own. An agent that keeps calling reopens it where it
+        left off.
+        """
+        session = await self.hub.read(lambda store: store.sessions.find_running(theme, name))
+        holding = [one for one in self.here if one.theme == theme and (one.name == name or one.has_session(name))]
+        own = [one for one in holding if one.name == name]
+        if session is None and not own:
+            try:
+                await self.hub.read(lambda store: store.sessions.get(theme, name))
+            except UnknownSession as error:
+                return error.message
+            return f"session {name[:80]} of theme {theme[:80]} has ended already"
+        for connection in holding:
+            connection.remove_session(name)
+        if session is not None:
+            await self.hub.write(lambda store: store.sessions.close(session, actor=PERSON))
+        for connection in own:
+            connection.release_named_sessions()
+            connection.hang_up()
+        return None
+
+    async def remove_all(self) -> None:
+        """End every session properly when the bridge stops."""
+        leaving, self.here = self.here, set()
+        held = [session for connection in leaving for session in connection.sessions()]
+        if held:
+            await self.hub.write(lambda store: end_sessions(store, held, properly=True))
+
+    async def renew_leases(self) -> None:
+        """Renew the leases of all connected agents in one write; run until cancelled."""
+        while True:
+            await asyncio.sleep(self.lease.heartbeat_ms / 1000)
+            since = time.monotonic() - self.lease.heartbeat_ms / 1000
+            held = [session for connection in self.here for session in connection.alive(since)]
+            if held:
+                await self._write_despite_errors(to_lease_renewal(held))
+
+    async def sweep_lapsed_sessions(self) -> None:
+        """Find sessions whose lease lapsed, whichever process they belonged to; run until cancelled."""
+        while True:
+            await asyncio.sleep(min(LOOK_S, self.lease.lease_ms / 4000))
+            try:
+                lapsed = await self.hub.read(lambda store: store.sessions.has_lapsed())
+            except StoreError as error:
+                log.error("leases could not be looked at: %s", error.message)
+                continue
+            if lapsed:
+                await self._write_despite_errors(lambda store: store.sessions.sweep())
+
+    async def purge_hourly(self) -> None:
+        """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled."""
+        while True:
+            await self._write_despite_errors(purge_expired_data, alone=True)  # it empties the write-ahead log
+            await asyncio.sleep(HOUR_S)
+
+    async def _write_despite_errors(self, job: Callable[[Store], Any], *, alone: bool = False) -> None:
+        """Run a maintenance write; log an error instead of ending, since the disk may be full only for a while."""
+        try:
+            await self.hub.write(job, alone=alone)
+        except StoreError as error:
+            log.error("housekeeping failed, and is tried again: %s", error.message)
+
+
+def to_lease_renewal(sessions: list[Session]) -> Callable[[Store], None]:
+    """Return the write that renews these leases."""
+    return lambda store: store.sessions.renew(sessions)
+
+
+def end_sessions(store: Store, sessions: list[Session], *, properly: bool) -> None:
+    """End sessions, or mark them as lost."""
+    for session in sessions:
+        if properly:
+            store.sessions.close(session)
+        else:
+            store.sessions.mark_lost(session)
+
+
+def purge_expired_data(store: Store) -> None:
+    """Erase permanently what was purged, and the messages, whose theme's retention is over."""
+    for theme in store.names.all_themes():
+        policy = store.policies.for_theme(theme)
+        store.purge.erase_soft_deleted(theme, policy.retention_days * DAY_MS)
+        if policy.turn_days:
+            store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF, everywhere=False)
+    store.turns.scrub()  # what somebody erased who was cut off
+    store.idempotency_keys.delete_expired()

@@ -1,0 +1,338 @@
+"""The store for many concurrent connections: one writer thread, a few readers, an event loop that never blocks.
+
+Writes that arrive while another is being made durable are committed together (group commit): each is a step of its
+own that may fail without the others, and each is acknowledged only after their commit has reached the disk. So the
+latency of the disk is paid per group, not per call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hermes_memory_bridge.runtime.call_log import CallLog
+from hermes_memory_bridge.runtime.metrics import BridgeMetrics
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.index_health import find_damaged_indexes
+from hermes_memory_store.errors import IndexDamaged, StoreNeedsUpgrade, StoreUnreadable
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.vector_service import VectorService
+    from hermes_memory_bridge.toolkit.team_fallback import TeamSearcher
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Job = Callable[[Store], Any]
+
+GROUP = 64
+"""Writes of one commit at most."""
+
+READERS = 4
+"""Threads that read."""
+
+TURN_S = 0.02
+"""Reads take turns: SQLite gives Python's lock away at every row, and threads that fight for it take longer than one after
+the other. Only when a read takes longer than this does the next one start beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedWrite:
+    """A write in the queue."""
+
+    job: Job
+    alone: bool
+    """In transactions of its own: for what must be durable before its next step, such as a file that is replaced."""
+    done: Callable[[Any, BaseException | None], None]
+    failed: Callable[[], None] | None = None
+    """Takes back what it left in memory, when it is to be done again."""
+
+
+class ReaderThread:
+    """The store handle of one reader thread."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.store: Store | None = None
+
+
+class StoreWorker:
+    """Read and write a store from an event loop."""
+
+    def __init__(self, path: str | Path, *, readers: int = READERS) -> None:
+        """Open the store, upgrading a hermes-memory 0.3.0 file after a verified backup.
+
+        :raises StoreError: the store cannot be opened
+        """
+        self.path = Path(path)
+        self.store = open_current_store(self.path)
+        self.store.reads.on_enough = self._note_reads
+        self._file = filesystem.file_identity(self.path)
+        self._rescued = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.metrics = BridgeMetrics()
+        self.calls = CallLog()
+        self.meaning: VectorService | None = None
+        """Gives questions their meaning, where that is configured."""
+        self.asking: TeamSearcher | None = None
+        """Asks the team's database what this store does not hold."""
+        self._wrote = asyncio.Event()
+        self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
+        self._local = threading.local()
+        self._readers: list[ReaderThread] = []
+        self._turn = threading.Lock()
+        self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
+        self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
+        self._writer.start()
+
+    async def read(self, job: Callable[[Store], T]) -> T:
+        """Run a job that only reads. A slow one delays no other."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._run_read, job)
+
+    async def write(
+        self, job: Callable[[Store], T], *, alone: bool = False, failed: Callable[[], None] | None = None
+    ) -> T:
+        """Run a job that writes, and return once it is on disk. Exceptions of the job are raised here.
+
+        :param failed: called when it failed, or the commit it was part of, before the next commit begins
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def tell(result: Any, error: BaseException | None) -> None:
+            if error is not None and failed is not None:
+                failed()
+            loop.call_soon_threadsafe(settle, result, error)
+
+        def settle(result: Any, error: BaseException | None) -> None:
+            self._wrote.set()
+            if future.cancelled():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._waiting.put(QueuedWrite(job, alone, tell, failed))
+        # A caller that gives up does not take its write back: it may be on the disk already.
+        return await asyncio.shield(future)
+
+    async def wait_for_write(self, most_s: float) -> None:
+        """Wait until something was written here, at most `most_s` seconds."""
+        try:
+            async with asyncio.timeout(most_s):
+                await self._wrote.wait()
+        except TimeoutError:
+            return
+        self._wrote.clear()
+
+    def write_in_background(self, job: Job) -> None:
+        """Run a write job in the background."""
+        self._waiting.put(QueuedWrite(job, False, log_future_failure))
+
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the background and log its errors."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(log_task_failure)
+
+    @property
+    def queue_length(self) -> int:
+        """Return the number of queued writes."""
+        return self._waiting.qsize()
+
+    def close(self) -> None:
+        """Finish the queued writes and close the store."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._waiting.put(None)
+        self._writer.join()
+
+    def _note_reads(self) -> None:
+        self.write_in_background(lambda store: store.reads.flush())
+
+    def _run_read(self, job: Callable[[Store], T]) -> T:
+        reader: ReaderThread | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = ReaderThread()
+            self._readers.append(reader)
+        in_turn = self._turn.acquire(timeout=TURN_S)
+        try:
+            with reader.lock:
+                self._check_file()
+                if reader.store is None:
+                    reader.store = self.store.reader()
+                return job(reader.store)
+        finally:
+            if in_turn:
+                self._turn.release()
+
+    def _write_on(self) -> None:
+        going = True
+        while going:
+            group = [self._waiting.get()]
+            while len(group) < GROUP and group[-1] is not None and not group[-1].alone:
+                try:
+                    group.append(self._waiting.get_nowait())
+                except queue.Empty:
+                    break
+            if group[-1] is None:
+                going = False
+            writes = [write for write in group if write is not None]
+            together = [write for write in writes if not write.alone]
+            if together:
+                self._commit(together)
+            for write in writes:
+                if write.alone:
+                    self._run_alone(write)
+        self._close_readers()
+        self.store.close()
+
+    def _close_readers(self) -> None:
+        for reader in self._readers:
+            with reader.lock:
+                if reader.store is not None:
+                    reader.store.close()
+                    reader.store = None
+
+    def _commit(self, group: list[QueuedWrite]) -> None:
+        outcomes = self._outcomes(group)
+        again = [place for place, (_, error) in enumerate(outcomes) if self._is_index_damage(error)]
+        if again:  # the index is set aside now, and nothing of these writes is on the disk
+            for write in (group[place] for place in again):
+                if write.failed is not None:
+                    write.failed()
+            for place, outcome in zip(again, self._outcomes([group[place] for place in again]), strict=True):
+                outcomes[place] = outcome
+        for write, outcome in zip(group, outcomes, strict=True):
+            write.done(*outcome)
+
+    def _is_index_damage(self, error: BaseException | None) -> bool:
+        """Check whether a write failed only because of a damaged full-text index, and set that aside."""
+        if not isinstance(error, Exception):
+            return False
+        if isinstance(error, IndexDamaged):
+            return True
+        db = self.store.db
+        if not find_damaged_indexes(db.conn, error):
+            return False
+        try:
+            db.disable_damaged_indexes(error)
+        except IndexDamaged as damage:
+            log.warning("%s", damage)
+        return True
+
+    def _outcomes(self, group: list[QueuedWrite]) -> list[tuple[Any, BaseException | None]]:
+        """Execute these writes in one commit; return each one's result or error."""
+        outcomes: list[tuple[Any, BaseException | None]] = []
+        try:
+            self._check_file()
+            with self.store.db.write_transaction() as conn:
+                for write in group:
+                    outcomes.append(self._step(conn, write))
+                    if not conn.in_transaction:
+                        raise outcomes[-1][1] or RuntimeError("a write ended the transaction of its group")
+            self._check_file()
+        except BaseException as error:  # nothing of the group is on the disk, and everybody must hear of it
+            outcomes = [(None, error)] * len(group)
+        else:
+            self.metrics.count_commit(len(group))
+        return outcomes
+
+    def _step(self, conn: sqlite3.Connection, write: QueuedWrite) -> tuple[Any, BaseException | None]:
+        try:
+            with self.store.db.savepoint(conn):
+                result = write.job(self.store)
+        except Exception as error:
+            return None, error
+        return result, None
+
+    def _run_alone(self, write: QueuedWrite) -> None:
+        try:
+            self._check_file()
+            result = write.job(self.store)
+            self._check_file()
+        except BaseException as error:
+            write.done(None, error)
+        else:
+            write.done(result, None)
+
+    def _check_file(self) -> None:
+        """Check that the open file still has a name: nothing may be acknowledged that went into a deleted file."""
+        now = filesystem.file_identity(self.path)
+        if now is not None and now == self._file:
+            return
+        if threading.current_thread() is not self._writer:
+            raise StoreUnreadable(
+                f"the memory at {self.path} was deleted or replaced; try again in a moment", self.path
+            )
+        if self._file is not None:
+            self._rescued = self._recover_store()
+            self._file = None
+        if now is None:
+            raise StoreUnreadable(
+                f"the memory at {self.path} was deleted while in use, and nothing was changed; {self._rescued}: "
+                "put that or a backup back, and go on",
+                self.path,
+            )
+        # All of the old file's handles first: the last one to close deletes the write-ahead log, by its name.
+        self._close_readers()
+        self.store.db.close()
+        self.store = open_current_store(self.path)
+        self.store.reads.on_enough = self._note_reads
+        self._file = filesystem.file_identity(self.path)
+        raise StoreUnreadable(
+            f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
+            f"({self._rescued})",
+            self.path,
+        )
+
+    def _recover_store(self) -> str:
+        """Save the content of the open file before it is lost for good."""
+        place = backup.default_backup_path(self.path, "rescued", self.store.clock())
+        try:
+            self.store.db.conn.execute("VACUUM INTO ?", (str(place),))
+            os.chmod(place, 0o600)
+        except Exception as error:
+            log.exception("the content of the deleted memory could not be saved to %s", place)
+            return f"what it held could not be saved ({error})"
+        log.error("the memory was deleted or replaced while in use; what it held is in %s", place)
+        return f"what it held is in {place}"
+
+
+def open_current_store(path: Path, *, create: bool = True) -> Store:
+    """Open the store at its current schema.
+
+    :raises StoreMissing: there is none, unless it is to be created
+    """
+    try:
+        return Store.open(path, create=create)
+    except StoreNeedsUpgrade:
+        from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+
+        upgrade_hermes_030(path)
+        return Store.open(path)
+
+
+def log_future_failure(_: Any, error: BaseException | None) -> None:
+    """Log the error of a future that nobody awaits."""
+    if error is not None:
+        log.error("a write in the background failed: %s", error, exc_info=error)
+
+
+def log_task_failure(task: asyncio.Task[None]) -> None:
+    """Log the error of a task that nobody awaits."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        log.error("a task in the background failed: %s", error, exc_info=error)

@@ -1,0 +1,567 @@
+"""Statements to the team database: hello, push, load, pull.
+
+One connection without session state, so that PgBouncer may share it; only without a pooler the connection also
+listens.
+
+The protocol: rows travel, not operations. Whoever pushes increments the clock of the theme first, whose row lock
+orders the commits, so that a reader who has seen change n has seen all before it. Of two versions of a row the
+purged one wins, then the one of the higher clock, then of the higher node; sending a row twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import select
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import psycopg
+from psycopg import conninfo
+from psycopg.errors import ProgramLimitExceeded, UniqueViolation
+
+from hermes_memory_bridge.team.database.change_probe import ChangeProbe
+from hermes_memory_bridge.team.database.team_schema import (
+    TeamSchema,
+    find_newest_team_version,
+    is_usable_team_version,
+    verify_team_schema,
+)
+from hermes_memory_bridge.team.database.team_states import (
+    BAD_DSN,
+    NOT_MIGRATED,
+    SKEW_MS,
+    AnswerOverdue,
+    TeamError,
+    to_team_state,
+    to_wrong_version_state,
+)
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+
+BATCH = 500
+"""Rows of one push: the quickest size of a statement that carries its rows as arrays."""
+
+STAGE = 5_000
+"""Rows of one load: more would keep local writers waiting while the store hands them out."""
+
+PAGE = 2_000
+"""Rows of one pull."""
+
+ANSWER_S = 15.0
+"""How long one answer may take; a load may take `LOAD_S`."""
+
+LOAD_S = 120.0
+
+CONNECT_S = 10
+
+LOOK_S = 1.0
+"""How often to look whether an answer is overdue."""
+
+DATA_ERRORS = (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded, UnicodeError)
+"""What is wrong with a row, not with the database."""
+
+COUNTER_ERROR = UniqueViolation
+"""What is wrong with the counter of a theme: no row is at fault where its sequence number is taken already."""
+
+NEVER = 1_000_000_000
+"""Statements are prepared when that is asked for, and never because they come often."""
+
+DEFAULTS = {
+    "connect_timeout": str(CONNECT_S),
+    "application_name": "hermes-memory",
+    "client_encoding": "UTF8",
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+"""Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
+
+HELLO = "SELECT * FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
+"""Only the themes that changed are named: an exchange with nothing to do is one small answer."""
+
+WINNER = """
+ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
+    content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
+    anc = excluded.anc, seq = excluded.seq
+  WHERE (excluded.state = 2, excluded.hlc, excluded.node)
+      > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest({ms}, %(own_ms)s) + {skew} THEN 0 ELSE f.hlc END, f.node)
+RETURNING f.seq
+"""
+"""A row that ran ahead of both clocks, the database's and that of the store that pushes, loses against any other: else nobody
+could change what it stands for until its time has come."""
+
+TICK = """
+WITH t AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms),
+c AS (
+  INSERT INTO hm.clock (theme, seq) VALUES (%(theme)s, %(count)s)
+  ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + excluded.seq RETURNING seq - %(count)s AS base
+), m AS (
+  INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, base + %(count)s, %(token)s, %(by)s FROM c
+)
+"""
+
+CHANNEL = "hm"
+
+NOTIFY = f"pg_notify('{CHANNEL}', left(md5(%(theme)s), 8))"
+"""Says that a theme changed, without saying its name: whoever may connect may listen."""
+
+COLUMNS = "theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq"
+
+VALUES = """
+  SELECT %(theme)s, u.id, u.kind, u.content, u.attrs::jsonb, u.supersedes, sha256(convert_to(u.content, 'UTF8')),
+         u.state, u.hlc, u.node, {ancestors}, {base} + u.n
+"""
+
+PUSH = f"""
+{TICK}, w AS (
+  INSERT INTO hm.fact AS f ({COLUMNS})
+  {VALUES.format(ancestors="ARRAY(SELECT jsonb_array_elements_text(u.anc)::bigint)", base="c.base")}
+  FROM c, t, unnest(
+    %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[], %(supersedes)s::uuid[],
+    %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::jsonb[]
+  ) WITH ORDINALITY AS u (id, kind, content, attrs, supersedes, state, hlc, node, anc, n)
+  WHERE (u.hlc >> 16) <= t.ms + {SKEW_MS}
+  {WINNER.format(ms="(SELECT ms FROM t)", skew=SKEW_MS)}
+)
+SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
+"""
+
+OPEN_LOAD = f"{TICK} SELECT c.base, t.ms, {NOTIFY} FROM c, t"
+
+COPY = "COPY hm.stage (n, id, kind, content, attrs, supersedes, state, hlc, node, anc) FROM STDIN"
+
+MERGE = f"""
+INSERT INTO hm.fact AS f ({COLUMNS})
+{VALUES.format(ancestors="u.anc", base="%(base)s")}
+FROM hm.stage u
+WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
+{WINNER.format(ms="%(ms)s", skew=SKEW_MS)}"""
+
+WINNERS = """
+SELECT NULL, NULL, NULL, NULL, f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc,
+       f.node::text, f.anc
+FROM unnest(%(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) AS u(id, hlc, node)
+JOIN hm.fact f ON f.theme = %(theme)s AND f.id = u.id
+WHERE (f.hlc, f.node) <> (u.hlc, u.node)
+ORDER BY f.seq
+"""
+
+PULL = """
+WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
+p AS MATERIALIZED (
+  SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq FROM hm.fact
+  WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
+), e AS MATERIALIZED (
+  SELECT CASE WHEN (SELECT count(*) FROM p) < %(limit)s THEN c.seq ELSE (SELECT max(seq) FROM p) END AS seq, c.gc_seq FROM c
+), m AS (
+  SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
+)
+SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
+       p.hlc, p.node::text, p.anc
+FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeNews:
+    """The database's state of one theme, when it is not as this store left it."""
+
+    theme: str
+    seq: int
+    gc_seq: int
+    whole: bool
+    """Whether all that this store has seen is still there."""
+    mine: tuple[int, str] | None
+    """Sequence and token of this node's last push."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """The response to a hello."""
+
+    server_ms: int
+    version: int
+    """Of the schema, which its owner may have updated meanwhile."""
+    read_only: bool
+    news: list[ThemeNews]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTheme:
+    """This store's position in a theme."""
+
+    theme: str
+    cursor: PullCursor
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """The outcome of one push."""
+
+    base: int
+    """The theme's sequence before it."""
+    token: str
+    taken: list[tuple[SyncRow, int | None]]
+    """Rows that the database has, and their sequences; None where it had that version already, or one that wins."""
+    ahead: list[SyncRow]
+    """Rows stamped too far ahead of the database's clock, which it did not take."""
+    server_ms: int
+    """The database's time."""
+
+    @property
+    def end(self) -> int:
+        """Return the theme's sequence after the push."""
+        return self.base + len(self.taken) + len(self.ahead)
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows of a theme, in order, and the position after them."""
+
+    rows: list[tuple[int, SyncRow]]
+    cursor: PullCursor
+    more: bool
+    gc_seq: int = 0
+    """Up to where deleted rows may have been removed when it was read."""
+
+
+class TeamServer:
+    """A connected team database."""
+
+    def __init__(self, dsn: str, *, listen: bool = True) -> None:
+        """Connect.
+
+        :param listen: subscribe to changes
+        :raises TeamError: says why without repeating the DSN
+        """
+        self._guard = threading.Lock()
+        self._closed = threading.Event()
+        self._due: float | None = None
+        self._overdue = False
+        try:
+            self.conn = psycopg.connect(to_full_dsn(dsn), autocommit=True, prepare_threshold=None)
+        except (psycopg.Error, OSError) as error:
+            raise TeamError(to_team_state(error)) from None
+        except ValueError:  # characters that no DSN has
+            raise TeamError(BAD_DSN) from None
+        self._pulse = ChangeProbe(self.conn)
+        threading.Thread(target=self._watch, name="team answers", daemon=True).start()
+        self.direct = False
+        """Whether there is no pooler in between, so that a statement may be prepared."""
+        self.listening = False
+        """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
+        try:
+            self.schema: TeamSchema = self.verify()
+            self.listening = listen and self._listen()
+        except BaseException:
+            self.close()
+            raise
+
+    def verify(self) -> TeamSchema:
+        """Check that the schema is ours, without altering it.
+
+        :raises TeamError: the database cannot be used now
+        """
+        with self.limit_answer_time(ANSWER_S):
+            return verify_team_schema(self.conn)
+
+    def wait_for_notification(self, themes: Sequence[str], within_s: float) -> bool:
+        """Wait until another machine has changed one of these themes; return whether one has."""
+        try:
+            if self._has_notification(themes):  # of what came with the answer to something else
+                return True
+            line = select.poll()  # the driver's own waiting wakes up ten times a second
+            line.register(self.conn.fileno(), select.POLLIN)
+            return bool(line.poll(within_s * 1000)) and self._has_notification(themes)
+        except (psycopg.Error, OSError):
+            self.listening = False  # the next question finds out what is wrong
+        return False
+
+    def _has_notification(self, themes: Sequence[str]) -> bool:
+        told = {one.payload for one in self.conn.notifies(timeout=0) if one.pid != self.conn.info.backend_pid}
+        told |= self._pulse.heard
+        self._pulse.heard.clear()
+        return bool(told) and not {to_notify_name(theme) for theme in themes}.isdisjoint(told)
+
+    def _listen(self) -> bool:
+        with self.limit_answer_time(ANSWER_S):
+            row = self.conn.execute("SELECT pg_backend_pid(), pg_is_in_recovery()").fetchone()
+            if row != (self.conn.info.backend_pid, False):
+                return False
+            self.conn.execute(f"LISTEN {CHANNEL}")
+        self.direct = True
+        self.conn.prepare_threshold = NEVER
+        return True
+
+    def is_unchanged(self, known: Sequence[KnownTheme]) -> bool:
+        """Check with one small query whether these themes are as this store left them.
+
+        Returns False when that cannot be queried now.
+
+        :raises TeamError: the database cannot be used now
+        """
+        if not self.direct:
+            return False
+        with self.limit_answer_time(ANSWER_S):
+            still = self._pulse.is_unchanged([(one.theme, one.cursor.seq) for one in known])
+        if still is None:  # somebody in between lends another connection to each statement
+            self.direct = False
+        return bool(still)
+
+    def hello(self, node: str, known: Sequence[KnownTheme]) -> Greeting:
+        """Return the server's time, and the themes that are not as this store left them. One round trip when all are.
+
+        :raises TeamError: the database cannot be used now
+        """
+        asked = (
+            to_postgres_array([one.theme for one in known]),
+            to_postgres_array([one.cursor.seq for one in known]),
+            to_postgres_array([one.cursor.mark_seq for one in known]),
+            to_postgres_array([one.cursor.mark_token for one in known]),
+        )
+        with self.limit_answer_time(ANSWER_S):
+            row = self.conn.execute(HELLO, (node, *asked)).fetchone()
+        assert row is not None
+        if row[1] is None:
+            raise TeamError(NOT_MIGRATED)
+        if not is_usable_team_version(row[1]):
+            raise TeamError(to_wrong_version_state(row[1], find_newest_team_version()))
+        news = [
+            ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
+        ]
+        if self.direct:
+            with self.limit_answer_time(ANSWER_S):
+                self._pulse.note_greeting([one.theme for one in known])
+        return Greeting(row[0], row[1], row[2], news)
+
+    def push(
+        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
+    ) -> PushResult:
+        """Push rows in one statement.
+
+        :param clock: of this machine
+        :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be accepted
+        """
+        with self.limit_answer_time(ANSWER_S, telling=DATA_ERRORS):
+            row = self.conn.execute(
+                PUSH,
+                {
+                    **to_clock_tick(theme, node, len(rows), token),
+                    "own_ms": clock(),
+                    "ids": [one.uid for one in rows],
+                    "kinds": [one.kind for one in rows],
+                    "contents": [one.content for one in rows],
+                    "attrs": [json.dumps(one.attrs, ensure_ascii=False) for one in rows],
+                    "supersedes": [one.supersedes or None for one in rows],
+                    "states": [one.state for one in rows],
+                    "hlcs": [one.hlc for one in rows],
+                    "nodes": [one.node for one in rows],
+                    "ancestors": [json.dumps(list(one.ancestors)) for one in rows],
+                },
+            ).fetchone()
+        assert row is not None
+        return to_push_result(rows, row[0], row[1], row[2], token)
+
+    def load(
+        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
+    ) -> PushResult:
+        """Push many rows at once: they are copied to a staging table and merged from there in the same transaction."""
+        with self.limit_answer_time(LOAD_S, telling=DATA_ERRORS), self.conn.transaction(), self.conn.cursor() as cursor:
+            # The stage first: the clock of the theme is held only as long as merging takes.
+            with cursor.copy(COPY) as copy:
+                for n, one in enumerate(rows, 1):
+                    copy.write_row(
+                        (
+                            n,
+                            one.uid,
+                            one.kind,
+                            one.content,
+                            json.dumps(one.attrs, ensure_ascii=False),
+                            one.supersedes or None,
+                            one.state,
+                            one.hlc,
+                            one.node,
+                            "{" + ",".join(map(str, one.ancestors)) + "}",
+                        )
+                    )
+            row = cursor.execute(OPEN_LOAD, to_clock_tick(theme, node, len(rows), token)).fetchone()
+            assert row is not None
+            won = cursor.execute(MERGE, {"theme": theme, "base": row[0], "ms": row[1], "own_ms": clock()}).fetchall()
+            cursor.execute("DELETE FROM hm.stage")
+        return to_push_result(rows, row[0], row[1], [seq for (seq,) in won], token)
+
+    def pull(self, theme: str, after: int, limit: int = PAGE) -> RowPage:
+        """Return the rows after a position in a theme, in order.
+
+        :raises TeamError: the database cannot be used now
+        """
+        with self.limit_answer_time(ANSWER_S):
+            found = self.conn.execute(PULL, {"theme": theme, "after": after, "limit": limit}).fetchall()
+        if not found:
+            return RowPage([], PullCursor(after), more=False)
+        end, gc_seq, mark_seq, mark_token = found[0][:4]
+        rows = [(row[4], parse_pulled_row(theme, row)) for row in found if row[4] is not None]
+        return RowPage(rows, PullCursor(end, mark_seq, mark_token), more=len(rows) == limit, gc_seq=gc_seq)
+
+    def winners(self, theme: str, lost: Sequence[SyncRow]) -> list[tuple[int, SyncRow]]:
+        """Return the database's versions in place of those it did not accept, with sequence numbers, in order.
+
+        :raises TeamError: the database cannot be used now
+        """
+        named = {
+            "theme": theme,
+            "ids": [one.uid for one in lost],
+            "hlcs": [one.hlc for one in lost],
+            "nodes": [one.node for one in lost],
+        }
+        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
+
+    def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of one statement.
+
+        :raises TeamError: the database cannot be used now
+        """
+        with self.limit_answer_time(ANSWER_S):
+            return self.conn.execute(statement, values).fetchall()
+
+    def value(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> Any:
+        """Return the first column of the first row of one statement, or None.
+
+        :raises TeamError: the database cannot be used now
+        """
+        found = self.rows(statement, values)
+        return found[0][0] if found else None
+
+    def set_up(self, settings: Sequence[str], statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return all rows of one statement run under settings of its own.
+
+        :raises TeamError: the database cannot be used now
+        """
+        with self.limit_answer_time(ANSWER_S), self.conn.pipeline(), self.conn.transaction():
+            for one in settings:
+                self.conn.execute(one)
+            return self.conn.execute(statement, values).fetchall()
+
+    def engine(self) -> str:
+        """Return the version of PostgreSQL."""
+        number = self.conn.info.server_version
+        return f"{number // 10_000}.{number % 10_000}"
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._closed.set()
+        with contextlib.suppress(Exception):
+            self.conn.close()
+
+    def interrupt(self) -> None:
+        """Interrupt a waiting query, from another thread."""
+        with self._guard, contextlib.suppress(Exception):
+            # A copy of the handle: closing what another thread waits on would be unsafe, hanging up is not.
+            line = socket.socket(fileno=os.dup(self.conn.fileno()))
+            try:
+                line.shutdown(socket.SHUT_RDWR)
+            finally:
+                line.close()
+
+    @contextlib.contextmanager
+    def limit_answer_time(self, within_s: float, telling: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+        """Cut the connection when an answer takes too long, and raise errors in words.
+
+        :param telling: errors to raise unchanged
+        """
+        self._overdue = False
+        self._due = time.monotonic() + within_s
+        try:
+            yield
+        except telling:
+            raise
+        except (psycopg.Error, OSError) as error:
+            raise TeamError(to_team_state(AnswerOverdue() if self._overdue else error)) from None
+        finally:
+            self._due = None
+
+    def _watch(self) -> None:
+        while not self._closed.wait(LOOK_S):
+            due = self._due
+            if due is not None and time.monotonic() > due:
+                self._overdue = True
+                self.interrupt()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def to_full_dsn(dsn: str) -> str:
+    """Add defaults to a DSN.
+
+    :raises psycopg.Error: it is invalid
+    """
+    given = conninfo.conninfo_to_dict(dsn)
+    several = "," in str(given.get("host") or "") or "," in str(given.get("hostaddr") or "")
+    defaults = {**DEFAULTS, "target_session_attrs": "read-write"} if several else DEFAULTS
+    return conninfo.make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
+
+
+def to_postgres_array(values: Sequence[str | int | None]) -> str:
+    """Format values as a PostgreSQL array: the driver takes longer to inspect each than the query takes."""
+    quoted = (
+        "NULL" if one is None else '"' + str(one).replace("\\", "\\\\").replace('"', '\\"') + '"' for one in values
+    )
+    return "{" + ",".join(quoted) + "}"
+
+
+def to_notify_name(theme: str) -> str:
+    """Return the name of a theme in `NOTIFY`."""
+    return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def to_clock_tick(theme: str, node: str, count: int, token: str) -> dict[str, Any]:
+    """Return the values that advance the clock of a theme."""
+    return {"theme": theme, "by": node, "count": count, "token": token}
+
+
+def new_push_token() -> str:
+    """Return a token that identifies a push."""
+    return str(uuid.uuid4())
+
+
+def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequence[int], token: str) -> PushResult:
+    """Return which rows the database has considered, and which of them are now its version."""
+    winners = set(won)
+    taken: list[tuple[SyncRow, int | None]] = []
+    ahead = []
+    for seq, one in enumerate(rows, base + 1):
+        if one.hlc >> 16 <= server_ms + SKEW_MS:
+            taken.append((one, seq if seq in winners else None))
+        else:
+            ahead.append(one)
+    return PushResult(base, token, taken, ahead, server_ms)
+
+
+def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
+    """Parse a row into the form the store takes."""
+    _, _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors = row
+    return SyncRow(
+        theme=theme,
+        uid=uid,
+        kind=kind,
+        content=content,
+        attrs=json.loads(attrs),
+        state=state,
+        hlc=hlc,
+        node=node,
+        ancestors=tuple(ancestors),
+        supersedes=supersedes,
+    )

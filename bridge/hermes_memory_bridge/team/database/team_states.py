@@ -1,0 +1,168 @@
+"""States of the team database in words: none of its problems ever reaches an agent's read or write.
+
+No text of a driver is passed on: it names hosts and users.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.sync.held_versions import format_time_span
+
+SKEW_MS = 300_000
+"""Clocks further apart than this are told to the person; the database refuses rows from further ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamState:
+    """The state of the sync."""
+
+    name: str
+    """Stable, for programs."""
+    words: str
+    """For a person: what is wrong and what to do."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the state as commands print it."""
+        return {"state": self.name, "words": self.words}
+
+
+IDLE = TeamState("idle", "everything is exchanged")
+STARTING = TeamState("starting", "not yet connected")
+FETCHING = TeamState("fetching", "still being fetched for the first time; not all of it is here")
+EXCHANGING = TeamState("exchanging", "rows are on their way")
+PAUSED = TeamState("paused", "paused by a person; `hermes-memory-bridge sync resume` goes on")
+ELSEWHERE = TeamState("elsewhere", "another process exchanges for this store")
+NOT_NAMED = TeamState("not connected", "no team database is named; `hermes-memory-bridge team connect` names one")
+NO_DRIVER = TeamState("no driver", "psycopg is missing: pip install 'hermes-memory-tui[team]'")
+
+DOWN = TeamState("unreachable", "the team database does not answer; what is written here waits")
+SLOW = TeamState("slow", "the team database took too long and was left; what is written here waits")
+FULL = TeamState("full", "the team database has no free connection; tried again later")
+READ_ONLY = TeamState("read-only", "the team database takes no writes now (a standby?); what is written here waits")
+LOGIN = TeamState("refused", "the team database refused user or password; `team connect DSN` names others")
+NO_DATABASE = TeamState("no database", "the team's server has no database of that name; look at the DSN")
+TLS = TeamState("tls", "the TLS connection was not accepted: look at sslmode, the certificate and its authority")
+BAD_DSN = TeamState("bad dsn", "the DSN is not understood; `team connect DSN` names another")
+NOT_MIGRATED = TeamState(
+    "not migrated", "the team database has no tables of ours: run `team migrate --admin-dsn DSN` once, as its owner"
+)
+DENIED = TeamState(
+    "denied", "this role may not do that in the team database: run `team migrate` with --runtime-role ROLE"
+)
+COUNTER = TeamState(
+    "counter",
+    "the team database numbers changes by a counter that was set back: its owner must set hm.clock.seq to the highest seq in "
+    "hm.fact, hm.turn and hm.mark of the theme; what is written here waits",
+)
+DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
+FAULT = TeamState("fault", "the team database answered with an error")
+
+
+def to_incomplete_state(state: TeamState, *, waiting: int, refused: int, held_back: int, behind: int = 0) -> TeamState:
+    """Return the state when a sync did all it could, and rows are left.
+
+    :param state: the state to return when none are left
+    :param waiting: rows to be pushed
+    :param held_back: rows from the team whose clock is ahead
+    :param behind: rows to be pulled
+    """
+    counts = (
+        (waiting, "to be sent"),
+        (refused, "refused by the team database, and tried again"),
+        (held_back, "from the team held back, since its clock is ahead"),
+        (behind, "to be fetched"),
+    )
+    left = ", ".join(f"{count} {words}" for count, words in counts if count)
+    if not left:
+        return state
+    why = "" if state.name == IDLE.name else f" ({state.words})"
+    return TeamState("incomplete", f"not everything is exchanged: {left}{why}")
+
+
+class TeamError(StoreError):
+    """The team database cannot be used now; `state` says why."""
+
+    code = "team.unavailable"
+
+    def __init__(self, state: TeamState, detail: str = "") -> None:
+        super().__init__(f"{state.words} ({detail})" if detail else state.words)
+        self.state = TeamState(state.name, self.message)
+
+
+class AnswerOverdue(TimeoutError):
+    """The database did not answer in time, and its connection was cut."""
+
+
+def to_clock_skew_state(offset_ms: int) -> TeamState | None:
+    """Return the state for a clock difference.
+
+    :param offset_ms: the server's time less this machine's
+    """
+    if abs(offset_ms) <= SKEW_MS:
+        return None
+    distance = format_time_span(round(abs(offset_ms) / 60_000) * 60_000)
+    way = "behind" if offset_ms > 0 else "ahead of"
+    return TeamState("clock", f"this machine's clock is {distance} {way} the team's; rows are exchanged, set the clock")
+
+
+def to_wrong_version_state(found: int, known: int) -> TeamState:
+    """Return the state for a schema of another version."""
+    if found < known:
+        return TeamState(
+            "old schema", f"the team database is at version {found}, this program needs {known}: `team migrate`"
+        )
+    return TeamState("new schema", f"the team database is at version {found}, this program knows {known}: upgrade it")
+
+
+SQLSTATES: tuple[tuple[str, TeamState], ...] = (
+    ("28", LOGIN),
+    ("3D000", NO_DATABASE),
+    ("3F000", NOT_MIGRATED),
+    ("42P01", NOT_MIGRATED),
+    ("42703", NOT_MIGRATED),
+    ("42501", DENIED),
+    ("53300", FULL),
+    ("53400", FULL),
+    ("53100", DISK),
+    ("25006", READ_ONLY),
+    ("57014", SLOW),
+    ("55P03", SLOW),
+    ("57", DOWN),
+    ("08", DOWN),
+)
+"""By the beginning of the error's code."""
+
+STATE_SENTENCES: tuple[tuple[str, TeamState], ...] = (
+    (r"invalid (\w+ value|connection option|dsn|URI|integer|percent|port)|missing \"=\"", BAD_DSN),
+    (r"too many clients|too many connections|remaining connection slots|no more connections|max_client_conn", FULL),
+    (r"password|authentication|pg_hba|role .* does not exist", LOGIN),
+    (r"database .* does not exist", NO_DATABASE),
+    (r"read-only|not read-write|standby", READ_ONLY),
+    (r"SSL|TLS|certificate", TLS),
+    (r"timeout|timed out", SLOW),
+)
+"""By what is said where there is no code: libpq gives none for a connection that could not be made."""
+
+
+def to_team_state(error: BaseException) -> TeamState:
+    """Return the state for an error."""
+    if isinstance(error, TeamError):
+        return error.state
+    if isinstance(error, TimeoutError):
+        return SLOW
+    code = getattr(error, "sqlstate", None) or ""
+    for begin, state in SQLSTATES:
+        if code.startswith(begin):
+            return state
+    if not code:
+        said = str(error)
+        for pattern, state in STATE_SENTENCES:
+            if re.search(pattern, said, re.IGNORECASE):
+                return state
+    if code:
+        return TeamState(FAULT.name, f"{FAULT.words} (SQLSTATE {code})")
+    return DOWN

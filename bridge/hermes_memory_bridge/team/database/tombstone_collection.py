@@ -1,0 +1,80 @@
+"""Collection of tombstones and push marks.
+
+Removes deleted rows that every store has long seen, and the marks of old pushes. Purged rows are never collected.
+A store that comes back after years may still hold what was purged, and only the row that says so erases it there;
+it has no content and costs some hundred bytes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from hermes_memory_bridge.team.database.team_schema import verify_team_schema
+from hermes_memory_store.errors import ArgumentError
+
+NOBODY = uuid.UUID(int=0)
+"""Node of the mark that collecting leaves."""
+
+# The clock of the theme is locked first, as by a push, so that no reader steps over what is collected.
+LOCK = "SELECT seq FROM hm.clock WHERE theme = %(theme)s FOR UPDATE"
+
+HORIZON = """
+SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_interval(days => %(days)s)
+"""
+
+DELETED = "DELETE FROM hm.fact WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
+
+# The mark at the horizon stays, since whoever has seen all before it may stand on it; and each node's last one, by which a
+# copy of its store is known.
+MARKS = """
+DELETE FROM hm.mark m WHERE theme = %(theme)s AND seq < %(upto)s
+  AND EXISTS (SELECT 1 FROM hm.mark n WHERE n.theme = m.theme AND n.node = m.node AND n.seq > m.seq)
+"""
+
+# A change of its own, so that every store hears how far was collected.
+TICK = """
+WITH c AS (UPDATE hm.clock SET seq = seq + 1, gc_seq = %(upto)s WHERE theme = %(theme)s RETURNING seq)
+INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, seq, %(token)s, %(nobody)s FROM c
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedTheme:
+    """What was removed from one theme."""
+
+    theme: str
+    rows: int
+    marks: int
+
+
+def collect_tombstones(dsn: str, *, days: int) -> list[CollectedTheme]:
+    """Remove rows deleted at least that many days ago, theme by theme, as the owner of the tables. Idempotent.
+
+    :raises TeamError: the database is of another version
+    """
+    if days < 1:
+        raise ArgumentError(f"--days must be at least 1, not {days}", days)
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None, connect_timeout=10) as conn:
+        verify_team_schema(conn)
+        themes = [theme for (theme,) in conn.execute("SELECT theme FROM hm.clock ORDER BY theme").fetchall()]
+        found = [collect_theme_tombstones(conn, theme, days) for theme in themes]
+    return [one for one in found if one.rows or one.marks]
+
+
+def collect_theme_tombstones(conn: psycopg.Connection[Any], theme: str, days: int) -> CollectedTheme:
+    """Collect the tombstones of one theme in one transaction."""
+    with conn.transaction():
+        named: dict[str, Any] = {"theme": theme, "days": days}
+        conn.execute(LOCK, named)
+        row = conn.execute(HORIZON, named).fetchone()
+        if row is None or row[0] is None:
+            return CollectedTheme(theme, 0, 0)
+        named |= {"upto": row[0], "token": uuid.uuid4(), "nobody": NOBODY}
+        rows, marks = conn.execute(DELETED, named).rowcount, conn.execute(MARKS, named).rowcount
+        if rows or marks:
+            conn.execute(TICK, named)
+        return CollectedTheme(theme, rows, marks)

@@ -1,0 +1,257 @@
+"""Queries to the team database for facts relevant to a query, and for what ranking must know of all others.
+
+The database selects, and the store's own code ranks (see its `remote_facts.py`), so that a result is the same
+wherever the facts are. Each step is bounded; no session state is left, so a pooler may share the connection.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_memory_bridge.team.database.team_schema import RECALL
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import DENIED, TeamError, TeamState
+from hermes_memory_store import uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.language.stemmer import IRREGULAR, stem_completions, stem_word
+from hermes_memory_store.language.tokenizer import is_unspaced, split_runs
+from hermes_memory_store.model import LIVE_TIERS, Query, Tier, Uid
+from hermes_memory_store.remote.remote_facts import RemoteFact
+from hermes_memory_store.search.query_syntax import parse_query
+from hermes_memory_store.search.query_terms import QueryTerm, to_query_terms
+from hermes_memory_store.search.ranking import inverse_document_frequency
+from hermes_memory_store.sync.wire_format import scope_sync_uid
+
+NEWEST = 300
+"""Facts of one word: as many as a store looks at of its own."""
+
+MOST = 5_000
+"""Facts that have a word, among which the newest are looked for."""
+
+MOST_RANKED = 400
+"""Facts that are fetched to be ranked: those with the rarest words."""
+
+MOST_COUNTED = 20_000
+"""How far the facts of a theme are counted; how much a word tells hardly depends on more."""
+
+EXTRA_NEAREST = 10
+"""Nearest vectors beyond those wanted: halves of numbers order the last few otherwise than whole ones."""
+
+SHORTEST_STEM = 3
+"""Letters of a stem from which on it stands for all words that begin with it."""
+
+OLD_SCHEMA_STATE = TeamState(
+    "old schema", "the team database is too old to be asked: its owner must run `team migrate`"
+)
+
+SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
+"""For this transaction alone. Only the index of a large theme heeds them."""
+
+NEAREST = """
+SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) %(asked)s::{place}.vector)
+FROM (
+  SELECT id, embedding FROM hm.vector WHERE theme = %(theme)s AND model = %(model)s
+  ORDER BY embedding OPERATOR({place}.<=>) %(rounded)s::{place}.halfvec LIMIT %(limit)s
+) v
+"""
+"""A theme with an index of its own is looked through by it, any other is compared whole: no index spans several themes. What is
+nearest is compared once more in full precision, as a store does; one parameter for both would be rounded for both."""
+
+SIMILARITY_SQL = """
+SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) %(asked)s::{place}.vector)
+FROM hm.vector v WHERE v.theme = %(theme)s AND v.model = %(model)s AND v.id = ANY (%(ids)s::uuid[])
+"""
+
+MATCHING_SQL = """
+SELECT n, array_agg(id::text) FROM hm.worded(
+  %(theme)s, %(queries)s::text[], %(types)s::text[], %(tiers)s::text[], %(scopes)s::text[], %(newest)s, %(most)s
+) GROUP BY n
+"""
+
+TOTAL = """
+SELECT count(*) FROM (SELECT id FROM hm.fact WHERE theme = %s ORDER BY id LIMIT %s) f
+WHERE get_byte(uuid_send(id), 6) >> 4 <> 5
+"""
+"""By the key's index alone: scopes are known by the version of their uids, which are made of their labels."""
+
+FACTS = """
+WITH c AS (SELECT id, lag(id) OVER (ORDER BY id) AS before FROM unnest(%(ids)s::uuid[]) AS u (id))
+SELECT f.id::text, f.content, f.attrs::text, (
+  SELECT count(*) FROM (
+    SELECT 1 FROM hm.fact n WHERE n.theme = %(theme)s AND n.id > c.before AND n.id < c.id AND n.kind = 'fact' LIMIT 2
+  ) t
+)
+FROM c JOIN hm.fact f ON f.theme = %(theme)s AND f.id = c.id
+WHERE f.kind = 'fact' AND f.state = 0 ORDER BY f.id
+"""
+
+SCOPES = "SELECT content FROM hm.fact WHERE theme = %s AND id = ANY (%s::uuid[]) AND kind = 'scope' AND state = 0"
+
+THEMES = "SELECT theme FROM hm.clock WHERE theme = ANY (%s)"
+
+ALL_THEMES = "SELECT theme FROM hm.clock ORDER BY theme"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbedding:
+    """A query's unit vector, and its model: `name:384`."""
+
+    model: str
+    vector: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class FactAnswers:
+    """Relevant facts of one theme, and its semantic neighbours, best first, with their similarity."""
+
+    theme: str
+    facts: list[RemoteFact]
+    near: list[tuple[Uid, float]]
+    compared: dict[Uid, float]
+    """Similarity of the others of these facts that have a vector, however far they are."""
+    total: int
+    scopes: list[str]
+
+
+def find_remote_themes(server: TeamServer, named: Sequence[str] | None) -> list[str]:
+    """Return which of these themes the database has and shows to this role; all when none is named.
+
+    :raises TeamError: the database cannot be used now
+    """
+    if server.schema.version < RECALL:
+        raise TeamError(OLD_SCHEMA_STATE)
+    rows = server.rows(ALL_THEMES) if named is None else server.rows(THEMES, (list(named),))
+    return [theme for (theme,) in rows]
+
+
+def find_fact_answers(
+    server: TeamServer, theme: str, line: str, meant: QueryEmbedding | None, limit: int, floor: float, clock: Clock
+) -> FactAnswers:
+    """Query one theme.
+
+    :param limit: maximum number of semantic neighbours
+    :param floor: minimum similarity
+    :raises TeamError: the database cannot be used now
+    :raises QueryError: as `parse_query`
+    """
+    taken = parse_query(line, theme=theme, now=clock())
+    total = min(MOST_COUNTED, server.value(TOTAL, (theme, MOST_COUNTED)) or 0)
+    near = find_nearest_facts(server, theme, meant, limit, floor) if meant is not None else []
+    hits = find_matching_facts(server, theme, taken)
+    best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near])
+    rows = server.rows(FACTS, {"theme": theme, "ids": best}) if best else []
+    close = {uid for uid, _ in near}
+    others = (
+        compute_similarities(server, theme, meant, [uid for uid in best if uid not in close]) if meant and near else {}
+    )
+    facts = [RemoteFact(Uid(uid), content, json.loads(attrs), between) for uid, content, attrs, between in rows]
+    labels = [label for label in taken.filter.scopes if label]
+    named = server.rows(SCOPES, (theme, [scope_sync_uid(theme, label) for label in labels])) if labels else []
+    return FactAnswers(theme, facts, near, others, total, [label for (label,) in named])
+
+
+def find_nearest_facts(
+    server: TeamServer, theme: str, meant: QueryEmbedding, limit: int, floor: float
+) -> list[tuple[Uid, float]]:
+    """Find the nearest facts, none below the floor; nothing where there are no vectors of that model."""
+    if server.schema.dimension != len(meant.vector):
+        return []
+    asked = format_pgvector(meant.vector)
+    told = {"theme": theme, "model": meant.model, "asked": asked, "rounded": asked, "limit": limit + EXTRA_NEAREST}
+    try:
+        found = server.set_up(SETTINGS, NEAREST.format(place=server.schema.place), told)
+    except TeamError as error:
+        if error.state.name != DENIED.name:
+            raise
+        return []  # words answer without
+    close = [(Uid(uid), near) for uid, near in found if near >= floor]
+    return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.parse_uid(one[0]))))[:limit]
+
+
+def compute_similarities(
+    server: TeamServer, theme: str, meant: QueryEmbedding, wanted: Sequence[Uid]
+) -> dict[Uid, float]:
+    """Return the similarity of these facts, as far as they have vectors of that model."""
+    if not wanted:
+        return {}
+    told = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(wanted)}
+    return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL.format(place=server.schema.place), told)}
+
+
+def format_pgvector(vector: Sequence[float]) -> str:
+    """Format a vector for PostgreSQL."""
+    return "[" + ",".join(f"{one:.9g}" for one in vector) + "]"
+
+
+def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[list[Uid]]:
+    """Find the newest facts that have each word, then those that have all."""
+    queries = to_tsqueries(taken, theme)
+    wanted = taken.filter
+    usual = wanted.tiers >= LIVE_TIERS and not wanted.types and not wanted.scopes
+    told = {
+        "theme": theme,
+        "queries": queries,
+        "types": sorted(wanted.types) or None,
+        # A store counts how often a word is over all tiers, unless a line asks for some.
+        "tiers": None if usual else sorted((wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}),
+        "scopes": [label or "" for label in wanted.scopes] or None,
+        "newest": NEWEST,
+        "most": MOST,
+    }
+    found = dict(server.rows(MATCHING_SQL, told))
+    return [found.get(n, []) for n in range(1, len(queries) + 1)]
+
+
+def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequence[Uid]) -> list[Uid]:
+    """Select the facts whose words are most significant, within one overall limit.
+
+    Semantic neighbours are included anyway.
+    """
+    scores: dict[Uid, float] = {}
+    for some in hits:
+        told = inverse_document_frequency(len(some), max(1, total))
+        for uid in some:
+            scores[uid] = scores.get(uid, 0.0) + told
+    best = sorted(scores, key=lambda uid: (scores[uid], uid), reverse=True)[:MOST_RANKED]
+    return list(dict.fromkeys([*best, *keep]))
+
+
+def to_tsqueries(taken: Query, theme: str) -> list[str]:
+    """Return one tsquery for each word of a line and one for all of them; an empty one when it has no text."""
+    look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+    words = [one for word in look.words if (one := to_word_tsquery(word))]
+    phrases = [one for phrase in taken.phrases if (one := " & ".join(map(to_stem_prefix, split_runs(phrase))))]
+    if not words and not phrases:
+        return [""] if not taken.has_text or look.excluded else []
+    together = [" & ".join(f"({one})" for one in [*words, *phrases])] if len(words) + len(phrases) > 1 else []
+    said = [*words, *phrases, *together]
+    return [f"({one}) & {to_theme_lexeme(theme)}" for one in said]
+
+
+def to_theme_lexeme(theme: str) -> str:
+    """Return the lexeme that every fact of a theme has."""
+    return f"'@{hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()}'"
+
+
+def to_word_tsquery(word: QueryTerm) -> str:
+    """Return a tsquery for all forms of a word. Wider than the store's own terms, by which the results are ranked."""
+    forms = {to_stem_prefix(word.text)}
+    forms |= {to_stem_prefix(longer) for longer in stem_completions(word.text)}
+    forms |= {f"'{other}'" for other, root in IRREGULAR.items() if stem_word(root) in word.terms}
+    forms |= {to_stem_prefix(term) for term in word.terms if not is_unspaced(term)}
+    forms |= {" & ".join(map(to_stem_prefix, phrase)) for phrase in word.phrases if not is_unspaced(phrase[0])}
+    return " | ".join(f"({one})" for one in sorted(forms))
+
+
+def to_stem_prefix(word: str) -> str:
+    """Return a common prefix: words of the same stem begin alike, except for a final `e`, `i` or `y`."""
+    if is_unspaced(word):
+        return " & ".join(f"'{letter}'" for letter in word)
+    root = stem_word(word)
+    if len(root) < SHORTEST_STEM:
+        return f"('{word}' | '{root}' | '{root}s')"
+    begun = root[:-1] if len(root) > SHORTEST_STEM and root[-1] in "eiy" else root
+    return f"'{begun}':*" if word.startswith(begun) else f"('{word}' | '{begun}':*)"

@@ -1,0 +1,275 @@
+"""Queries to the team database on behalf of a call.
+
+They are limited to an unnoticeable time: the caller gets this machine's result in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hermes_memory_bridge.embedding.query_vector import QueryVector
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.team.database.team_states import NO_DRIVER, SLOW, TeamError, TeamState, to_team_state
+from hermes_memory_bridge.toolkit.arguments import Arguments
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.team_fallback import (
+    ANSWERED,
+    COMING,
+    HERE,
+    NOT_NAMED,
+    Kind,
+    RemoteMatches,
+    TeamFallback,
+    TeamRequest,
+    may_need_team,
+    to_team_request,
+)
+from hermes_memory_bridge.trust.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_bridge.trust.secrets import find_secret_texts
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
+from hermes_memory_store.remote.remote_turns import build_remote_turn_store
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync.row_validation import MAX_CONTENT
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.team.database.team_server import TeamServer
+
+log = logging.getLogger(__name__)
+
+ASK_S = 1.5
+"""How long a call waits for the team."""
+
+REST_S = 5.0
+"""How long the database is left alone after it did not answer: who asks meanwhile is told so at once."""
+
+IDLE_S = 30.0
+"""How long a connection is kept for the next question."""
+
+NEAR = 60
+"""Facts near in meaning that are looked at, as of a store's own."""
+
+MOST_THEMES = 20
+"""Themes of one question."""
+
+
+class TeamSearch:
+    """Query one team database, one query at a time."""
+
+    def __init__(
+        self,
+        hub: StoreWorker,
+        named: Callable[[], bool],
+        find: Callable[[], str | None],
+        *,
+        ask_s: float = ASK_S,
+        rest_s: float = REST_S,
+    ) -> None:
+        """:param named: whether a team database is configured, without asking a keyring
+        :param find: returns its DSN
+        :param ask_s: how long a call waits
+        :param rest_s: how long to leave the database alone after it failed to answer
+        """
+        self.hub = hub
+        self.named = named
+        self.find = find
+        self.ask_s = ask_s
+        self.rest_s = rest_s
+        self._one = threading.Lock()
+        """Held by the question that is being asked."""
+        self._server: TeamServer | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._rests_until = 0.0
+        self._trouble: TeamState = SLOW
+
+    async def search(
+        self, connection: Connection, kind: Kind, arguments: Arguments, asked: QueryVector | None
+    ) -> TeamFallback | None:
+        """See `toolkit.team_request.TeamSearcher`."""
+        try:
+            query = arguments.get("query")
+            if not isinstance(query, str) or not may_need_team(arguments):
+                return None
+            wanted = await self.hub.read(lambda store: to_team_request(connection, store, kind, arguments))
+            if wanted is None:
+                return None
+            if not self.named():
+                return TeamFallback(NOT_NAMED) if wanted.known else None
+            if wanted.themes is not None and wanted.here.issuperset(wanted.themes):
+                return TeamFallback(HERE)
+            found = await self._within_time(wanted, kind, query, asked)
+            return (
+                replace(found, said=f"{found.said}; {COMING}") if wanted.is_coming and not found.has_answered else found
+            )
+        except Exception:
+            log.exception("the team database could not be asked")
+            return None
+
+    def close(self) -> None:
+        """Disconnect, even during a query."""
+        self._closed = True
+        if self._idle is not None:
+            self._idle.cancel()
+        server = self._server
+        if server is not None:
+            server.interrupt()
+        self._disconnect()
+
+    async def _within_time(
+        self, wanted: TeamRequest, kind: Kind, query: str, asked: QueryVector | None
+    ) -> TeamFallback:
+        named = wanted.themes or ()
+        if time.monotonic() < self._rests_until:
+            return TeamFallback(self._trouble.words, wanted=named)
+        loop = asyncio.get_running_loop()
+        if self._idle is not None:
+            self._idle.cancel()
+        answer: asyncio.Future[TeamFallback] = loop.create_future()
+
+        def tell(found: TeamFallback) -> None:
+            if answer.done():  # nobody waits for it any more
+                found.close()
+            else:
+                answer.set_result(found)
+
+        def ask() -> None:
+            with self._one:
+                found = self._ask(wanted, kind, query, asked)
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(tell, found)
+
+        # Not of a pool: whoever stops the bridge does not wait for a connection that is not coming.
+        threading.Thread(target=ask, name="team question", daemon=True).start()
+        done, _ = await asyncio.wait([answer], timeout=self.ask_s)
+        self._idle = loop.call_later(IDLE_S, self._disconnect_when_idle)
+        if done:
+            return answer.result()
+        answer.cancel()
+        server = self._server
+        if server is not None:
+            server.interrupt()
+        self._back_off(SLOW)
+        return TeamFallback(SLOW.words, wanted=named)
+
+    def _disconnect_when_idle(self) -> None:
+        """Disconnect after a while without queries."""
+        if self._one.acquire(blocking=False):
+            try:
+                self._disconnect()
+            finally:
+                self._one.release()
+
+    def _back_off(self, state: TeamState) -> None:
+        self._trouble, self._rests_until = state, time.monotonic() + self.rest_s
+
+    # On the thread that asks.
+
+    def _ask(self, wanted: TeamRequest, kind: Kind, query: str, asked: QueryVector | None) -> TeamFallback:
+        named = wanted.themes or ()
+        try:
+            try:
+                from hermes_memory_bridge.team.database.team_server import TeamServer
+                from hermes_memory_bridge.team.search import fact_queries
+            except ImportError:
+                raise TeamError(NO_DRIVER) from None
+            if self._closed or time.monotonic() < self._rests_until:
+                return TeamFallback(self._trouble.words, wanted=named)
+            if self._server is None:
+                dsn = self.find()
+                if not dsn:
+                    return TeamFallback(NOT_NAMED, wanted=named)
+                self._server = TeamServer(dsn, listen=False)
+            server = self._server
+            there = fact_queries.find_remote_themes(server, wanted.themes)
+            ask_one = self._facts if kind == "fact" else self._turns
+            missing = [theme for theme in there if theme not in wanted.here][:MOST_THEMES]
+            found = {theme: ask_one(server, theme, query, asked) for theme in missing}
+            return TeamFallback(ANSWERED, found, named)
+        except Exception as error:
+            self._disconnect()
+            if not isinstance(error, (TeamError, StoreError, OSError)):
+                log.exception("the team database could not be asked")
+                return TeamFallback("the question to the team failed here; see the log", wanted=named)
+            if isinstance(error, StoreError) and not isinstance(error, TeamError):
+                return TeamFallback(ANSWERED, {}, ())  # the line itself is wrong, and the store says so
+            state = to_team_state(error)
+            if time.monotonic() >= self._rests_until:  # else it was cut off, and that is said
+                self._back_off(state)
+            return TeamFallback(state.words, wanted=named)
+
+    def _facts(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+        from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding, find_fact_answers
+
+        store = self.hub.store
+        meant = QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
+        said = find_fact_answers(server, theme, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
+        facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
+        made = build_remote_fact_store(
+            theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
+        )
+        return RemoteMatches(
+            made, None if asked is None else to_local_neighbours(asked, made, said.near, said.compared)
+        )
+
+    def _turns(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+        from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
+
+        store = self.hub.store
+        said = find_turn_answers(server, theme, query, store.clock)
+        may_tell = store.policies.for_theme(theme).secrets == "allow"
+        turns = [one for one in said.turns if may_tell or not find_secret_texts("turn", one.said.content)]
+        # Their meaning is compared by no machine but those that have them: words answer.
+        return RemoteMatches(
+            build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock), None
+        )
+
+    def _disconnect(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+
+def is_fact_presentable(store: Store, theme: str, one: RemoteFact) -> bool:
+    """Check whether this machine's policy lets a fact be shown without review.
+
+    It does not for what reads like an instruction to an agent, where that is quarantined, nor for what holds a secret,
+    where that is masked.
+    """
+    if not isinstance(one.attrs, dict) or not isinstance(one.content, str) or len(one.content) > MAX_CONTENT:
+        return False
+    target, scope = one.attrs.get("target"), one.attrs.get("scope")
+    if not isinstance(target, str):
+        return False
+    policy = store.policies.for_theme(theme)
+    if policy.secrets != "allow" and find_secret_texts(target, one.content):
+        return False
+    if not policy.quarantine:
+        return True
+    return find_suspicion(target, one.content) is None and find_name_suspicion(f"{target} {scope or ''}") is None
+
+
+def to_local_neighbours(
+    asked: QueryVector, made: Store, near: list[tuple[Uid, float]], compared: Mapping[Uid, float]
+) -> QueryVector:
+    """Return the semantic neighbours in the form recall expects: by the ids of that store."""
+
+    def nearest(_store: Store, kind: str, _theme: str, limit: int, besides: Collection[int]) -> list[tuple[int, float]]:
+        if kind != "fact":
+            return []
+        measured = {**compared, **dict(near)}
+        asked_for = set(besides)
+        ids = {fact.uid: fact.id for fact in made.facts.by_uids(measured).values()}
+        wanted = {uid for uid, _ in near[:limit]} | {uid for uid, key in ids.items() if key in asked_for}
+        found = [(ids[uid], measured[uid]) for uid in wanted if uid in ids]
+        return sorted(found, key=lambda one: (-one[1], -one[0]))
+
+    return QueryVector(asked.model, nearest)

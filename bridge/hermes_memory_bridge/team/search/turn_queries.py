@@ -1,0 +1,115 @@
+"""Queries to the team database for captured messages: the relevant turns, and those around them.
+
+As in `fact_queries.py`, the database selects, and the store's own code ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from hermes_memory_bridge.team.database.team_schema import TURNS
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.search.fact_queries import (
+    MOST,
+    MOST_COUNTED,
+    NEWEST,
+    OLD_SCHEMA_STATE,
+    select_rarest_facts,
+    to_tsqueries,
+)
+from hermes_memory_store import uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.conversations.turn_rows import PortableTurn
+from hermes_memory_store.conversations.turns import to_plain_query
+from hermes_memory_store.model import Uid
+from hermes_memory_store.remote.remote_turns import RemoteTurn
+from hermes_memory_store.search.query_syntax import parse_query
+from hermes_memory_store.search.query_terms import to_query_terms
+from hermes_memory_store.search.ranking import NEIGHBOUR_SHARE
+
+TAKEN = 120
+"""Turns that are fetched for their words: half as many again as a store ranks."""
+
+READ = 20_000
+"""Characters of a turn that are fetched: ten times what recall shows. A word behind them is not found so."""
+
+READ_BESIDE = 4_000
+"""Characters of a turn that stands beside one with the words: as many as ranking takes apart."""
+
+MOST_BYTES = 600_000
+"""Of the turns with the words, all together; one may be longer."""
+
+MATCHING_TURNS_SQL = """
+SELECT n, array_agg(id::text), array_agg(bytes)
+FROM hm.turns_worded(%(theme)s, %(queries)s::text[], %(newest)s, %(most)s) GROUP BY n
+"""
+
+TOTAL = "SELECT count(*) FROM (SELECT id FROM hm.turn WHERE theme = %s ORDER BY id LIMIT %s) t"
+
+AROUND = """
+WITH u AS (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.id = ANY (%(ids)s::uuid[]) AND t.state = 0),
+a AS (
+  SELECT DISTINCT b.seq FROM u, LATERAL (
+    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq >= u.seq AND t.state = 0 ORDER BY t.seq LIMIT %(far)s + 1)
+    UNION ALL
+    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq < u.seq AND t.state = 0 ORDER BY t.seq DESC LIMIT %(far)s)
+  ) b
+), c AS (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM a)
+SELECT t.id::text, t.session, t.role,
+  left(t.content, CASE WHEN t.id = ANY (%(ids)s::uuid[]) THEN %(read)s ELSE %(beside)s END), t.said_at, (
+    SELECT count(*) FROM (
+      SELECT 1 FROM hm.turn n WHERE n.theme = %(theme)s AND n.seq > c.before AND n.seq < c.seq AND n.state = 0 LIMIT 2
+    ) s
+  )
+FROM c JOIN hm.turn t ON t.theme = %(theme)s AND t.seq = c.seq WHERE t.state = 0 ORDER BY t.seq
+"""
+"""In the order of the theme's clock, in which a machine that pulls them numbers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAnswers:
+    """Relevant turns of one theme."""
+
+    turns: list[RemoteTurn]
+    total: int
+
+
+def find_turn_answers(server: TeamServer, theme: str, line: str, clock: Clock) -> TurnAnswers:
+    """Query one theme.
+
+    :raises TeamError: the database cannot be used now
+    :raises QueryError: as `parse_query`
+    """
+    if server.schema.version < TURNS:
+        raise TeamError(OLD_SCHEMA_STATE)
+    taken = parse_query(to_plain_query(line), theme=theme, now=clock())
+    look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+    queries = [one for one in to_tsqueries(taken, theme) if one]
+    total = min(MOST_COUNTED, server.value(TOTAL, (theme, MOST_COUNTED)) or 0)
+    if not queries or not total:
+        return TurnAnswers([], total)
+    told = {"theme": theme, "queries": queries, "newest": NEWEST, "most": MOST}
+    hits = server.rows(MATCHING_TURNS_SQL, told)
+    ids = limit_by_size(
+        select_rarest_facts([found for _, found, _ in hits], total, ())[:TAKEN],
+        {uid: size for _, found, sizes in hits for uid, size in zip(found, sizes, strict=True)},
+    )
+    # A question may be answered by what was said next to what shares its words.
+    far = max(NEIGHBOUR_SHARE) if look.question and not look.phrases and not look.excluded else 0
+    rows = server.rows(AROUND, {"theme": theme, "ids": ids, "far": far, "read": READ, "beside": READ_BESIDE})
+    return TurnAnswers(
+        [
+            RemoteTurn(PortableTurn(uids.parse_uid(uid), session, role, content, at), between)
+            for uid, session, role, content, at, between in rows
+        ],
+        total,
+    )
+
+
+def limit_by_size(ids: Sequence[Uid], sizes: Mapping[Uid, int]) -> list[Uid]:
+    """Return the first ids whose total size can be fetched while somebody waits, and at least one."""
+    sums = accumulate(min(READ, sizes[uid]) for uid in ids)
+    return [uid for place, (uid, so_far) in enumerate(zip(ids, sums, strict=True)) if not place or so_far <= MOST_BYTES]

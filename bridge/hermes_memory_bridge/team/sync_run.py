@@ -1,0 +1,570 @@
+"""One sync between a store and the team database: greet, pull what is new there, push what is new here.
+
+It may be interrupted anywhere and restarted: what was sent but not acknowledged is sent again, which changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from hermes_memory_bridge.team.database import turn_statements
+from hermes_memory_bridge.team.database.team_schema import TURNS
+from hermes_memory_bridge.team.database.team_server import (
+    BATCH,
+    COUNTER_ERROR,
+    DATA_ERRORS,
+    PAGE,
+    STAGE,
+    Greeting,
+    KnownTheme,
+    PushResult,
+    RowPage,
+    TeamServer,
+    ThemeNews,
+    new_push_token,
+)
+from hermes_memory_bridge.team.database.team_states import (
+    COUNTER,
+    DENIED,
+    IDLE,
+    READ_ONLY,
+    SKEW_MS,
+    TeamError,
+    TeamState,
+    to_clock_skew_state,
+)
+from hermes_memory_store.backoff import Backoff
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
+from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
+from hermes_memory_store.sync.wire_format import COUNTER_BITS
+
+log = logging.getLogger(__name__)
+
+COPY_THRESHOLD = 2_000
+"""From so many waiting rows on they are copied and merged instead of sent as arrays."""
+
+LEAST_PAGE = 100
+
+LAST_SEQUENCE = (1 << 62) - 1
+"""A place in a theme behind which there is nothing."""
+
+WRITE_LOCK_S = 0.15
+"""How long taking rows in may keep local writers waiting; pages grow and shrink to keep to it."""
+
+TOKENS = 1_000
+"""Pushes of this process that are remembered: one whose answer was lost is ours, and no copy's."""
+
+TURNS_S = 1.0
+"""How long turns are exchanged before facts have their turn again."""
+
+RECHECKED_TURNS = 2_000
+"""Turns that were left out and are asked for again."""
+
+MOST_ROUNDS = 8
+"""Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
+
+DENIED_S = 60.0
+"""How long a theme that this role may not write to, or that the database numbers wrongly, is left alone."""
+
+AGAIN_S, SELDOM_S = 60.0, 3_600.0
+"""After what time what the database refused is sent again: a minute at first, each time twice as long, an hour at most."""
+
+STEPPED_MS = 1_000
+"""A step of this machine's clock after which the database is asked for its time before anything else."""
+
+ProgressCallback = Callable[[], None]
+
+
+@dataclass(slots=True)
+class ThemeSyncCount:
+    """What one sync did with one theme, and the database's position in it."""
+
+    pulled: int = 0
+    pushed: int = 0
+    conflicts: int = 0
+    refused: int = 0
+    server_seq: int = 0
+    state: TeamState | None = None
+    """What keeps this theme alone from being exchanged."""
+    unreached: set[str] = field(default_factory=set)
+    turns_pulled: int = 0
+    turns_pushed: int = 0
+
+    @property
+    def idle(self) -> bool:
+        """Check whether there was nothing to do."""
+        return not (self.pulled or self.pushed or self.refused or self.turns_pulled or self.turns_pushed)
+
+
+@dataclass(slots=True)
+class SyncOutcome:
+    """The outcome of one sync."""
+
+    state: TeamState = IDLE
+    offset_ms: int = 0
+    themes: dict[str, ThemeSyncCount] = field(default_factory=dict)
+    admitted: int = 0
+    """Versions that had been held back, and are taken in by now."""
+    more: bool = False
+    """Whether captured turns are left, which had to wait so that facts do not."""
+
+    @property
+    def idle(self) -> bool:
+        """Check whether there was nothing to do."""
+        return not self.admitted and all(one.idle for one in self.themes.values())
+
+
+class SyncRun:
+    """Sync the rows of one store, again and again, over any connection."""
+
+    def __init__(self, store: Store, *, on_progress: ProgressCallback = lambda: None) -> None:
+        """:param on_progress: called after each page and batch; what it raises ends the sync"""
+        self.store = store
+        self.on_progress = on_progress
+        self.outcome = SyncOutcome()
+        self._tokens: deque[str] = deque(maxlen=TOKENS)
+        self._observed: int | None = None
+        self._offset_ms = 0
+        self._greeted: TeamServer | None = None
+        self._said: Greeting | None = None
+        self._page = LEAST_PAGE
+        self._greeted_at = (0, 0.0)
+        """When the database said its time last: by this machine's clock, in milliseconds, and by one that nobody sets."""
+        self._denied: dict[str, tuple[float, TeamState]] = {}
+        self._refused = Backoff(AGAIN_S, SELDOM_S)
+        self._forgotten: dict[str, int] = {}
+        self._left = False
+        self._sharing: list[ThemeSharing] | None = None
+        """Themes whose captured turns were exchanged last."""
+        self._sent_at: int | None = None
+        """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
+
+    def run(self, server: TeamServer) -> SyncOutcome:
+        """Sync until nothing is left.
+
+        :raises TeamError: the database cannot be used now
+        """
+        sync = self.store.sync
+        cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
+        self.outcome = outcome = SyncOutcome()
+        self._try_refused_again()
+        greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
+        for theme, cursor in cursors.items():
+            outcome.themes[theme] = ThemeSyncCount(server_seq=cursor.seq)
+        self._compare_versions(greeting.news, cursors)
+        for news in greeting.news:
+            outcome.themes[news.theme].server_seq = news.seq
+        for news in greeting.news:
+            self._pull(server, news.theme)
+            self._forget_deleted(news)
+        outcome.admitted = sync.admit_held()
+        self._note_fetched()
+        shared = self._with_turns(greeting.version)
+        version = self.store.data_version()
+        if self._sent_at == version and not greeting.news and not self._turns_behind(shared):
+            return outcome
+        self._left = False
+        for theme in outcome.themes:
+            if self._is_denied(theme, theme):
+                continue
+            if greeting.read_only:
+                if sync.pending_rows(theme, limit=1):
+                    outcome.state = READ_ONLY
+                continue
+            with self._tolerate_denial(theme, theme):
+                self._left = self._push(server, theme) or self._left
+        self._note_fetched()
+        outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only)
+        if not self._left and not outcome.more and outcome.state in (IDLE, to_clock_skew_state(outcome.offset_ms)):
+            self._sent_at = version
+        return outcome
+
+    def expire_backoffs(self) -> None:
+        """End all delays before the next sync: a person asks for it."""
+        self._denied.clear()
+        self._refused.hurry()
+        self._said = None
+
+    def _try_refused_again(self) -> None:
+        """Queue rows that the database refused for another attempt, when that is due."""
+        if not self._refused.is_due:
+            return
+        if self.store.sync.retry_rejected() + self.store.shared_turns.retry_rejected():
+            self._sent_at = None
+            self._refused.fail()
+        else:
+            self._refused.reset()
+
+    def _is_denied(self, theme: str, what: str) -> bool:
+        """Check whether a theme is skipped because access to it was denied a short while ago."""
+        until, state = self._denied.get(what, (0.0, DENIED))
+        if time.monotonic() >= until:
+            return False
+        self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
+        return True
+
+    @contextmanager
+    def _tolerate_denial(self, theme: str, what: str) -> Iterator[None]:
+        """Tolerate denied access in one part of a sync, while all others go on."""
+        try:
+            yield
+            self._denied.pop(what, None)
+        except TeamError as error:
+            if error.state.name not in (DENIED.name, COUNTER.name):
+                raise
+            if what not in self._denied:
+                log.warning("%s: %s", what, error.message)
+            self._denied[what] = time.monotonic() + DENIED_S, error.state
+            self.outcome.themes[theme].state, self.outcome.state = error.state, to_theme_state(theme, error.state)
+
+    def _greet(self, server: TeamServer, known: Sequence[KnownTheme]) -> Greeting:
+        """Return the database's greeting with its state of these themes; the previous one if nothing changed."""
+        outcome, said = self.outcome, self._said
+        # While the clocks are apart the time is asked for again: it tells when they are right.
+        is_known = server is self._greeted and not self._has_stepped() and to_clock_skew_state(self._offset_ms) is None
+        if said is not None and is_known and server.is_unchanged(known):
+            greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
+        else:
+            sent = self.store.clock()
+            greeting = server.hello(self.store.sync.node, known)
+            self._observe(greeting.server_ms, (sent + self.store.clock()) // 2)
+            self._greeted, self._said = server, greeting
+        outcome.state = to_clock_skew_state(outcome.offset_ms) or IDLE
+        return greeting
+
+    def _has_stepped(self) -> bool:
+        """Check whether this machine's clock was set since the database reported its time."""
+        then_ms, began = self._greeted_at
+        passed_ms = (time.monotonic() - began) * 1_000
+        return abs(self.store.clock() - then_ms - passed_ms) > STEPPED_MS
+
+    def _observe(self, server_ms: int, here_ms: int) -> None:
+        """Note the database's time, and restamp what its clock does not accept.
+
+        :param here_ms: this machine's time, then
+        """
+        sync, offset_ms = self.store.sync, server_ms - here_ms
+        self._greeted_at = here_ms, time.monotonic()
+        self.outcome.offset_ms = self._offset_ms = offset_ms
+        if self._observed is None or abs(offset_ms - self._observed) > 1_000:
+            self._observed = offset_ms
+            sync.note_server_time(server_ms)
+        if count := sync.restamp_future():
+            log.warning("%d versions were stamped by a clock that ran ahead; they are stamped anew", count)
+            self._sent_at = None
+
+    def _compare_versions(self, news: Sequence[ThemeNews], cursors: Mapping[str, PullCursor]) -> None:
+        """Detect whether the database lost data, and whether this store is a copy of one still in use."""
+        sync = self.store.sync
+        unknown = [
+            one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
+        ]
+        if any(one.whole or is_behind_tombstones(cursors[one.theme], one.gc_seq) for one in unknown):
+            sync.renew_node()
+            log.warning("this memory is a copy, or was cut off while it sent; it goes on under a name of its own")
+        for one in news:
+            if not one.whole and not is_behind_tombstones(cursors[one.theme], one.gc_seq):
+                count = sync.mark_all_unsent(one.theme)
+                log.warning(
+                    "the team database lost changes of theme %s (a fail-over or a restore): %d rows are offered again",
+                    one.theme,
+                    count,
+                )
+
+    def _pull(self, server: TeamServer, theme: str) -> None:
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        more = True
+        # Who begins at the start misses only what is collected after it began.
+        collected: int | None = None if not sync.cursor(theme).seq else 0
+        while more:
+            cursor = sync.cursor(theme)
+            page: RowPage = server.pull(theme, cursor.seq, self._page)
+            collected = page.gc_seq if collected is None else collected
+            if is_behind_tombstones(cursor, page.gc_seq) and page.gc_seq > collected:
+                self._list(server, theme, cursor)
+                return
+            self._apply(theme, page, page.cursor)
+            count.server_seq = max(count.server_seq, page.cursor.seq)
+            more = page.more
+
+    def _apply(self, theme: str, page: RowPage, cursor: PullCursor, listing: PullListing | None = None) -> None:
+        """Apply one page; size the next one by what a transaction may take."""
+        count = self.outcome.themes[theme]
+        began = time.perf_counter()
+        applied = self.store.sync.apply(theme, page.rows, cursor=cursor, listing=listing)
+        taken_s = time.perf_counter() - began
+        if len(page.rows) == self._page:
+            self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, WRITE_LOCK_S / max(taken_s, 0.001)))))
+        count.pulled += len(page.rows)
+        count.conflicts += applied.conflicts
+        count.unreached.update(applied.unreached)
+        self.on_progress()
+
+    def _list(self, server: TeamServer, theme: str, cursor: PullCursor) -> None:
+        """Pull everything the database has, from the start.
+
+        Deleted rows were removed there that this store has not seen: what it had from there and no longer finds there
+        was deleted. The cursor moves last: an interrupted run continues where the list was, or starts over.
+        """
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        listing = self._resume_listing(server, theme)
+        more = is_behind_tombstones(
+            cursor, listing.gc_seq
+        )  # else it is another database by now, which the next hello finds out
+        while more:
+            page = server.pull(theme, listing.seq, self._page)
+            if page.gc_seq != listing.gc_seq:
+                # What was listed may have been deleted since, and its tombstone removed.
+                sync.forget_listing(theme)
+                self._list(server, theme, cursor)
+                return
+            listing, more = replace(listing, seq=page.cursor.seq), page.more
+            self._apply(theme, page, cursor, listing)
+            if not more:
+                gone = sync.save_listed(theme, page.cursor)
+                count.server_seq = max(count.server_seq, page.cursor.seq)
+                log.info("theme %s was listed after a long time away; %d were deleted meanwhile", theme, gone)
+
+    def _resume_listing(self, server: TeamServer, theme: str) -> PullListing:
+        """Return the interrupted listing if the database still has all that was listed, else one from the start."""
+        sync = self.store.sync
+        begun = sync.load_listing(theme)
+        if begun is not None and begun.seq <= begun.head.seq and begun.head.mark_seq is not None:
+            lost = [news for news in server.hello(sync.node, [KnownTheme(theme, begun.head)]).news if not news.whole]
+            if not lost:
+                return begun
+        sync.forget_listing(theme)
+        there = server.pull(theme, LAST_SEQUENCE, 1)
+        return PullListing(0, there.gc_seq, there.cursor)
+
+    def _note_fetched(self) -> None:
+        """Note that all themes were pulled completely.
+
+        One of which nothing was seen may be hidden from this role; its first push tells.
+        """
+        sync = self.store.sync
+        for theme in self.outcome.themes.keys() - sync.fetched_themes():
+            if sync.cursor(theme).seq:
+                sync.note_fetched(theme)
+
+    def _forget_deleted(self, news: ThemeNews) -> None:
+        """Remove deleted rows that the database removed: both sides are to hold the same."""
+        if news.gc_seq > self._forgotten.get(news.theme, 0):
+            self.store.sync.forget_deleted(news.theme, news.gc_seq)
+            self._forgotten[news.theme] = news.gc_seq
+
+    def _push(self, server: TeamServer, theme: str) -> bool:
+        """Push pending rows; return whether some of them are left for the next sync."""
+        sync = self.store.sync
+        rows = self._sendable(theme, BATCH)
+        waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
+        rounds, asked_again = MOST_ROUNDS + waiting // BATCH, False
+        while rows:
+            if waiting >= COPY_THRESHOLD:
+                rows = self._sendable(theme, STAGE)
+            many = len(rows) >= COPY_THRESHOLD
+            behind = False
+            for pushed in self._offer(server, theme, rows, load=many):
+                behind = self._acknowledge(theme, pushed) or behind
+                self._take_winners(server, theme, [row for row, seq in pushed.taken if seq is None])
+                self.on_progress()
+                if pushed.ahead:  # its clock went back since it said its time
+                    self._observe(pushed.server_ms, self.store.clock())
+                    if asked_again:  # and goes on jumping
+                        return True
+                    asked_again = True
+            if behind:
+                self._pull(server, theme)
+            waiting -= len(rows)
+            rounds -= 1
+            if not rounds:
+                return True
+            rows = self._sendable(theme, BATCH)
+        return sync.pending_counts()[theme] > 0
+
+    def _sendable(self, theme: str, limit: int) -> list[SyncRow]:
+        """Return the pending rows that the database accepts now.
+
+        A row stamped ahead of its clock, because it was made from a version that is, comes last and stays pending:
+        pushing it would advance the clock of the theme for nothing.
+        """
+        latest_ms = self.store.clock() + self._offset_ms + SKEW_MS
+        waiting = self.store.sync.pending_rows(theme, limit=limit)
+        rows = [row for row in waiting if row.hlc >> COUNTER_BITS <= latest_ms]
+        if len(rows) < len(waiting):
+            self._said = None  # the next exchange asks for the time again
+        return rows
+
+    def _with_turns(self, version: int) -> list[ThemeSharing]:
+        """Return the themes whose captured turns are synced, as far as the database stores turns."""
+        if version < TURNS:
+            return []
+        shared = self.store.shared_turns.themes(list(self.outcome.themes))
+        if shared != self._sharing:
+            self._sent_at = None
+        return shared
+
+    def _turns_behind(self, shared: Sequence[ThemeSharing]) -> bool:
+        sync, turns_of = self.store.sync, self.store.shared_turns
+        return any(turns_of.cursor(one.theme) < sync.cursor(one.theme).seq for one in shared)
+
+    def _sync_turns(self, server: TeamServer, shared: Sequence[ThemeSharing], *, read_only: bool) -> bool:
+        """Sync turns for a short while, after the facts of all themes; return whether some are left."""
+        until = time.monotonic() + TURNS_S
+        left, first, self._sharing = False, self._sharing is None, list(shared)
+        for theme, on in ((one.theme, one.on) for one in shared):
+            what = f"the turns of theme {theme}"
+            if self._is_denied(theme, what):
+                continue
+            with self._tolerate_denial(theme, what):
+                if first and on:
+                    self._look_again(server, theme)
+                left = self._pull_turns(server, theme, until) or left
+                if not read_only:
+                    left = self._push_turns(server, theme, until) or left
+                elif self.store.shared_turns.pending_turns(theme, limit=1):
+                    self.outcome.state = READ_ONLY
+            if first or self.outcome.themes[theme].turns_pulled:
+                self.outcome.themes[theme].unreached.update(self.store.turns.scrub())
+        return left
+
+    def _look_again(self, server: TeamServer, theme: str) -> None:
+        """Request again what was left out: a keyring may be open by now, or a policy may have changed."""
+        shared = self.store.shared_turns
+        named = [one.uid for one in shared.skipped_turns(theme)][:RECHECKED_TURNS]
+        for some in in_chunks(named, BATCH):
+            rows = turn_statements.fetch_turns(server, theme, some)
+            shared.apply(theme, rows, upto=shared.cursor(theme), again=True)
+            self.on_progress()
+
+    def _pull_turns(self, server: TeamServer, theme: str, until: float) -> bool:
+        """Pull turns up to where facts were pulled; return whether some are left for the next sync."""
+        shared, upto = self.store.shared_turns, self.store.sync.cursor(theme).seq
+        while (after := shared.cursor(theme)) < upto:
+            page = turn_statements.pull_turns(server, theme, after, upto, live=shared.is_sharing(theme))
+            shared.apply(theme, page.rows, upto=page.upto, whole=not page.more)
+            self.outcome.themes[theme].turns_pulled += len(page.rows)
+            self.on_progress()
+            if time.monotonic() > until and page.more:
+                return True
+        return False
+
+    def _push_turns(self, server: TeamServer, theme: str, until: float) -> bool:
+        """Push pending turns and erasures; return whether some of them are left for the next sync."""
+        shared = self.store.shared_turns
+        while rows := shared.pending_turns(theme, limit=BATCH):
+            for base, token, sent in self._offer_turns(server, theme, rows):
+                if self._skip_rows(theme, base, base + len(sent), token):
+                    self._pull(server, theme)
+                shared.acknowledge(theme, sent, base=base, end=base + len(sent))
+                self.outcome.themes[theme].turns_pushed += len(sent)
+                self.on_progress()
+            if self._pull_turns(server, theme, until) or time.monotonic() > until:
+                return True
+        return False
+
+    def _offer_turns(
+        self, server: TeamServer, theme: str, rows: Sequence[SharedTurnRow]
+    ) -> list[tuple[int, str, Sequence[SharedTurnRow]]]:
+        """Push turns as `_offer` does; return the theme's sequence before each push, its token, and what was sent."""
+        token = new_push_token()
+        self._tokens.append(token)
+        try:
+            return [(turn_statements.push_turns(server, theme, self.store.sync.node, rows, token), token, rows)]
+        except COUNTER_ERROR:
+            raise TeamError(COUNTER) from None
+        except DATA_ERRORS as error:
+            if len(rows) == 1:
+                why = format_rejection_reason(error)
+                self.store.shared_turns.mark_rejected(theme, rows[0].uid, why)
+                self.outcome.themes[theme].refused += 1
+                log.warning("the team database will not have turn %s of theme %s: %s", rows[0].uid, theme, why)
+                return []
+        half = len(rows) // 2
+        return [done for part in (rows[:half], rows[half:]) for done in self._offer_turns(server, theme, part)]
+
+    def _offer(self, server: TeamServer, theme: str, rows: Sequence[SyncRow], *, load: bool) -> list[PushResult]:
+        """Push rows; one that the database rejects is found by bisection, noted, and blocks nothing."""
+        token = new_push_token()
+        self._tokens.append(token)
+        try:
+            send = server.load if load else server.push
+            return [send(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
+        except COUNTER_ERROR:
+            raise TeamError(COUNTER) from None
+        except DATA_ERRORS as error:
+            if len(rows) == 1:
+                why = format_rejection_reason(error)
+                self.store.sync.mark_rejected(theme, rows[0].uid, rows[0].hlc, why)
+                self.outcome.themes[theme].refused += 1
+                log.warning("the team database will not have %s of theme %s: %s", rows[0].uid, theme, why)
+                return []
+        half = BATCH if load else len(rows) // 2
+        parts = list(in_chunks(rows, half)) if load else [rows[:half], rows[half:]]
+        return [pushed for part in parts for pushed in self._offer(server, theme, part, load=False)]
+
+    def _acknowledge(self, theme: str, pushed: PushResult) -> bool:
+        """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.taken]
+        sync.acknowledge(theme, sent, [seq for _, seq in pushed.taken])
+        count.pushed += len(sent)
+        return self._skip_rows(theme, pushed.base, pushed.end, pushed.token)
+
+    def _take_winners(self, server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> None:
+        """Apply the versions that won over pushed ones.
+
+        They may lie where this store has pulled already: what it has was stamped by a clock that ran ahead, and seemed
+        newer.
+        """
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        for some in in_chunks(list(lost), BATCH):
+            if rows := server.winners(theme, some):
+                applied = sync.apply(theme, rows, cursor=sync.cursor(theme))
+                count.pulled += len(rows)
+                count.conflicts += applied.conflicts
+                count.unreached.update(applied.unreached)
+
+    def _skip_rows(self, theme: str, base: int, end: int, token: str) -> bool:
+        """Skip rows this store pushed itself, which need no pull; return whether others pushed before.
+
+        If they did, the theme needs a pull.
+        """
+        sync, count = self.store.sync, self.outcome.themes[theme]
+        count.server_seq = max(count.server_seq, end)
+        if sync.cursor(theme).seq != base:
+            return True
+        sync.apply(theme, [], cursor=PullCursor(end, end, Uid(token)))
+        return False
+
+
+def is_behind_tombstones(cursor: PullCursor, gc_seq: int) -> bool:
+    """Check whether deleted rows were removed that a store has not seen.
+
+    A store that has seen nothing has nothing to delete.
+    """
+    return 0 < cursor.seq < gc_seq
+
+
+def to_theme_state(theme: str, state: TeamState) -> TeamState:
+    """Return the state to report when one theme is not synced."""
+    return TeamState(state.name, f"theme {theme}: {state.words}")
+
+
+def format_rejection_reason(error: BaseException) -> str:
+    """Return why a row was refused, without repeating the row."""
+    if isinstance(error, UnicodeError):
+        return "it holds half of a character (a lone surrogate), which no database keeps"
+    said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).partition("\n")[0]
+    if "NUL" in said or "\\u0000" in said:
+        return "it holds a NUL character, which PostgreSQL does not keep"
+    return str(said)[:200]

@@ -1,0 +1,328 @@
+"""Upload of vectors to the team database: those this machine has made for facts of shared themes.
+
+A background thread of its own, over a connection that is open only while there is something to send, so that no
+fact ever waits for a vector. The database says which facts lack one, since it alone knows what others have sent;
+so no state is kept here, and starting over after a crash costs one query. `sync status` reports whatever stands in
+the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+import threading
+import time
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.team.database.team_schema import RECALL
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.search.vector_file import Vectors, vector_file_path
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""How often to look whether something changed; it costs no question."""
+
+UPLOAD_POLL_S = 5.0
+"""How long to wait between two rounds while vectors are still being made here."""
+
+REST_S = 60.0
+"""How long the database is left alone when it cannot take vectors."""
+
+PAGE = 1_000
+"""Facts without a vector that are named at once."""
+
+BATCH = 100
+"""Vectors of one statement. With an index in place one takes up to 4 ms, and whoever pushes just these facts waits for it."""
+
+FROM_START = -2
+"""Head of a theme that is asked for from the start."""
+
+HOUR_S = 3_600.0
+
+FACTS_PER_ROUND = 5_000
+"""Facts without a vector that are looked up here in one round."""
+
+FILLED = TeamState("filled", "every fact of the team's themes has its vector in the team database")
+FILLING = TeamState("filling", "vectors are on their way to the team database")
+WAITING = TeamState("waiting", "vectors wait for the exchange")
+NO_MODEL = TeamState("no model", "this machine sends the team no vectors: no embedding makes any here")
+NO_ROOM = TeamState(
+    "no room", "the team database keeps no vectors: its owner makes room with `team migrate --dimension N`"
+)
+OLD = TeamState(
+    "old schema", "the team database is too old for vectors: its owner must run `team migrate`; facts are exchanged"
+)
+
+MISSING_VECTORS_SQL = """
+SELECT f.seq, f.id::text, f.content_sha FROM hm.fact f
+LEFT JOIN hm.vector v ON v.theme = f.theme AND v.id = f.id AND v.model = %(model)s AND v.content_sha = f.content_sha
+WHERE f.theme = %(theme)s AND f.seq > %(after)s AND f.kind = 'fact' AND f.state = 0
+  AND f.attrs ->> 'tier' IN ('hot', 'cold') AND v.id IS NULL
+ORDER BY f.seq LIMIT %(limit)s
+"""
+
+MODEL = "SELECT model FROM hm.vector WHERE theme = %s ORDER BY id LIMIT 1"
+"""Of one theme. Should two bridges have begun at once with two models, all of them come to the same answer."""
+
+STORE_VECTORS_SQL = """
+WITH u AS (
+  SELECT * FROM unnest(%(ids)s::uuid[], %(shas)s::bytea[], %(numbers)s::text[]) AS u (id, sha, numbers)
+), f AS MATERIALIZED (
+  SELECT f.id FROM hm.fact f JOIN u ON u.id = f.id AND u.sha = f.content_sha
+  WHERE f.theme = %(theme)s AND f.state = 0 FOR SHARE OF f SKIP LOCKED
+), w AS (
+  INSERT INTO hm.vector AS v (theme, id, model, content_sha, embedding)
+  SELECT %(theme)s, u.id, %(model)s, u.sha, u.numbers::real[] FROM u JOIN f ON f.id = u.id
+  ON CONFLICT (theme, id) DO UPDATE
+    SET model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
+    WHERE (v.model, v.content_sha) <> (excluded.model, excluded.content_sha)
+)
+SELECT count(*) FROM f
+"""
+"""Nothing is kept for a text that is gone by now: the facts are held as they are until the vectors stand, and those that somebody
+is writing to are passed over, since waiting for two of them could be waiting for each other. How many were not passed over."""
+
+
+@dataclass(slots=True)
+class ThemeUpload:
+    """The progress of one theme."""
+
+    head: int = -1
+    """Its sequence when it was last asked for."""
+    after: int = 0
+    asked_at: float = 0.0
+    """When it was last asked for all of it."""
+    missing: OrderedDict[Uid, bytes] = field(default_factory=OrderedDict)
+    """Facts without a vector, and the digest of their contents."""
+
+    def restart(self) -> None:
+        """Check all of it again: some of what is missing here may have been made, or be gone."""
+        self.head, self.after, self.asked_at = -1, 0, time.monotonic()
+        self.missing.clear()
+
+
+class VectorUpload:
+    """Upload the vectors of one store."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        find: Callable[[], str | None],
+        heads: Callable[[], Mapping[str, int]],
+        model: Callable[[], str],
+    ) -> None:
+        """:param find: returns the DSN
+        :param heads: the sequence of each synced theme; empty while nothing is
+        :param model: name and dimensions of the current embedding model, `name:384`; empty while there is none
+        """
+        self.path = Path(path)
+        self.find = find
+        self.heads = heads
+        self.model = model
+        self.state = WAITING
+        self._themes: dict[str, ThemeUpload] = {}
+        self._others: dict[str, str] = {}
+        """Themes whose vectors are those of another model."""
+        self._for = ""
+        self._made = (-1, -1)
+        self._server: TeamServer | None = None
+        self._vectors: Vectors | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._upload_until_stopped, name="team vectors", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread, and return at once."""
+        self._thread.start()
+
+    def stop(self, within_s: float = 2.0) -> None:
+        """Stop the thread at once."""
+        self._stop.set()
+        server = self._server
+        if server is not None:
+            server.interrupt()
+        if self._thread.is_alive():
+            self._thread.join(within_s)
+
+    def status(self) -> dict[str, Any]:
+        """Return `vectors` of the document of `sync status`."""
+        return {**self.state.as_dict(), "missing": sum(len(one.missing) for one in list(self._themes.values()))}
+
+    def _upload_until_stopped(self) -> None:
+        wait_s = LOOK_S
+        while not self._stop.wait(wait_s):
+            try:
+                wait_s = self._round()
+            except TeamError as error:
+                wait_s = self._fail(error.state)
+            except (StoreError, sqlite3.Error, OSError) as error:
+                wait_s = self._fail(TeamState("memory", f"vectors could not be read here: {error}"))
+            except Exception:  # a bug of ours must not end it for good
+                log.exception("vectors were not sent")
+                wait_s = self._fail(TeamState("fault", "vectors were not sent; see the log"))
+        self._disconnect()
+        if self._vectors is not None:
+            self._vectors.close()
+
+    def _fail(self, state: TeamState) -> float:
+        self._disconnect()
+        if not self._stop.is_set() and state != self.state:
+            log.warning("vectors of the team: %s", state.words)
+        self.state = state
+        return REST_S
+
+    def _round(self) -> float:
+        """Do the work that is due; return how long to wait then."""
+        heads, model = dict(self.heads()), self.model()
+        if model != self._for:
+            self._for = model
+            self._themes.clear()
+        made = self._open_vectors() if model and heads else None
+        if made is None:
+            self.state = WAITING if model else NO_MODEL
+            return LOOK_S
+        counts = made.change_counts()
+        due = [theme for theme, head in heads.items() if self._is_due(theme, head, counts)]
+        if not due:
+            return LOOK_S
+        self._connect(model)
+        with Store.open(self.path, read_only=True) as store:
+            done = [self._upload_page(theme, heads[theme], model, store, made) for theme in due]
+        self._disconnect()
+        if all(done):
+            self._made = counts
+        self.state = self._to_upload_state(model)
+        return UPLOAD_POLL_S if any(one.missing for one in self._themes.values()) else LOOK_S
+
+    def _is_due(self, theme: str, head: int, counts: tuple[int, int]) -> bool:
+        known = self._themes.setdefault(theme, ThemeUpload(asked_at=time.monotonic()))
+        since_s = time.monotonic() - known.asked_at
+        if theme in self._others and since_s < REST_S:
+            return False
+        if known.missing and since_s > HOUR_S:
+            known.restart()
+        return known.head != head or bool(known.missing and counts != self._made)
+
+    def _open_vectors(self) -> Vectors | None:
+        """Open this machine's vectors, if there are any yet."""
+        if self._vectors is not None and not self._vectors.is_there():
+            self._vectors.close()
+            self._vectors = None
+        if self._vectors is None and vector_file_path(self.path).exists():
+            self._vectors = Vectors(self.path)
+        return self._vectors
+
+    def _to_upload_state(self, model: str) -> TeamState:
+        if self._others:
+            theme, other = sorted(self._others.items())[0]
+            return TeamState(
+                "another model",
+                f"the vectors of theme {theme} in the team database are made by {other}, those of this machine by {model};"
+                f" its owner changes that with `team migrate --model {model}`",
+            )
+        missing = sum(len(one.missing) for one in self._themes.values())
+        if missing:
+            return TeamState(FILLING.name, f"{FILLING.words}: {missing} facts have none yet")
+        return FILLED
+
+    def _connect(self, model: str) -> None:
+        """Connect to the database.
+
+        :raises TeamError: it cannot be reached, or accepts no vectors of this model
+        """
+        dsn = self.find()
+        if not dsn:
+            raise TeamError(WAITING)
+        self._server = TeamServer(dsn, listen=False)
+        schema = self._server.schema
+        if schema.version < RECALL:
+            raise TeamError(OLD)
+        if schema.dimension is None:
+            raise TeamError(NO_ROOM)
+        length = int(model.rpartition(":")[2])
+        if schema.dimension != length:
+            raise TeamError(
+                TeamState(
+                    "another dimension",
+                    f"the team database keeps vectors of {schema.dimension} dimensions, {model} makes {length}; its owner"
+                    f" changes that with `team migrate --dimension {length} --replace-vectors`",
+                )
+            )
+
+    def _upload_page(self, theme: str, head: int, model: str, store: Store, made: Vectors) -> bool:
+        """Upload what one theme lacks; return whether all that is missing was looked up."""
+        server, known = self._server, self._themes[theme]
+        assert server is not None
+        other = server.schema.model or server.value(MODEL, (theme,))
+        if other is not None and other != model:
+            self._others[theme] = other
+            known.restart()
+            return True
+        self._others.pop(theme, None)
+        if known.head == FROM_START:
+            known.restart()
+        page: Sequence[Sequence[Any]] = ()
+        while known.head != head:
+            asked = {"theme": theme, "model": model, "after": known.after, "limit": PAGE}
+            page = server.rows(MISSING_VECTORS_SQL, asked)
+            known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
+            known.after = page[-1][0] if page else known.after
+            if len(page) < PAGE:
+                known.after, known.head = max(head, known.after), head
+        examined = list(known.missing.items())[:FACTS_PER_ROUND]
+        for some in in_chunks(examined, BATCH):
+            if self._stop.is_set():
+                return False
+            self._send(theme, model, dict(some), store, made)
+            self.state = TeamState(FILLING.name, f"{FILLING.words}: {len(known.missing)} facts have none yet")
+        return len(examined) < FACTS_PER_ROUND
+
+    def _send(self, theme: str, model: str, wanted: Mapping[Uid, bytes], store: Store, made: Vectors) -> None:
+        """Upload what this machine has of these; what it lacks is tried again later, after all others."""
+        known, server = self._themes[theme], self._server
+        assert server is not None
+        says = {
+            one.uid: one.digest
+            for one in store.embedding_inputs.by_uids(theme, list(wanted))
+            if hashlib.sha256(one.content.encode()).digest() == wanted[one.uid]
+        }
+        found = made.by_uids(model, says)
+        if found:
+            told = {
+                "theme": theme,
+                "model": model,
+                "ids": list(found),
+                "shas": [wanted[uid] for uid in found],
+                "numbers": [to_vector_literal(row) for row in found.values()],
+            }
+            if server.value(STORE_VECTORS_SQL, told) != len(found):
+                known.head = FROM_START  # some are being written to, or are gone: it is asked for again
+        for uid in wanted:
+            if uid in found:
+                known.missing.pop(uid, None)
+            else:
+                known.missing.move_to_end(uid)
+
+    def _disconnect(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+
+def to_vector_literal(row: bytes) -> str:
+    """Format a vector as a PostgreSQL array.
+
+    Its length does not affect the angle, and whole numbers lose nothing as half-precision floats.
+    """
+    return "{" + ",".join(map(str, array("b", row))) + "}"

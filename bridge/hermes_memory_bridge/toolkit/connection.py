@@ -1,0 +1,280 @@
+"""A connection of one agent: its theme, its rights and its sessions."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_name
+from hermes_memory_store import uids
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.memory import sources
+from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
+from hermes_memory_store.model import OrphanPolicy, Rights, Session
+from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.query_vector import QueryVector
+    from hermes_memory_bridge.toolkit.team_fallback import TeamFallback
+    from hermes_memory_bridge.trust import WriteChecks
+    from hermes_memory_store.access.credentials import Credential
+
+Later = Callable[[Callable[[Store], Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """How often a session's lease is renewed, and after how long without activity the session counts as dead."""
+
+    heartbeat_ms: int = HEARTBEAT_MS
+    lease_ms: int = LEASE_MS
+    on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE
+
+
+class TokenNoLongerValid(StoreError):
+    """The connection's token is no longer valid, or no longer grants the same access."""
+
+    code = "token.invalid"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the token {name!r} was rotated, revoked or changed, or has expired; connect with the one it has now", name
+        )
+
+
+class Connection:
+    """The store, theme, rights and sessions of one connection.
+
+    Its own session opens with the first tool call, so a host that only lists tools leaves no trace.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        theme: str,
+        *,
+        rights: Rights = Rights(),
+        trust: WriteChecks | None = None,
+        later: Later | None = None,
+        resume: str | None = None,
+        pid: int | None = None,
+        home: Path | None = None,
+        lease: LeaseTimes = LeaseTimes(),
+        tools: str | None = None,
+        holds: bool = True,
+    ) -> None:
+        """:param later: runs a job on the store in the background; immediately on this store unless given
+        :param resume: name of the session to resume
+        :param pid: process at the other end, if it is on this machine
+        :param home: `$HERMES_HOME` as the host reports it, not verified yet: see `toolkit.host_folders`
+        :param tools: the tools to offer: `core`, `all`, or names; None when it chose none
+        :param holds: whether being connected renews its leases; otherwise only calls do
+        """
+        self.store = store
+        self.theme = theme
+        self.rights = rights
+        self.trust = trust
+        self.lease = lease
+        self.tools = tools
+        self.holds = holds
+        self.home = home
+        self.pid = pid
+        self.shown: Credential | None = None
+        """The token it showed, as the store knew it then."""
+        self.transport = ""
+        """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
+        self.connected_at = system_clock()
+        self.hang_up: Callable[[], None] = lambda: None
+        """Ends the connection from this side, properly."""
+        self.listening: set[Callable[[], None]] = set()
+        """Ends its streams of notifications."""
+        self.streams = 0
+        """Open streams of notifications: as long as there is one, the other end is alive."""
+        self.seen = time.monotonic()
+        """When something last came from it."""
+        self.client: str | None = None
+        """Name and version of the program that connected, once it has said so."""
+        self.name = resume or self.new_session_name()
+        """Name of the connection's own session, by which it can be resumed."""
+        self.asked: QueryVector | None = None
+        """What the question of the call at hand means, where it is known; words alone count otherwise."""
+        self.elsewhere: TeamFallback | None = None
+        """What the team's database has to say to the call at hand, where it was asked."""
+        self._later = later
+        self._lock = threading.Lock()
+        self._known: dict[str, Session] = {}
+        self._heard: dict[str, float] = {}
+        """When a call last belonged to each of them."""
+
+    @classmethod
+    def open(cls, db: str | Path | None, theme: str) -> Self:
+        """Open a connection with a store of its own, for use within one process."""
+        from hermes_memory_bridge.runtime.store_worker import open_current_store
+        from hermes_memory_store.database.filesystem import default_store_path
+
+        return cls(open_current_store(Path(db).expanduser() if db is not None else default_store_path()), theme)
+
+    def revoke(self) -> None:
+        """Revoke all rights: its token is no longer valid. It gets no more notifications."""
+        self.rights = Rights(read=False, write=False, purge=False)
+        self.end_streams()
+
+    def end_streams(self) -> None:
+        """End its notification streams."""
+        for stream in list(self.listening):
+            stream()
+
+    @property
+    def credential(self) -> str | None:
+        """Return the name of the token it presented."""
+        return None if self.shown is None else self.shown.name
+
+    def with_store(self, store: Store, asked: QueryVector | None = None, elsewhere: TeamFallback | None = None) -> Self:
+        """Return the same connection on another store handle: a reader or the writer.
+
+        :param query_vector: the vector of the call's query
+        :param team_fallback: what the team database found
+        :raises TokenNoLongerValid: its token was rotated, revoked or changed since, or has expired
+        """
+        if self.shown is not None and not store.credentials.is_current(self.shown):
+            raise TokenNoLongerValid(self.shown.name)
+        view = copy.copy(self)
+        view.store = store
+        view.asked = asked
+        view.elsewhere = elsewhere
+        return view
+
+    def add_deferred_task(self, job: Callable[[Store], Any]) -> None:
+        """Schedule a write in the background without waiting: the side effects of a tool that only reads."""
+        if self._later is not None:
+            self._later(job)
+        else:
+            job(self.store)
+
+    def session(self, arguments: Arguments | None = None) -> Session:
+        """Return the session a call belongs to: the one named by `session_id`, else the connection's own."""
+        name = self.session_name(arguments)
+        with self._lock:
+            known = self._known.get(name)
+        if known is None:
+            known = self.take_session(name)
+            self.add_session(known)
+        return known
+
+    @property
+    def source(self) -> str:
+        """Return the source of this connection's writes, on which a person can rule.
+
+        The connected program, else the connection itself. Never taken from a call: a model chooses `session_id`, which
+        may name sessions of other programs.
+        """
+        return sources.client_source(self.client, self.name)
+
+    def session_name(self, arguments: Arguments | None) -> str:
+        """Return the name of the session a call belongs to.
+
+        :raises ArgumentError: `session_id` is no text, or blank
+        """
+        if not arguments or "session_id" not in arguments:
+            return self.name
+        return parse_optional_name(arguments, "session_id") or self.name
+
+    def has_session(self, name: str) -> bool:
+        """Check whether that session is already open."""
+        return name in self._known
+
+    def unopened_session(self, arguments: Arguments) -> str | None:
+        """Name of the session a call belongs to, which is heard of by it; None when it is open already."""
+        name = self.session_name(arguments)
+        self.note_activity(name)
+        return None if name in self._known else name
+
+    def note_activity(self, name: str) -> None:
+        """Record activity in a session: its owner is alive."""
+        with self._lock:
+            self._heard[name] = time.monotonic()
+
+    @staticmethod
+    def new_session_name() -> str:
+        """Return a name for a session that has none."""
+        return str(uids.format_uid(uids.new_uid(system_clock())))
+
+    def take_session(self, name: str) -> Session:
+        """Resume a running session, keeping its lease; else open it."""
+        running = self.store.sessions.find_running(self.theme, name)
+        if running is None:
+            return self.open_session(name)
+        self.store.sessions.renew([running])
+        return running
+
+    def open_session(self, name: str, lease: LeaseTimes | None = None) -> Session:
+        """Open or resume a session of the connection's theme. Requires a writable store."""
+        lease = lease or self.lease
+        return self.store.sessions.open(
+            self.theme,
+            name,
+            client=self.client,
+            pid=self.pid,
+            heartbeat_ms=lease.heartbeat_ms,
+            lease_ms=lease.lease_ms,
+            on_orphan=lease.on_orphan,
+        )
+
+    def add_session(self, session: Session) -> None:
+        """Add an opened session, to which calls can now belong."""
+        with self._lock:
+            self._known[session.name] = session
+
+    def remove_session(self, name: str) -> None:
+        """Remove a session that has ended."""
+        with self._lock:
+            self._known.pop(name, None)
+            self._heard.pop(name, None)
+
+    def release_named_sessions(self) -> None:
+        """Release every session but its own.
+
+        A client that opened one by name may continue it without this connection.
+        """
+        with self._lock:
+            for name in self._known.keys() - {self.name}:
+                del self._known[name]
+
+    def alive(self, since: float) -> list[Session]:
+        """Return the sessions to renew: all while it is connected, else those active since then.
+
+        Several workers may share a connection, and calls of one must not keep a dead one's session alive.
+        """
+        with self._lock:
+            if self.holds or self.streams:
+                return list(self._known.values())
+            heard = {**self._heard, self.name: self.seen}
+            return [session for name, session in self._known.items() if heard.get(name, 0.0) > since]
+
+    def sessions(self) -> list[Session]:
+        """Return the sessions this connection holds."""
+        with self._lock:
+            return list(self._known.values())
+
+    def close(self) -> None:
+        """End the sessions of this connection and close its own store."""
+        try:
+            for session in self.sessions():
+                self.store.sessions.close(session)
+        finally:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,79 @@
+"""Tool results: the text that hosts show to a model, and the same as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of one tool call.
+
+    A refusal is a result too, never a protocol error: hosts disable a server after a few of those.
+    """
+
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class ConsentRequired(Exception):
+    """A person must agree first. The message says exactly what would happen."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class UnknownResource(StoreError):
+    """The resource does not exist, or is not visible to the caller: both give the same message."""
+
+    code = "resource.unknown"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"there is no {address[:200]}", address[:200])
+
+
+def to_refusal_result(error: StoreError, text: str | None = None) -> ToolResult:
+    """Return the result for an error: the message, and its code as data."""
+    return ToolResult(text if text is not None else f"error: {error.message}", {"error": error.as_dict()})
+
+
+def add_note(answer: ToolResult, note: str | None) -> ToolResult:
+    """Add a note on how the result was found, as its last line and as data."""
+    if note is None:
+        return answer
+    return ToolResult(f"{answer.text}\nnote: {note}", {**answer.data, "note": note})
+
+
+def visible_results(found: FactSearchResult) -> FactSearchResult:
+    """Return the search hits an agent may see: quarantined facts are never shown, whatever tier is requested."""
+    kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]
+    if len(kept) == len(found.facts):
+        return found
+    scores = [found.scores[at] for at in kept] if found.scores else []
+    exact = sum(at < found.exact for at in kept)
+    return FactSearchResult([found.facts[at] for at in kept], len(kept), found.more, scores, exact, found.note)
+
+
+def to_fact_data(fact: Fact) -> dict[str, Any]:
+    """Return a fact as structured content."""
+    return {
+        "uid": fact.uid,
+        "notation": fact.notation,
+        "scope": fact.scope,
+        "type": fact.type.word,
+        "target": fact.target,
+        "content": fact.content,
+        "tier": fact.tier.value,
+        "pinned": fact.pinned,
+        "updated_at": fact.updated_at,
+    }
+
+
+def to_gauge_data(gauge: Gauge) -> dict[str, Any]:
+    """Return a gauge as structured content."""
+    return {"used": gauge.used, "budget": gauge.budget, "pct": round(gauge.pct, 1), "level": gauge.level.value}

@@ -1,0 +1,81 @@
+"""The definition of a tool, independent of MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hermes_memory_bridge.toolkit.arguments import Arguments
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_refusal_result
+from hermes_memory_store.errors import StoreError
+
+Schema = dict[str, Any]
+
+WHOLE = ["integer", "string"]
+"""Models send numbers as text often enough."""
+
+GAUGE: Schema = {"type": "object", "description": "used, budget (characters), pct, level"}
+
+FACTS: Schema = {"type": "array", "items": {"type": "object"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool: its name, arguments and results, the rights it needs, and the function that implements it."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Schema
+    required: tuple[str, ...]
+    gives: Schema
+    """Properties of its structured answer; a refusal gives `error` instead."""
+    handler: Callable[[Connection, Arguments], ToolResult]
+    reads_only: bool = False
+    destroys: bool = False
+    overwrites: bool = False
+    """Changes or hides what stood before, so that hosts are told it is destructive; it needs no right but `write`."""
+    repeatable: bool = False
+    """Calling it twice with the same arguments changes nothing more."""
+    refuses: Callable[[StoreError], ToolResult] = to_refusal_result
+    """The answer when it cannot be done."""
+    alone: bool = False
+    """Runs in transactions of its own, never grouped with other writes: it also changes files."""
+    own_session: bool = True
+    """Whether a call belongs to a session, which is opened for it. The tools that handle sessions do so themselves."""
+    group: str = "core"
+    """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
+
+    needs: str | None = None
+    """The right it needs, where it is another than what it does tells."""
+
+    query_to_embed: Callable[[Arguments], object] | None = None
+    """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
+
+    local_query_to_embed: Callable[[Connection, Arguments], str | None] | None = None
+    """As `meant`, for a tool that no endpoint is asked for: the line of its argument `query` where its meaning would tell more
+    than its words do."""
+
+    asks_team: Literal["fact", "turn"] | None = None
+    """For what the team's database may be asked that this store does not hold, before the tool runs."""
+
+    about: str | None = None
+    """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
+    the answer says it (a fact, as it was kept), or where it may be anything."""
+
+    @property
+    def right(self) -> str:
+        """Return the right that a token needs for it: `read`, `write`, `purge` or `secrets`."""
+        return self.needs or ("read" if self.reads_only else "purge" if self.destroys else "write")
+
+    @property
+    def input_schema(self) -> Schema:
+        """Return the JSON Schema of the arguments."""
+        return {"type": "object", "properties": self.arguments, "required": list(self.required)}
+
+    @property
+    def output_schema(self) -> Schema:
+        """Return the JSON Schema of the structured result."""
+        return {"type": "object", "properties": {**self.gives, "error": {"type": "object"}}}

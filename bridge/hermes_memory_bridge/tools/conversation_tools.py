@@ -1,0 +1,107 @@
+"""`memory_turn`, which captures messages, and `recall_conversation`, which finds them."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_text, parse_text_argument
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
+from hermes_memory_bridge.tools.recall_tool import (
+    LIMIT,
+    RESULTS,
+    find_recall_themes,
+    parse_recall_limit,
+    to_recall_result,
+)
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.conversations.turn_rows import ROLES
+from hermes_memory_store.uids import short_uid
+
+SHOWN = 2_000
+"""Characters of a turn that recall shows, as hermes-memory-pgvector does."""
+
+
+def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Capture one message, if the theme's policy keeps it."""
+    role, content = parse_text_argument(arguments, "role"), parse_text_argument(arguments, "content")
+    if role in ROLES:
+        why = explain_skipped_message(content, connection.store.policies.for_theme(connection.theme))
+        if why is not None and content.strip():
+            return ToolResult(f"not kept: {why}", {"kept": False, "why": why, "role": role})
+    session = connection.session(arguments)
+    if connection.trust is not None:
+        content = connection.trust.mask(connection.theme, "turn", content).content
+    turn = connection.store.turns.add(connection.theme, role, content, session=session)
+    return ToolResult(
+        f"captured: {short_uid(turn.uid)}",
+        {"kept": True, "uid": turn.uid, "role": role, "at": format_iso_time(turn.at)},
+    )
+
+
+def recall_conversation(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Find captured messages."""
+    query, limit = parse_text_argument(arguments, "query"), parse_recall_limit(arguments)
+    scope = (parse_optional_text(arguments, "scope") or "current").strip().lower()
+    # A session is one of this theme: without that, one agent would read what another's was told.
+    within = connection.session_name(arguments) if scope == "session" else None
+    themes = [connection.theme] if scope == "session" else find_recall_themes(connection, scope)
+    return to_recall_result(
+        connection,
+        [
+            {
+                "id": one.turn.uid,
+                "agent_identity": one.turn.theme,
+                "session_id": one.turn.session,
+                "role": one.turn.role,
+                "ts": format_iso_time(one.turn.at),
+                "score": round(one.score, 4),
+                "content": one.turn.content[:SHOWN],
+            }
+            for one in hybrid.recall_turns(connection, themes, query, limit, within=within)
+        ],
+    )
+
+
+CAPTURE = ToolSpec(
+    name="memory_turn",
+    title="Capture a message",
+    description="Keep one message of the conversation word for word, so that recall_conversation finds it later.",
+    arguments={
+        "role": {"type": "string", "enum": list(ROLES)},
+        "content": {"type": "string", "description": "What was said, whole."},
+        "session_id": {"type": "string"},
+    },
+    required=("role", "content"),
+    gives={
+        "kept": {"type": "boolean"},
+        "why": {"type": "string"},
+        "uid": {"type": "string"},
+        "role": {"type": "string"},
+        "at": {"type": "string"},
+    },
+    handler=memory_turn,
+    about="role",
+)
+
+RECALL = ToolSpec(
+    name="recall_conversation",
+    title="Recall what was said",
+    description="Search past turns of all sessions, when the user refers to something said before.",
+    arguments={
+        "query": {"type": "string"},
+        "scope": {"type": "string", "description": "current, session, all, or a theme", "default": "current"},
+        "limit": LIMIT,
+        "team": {"type": "boolean"},
+        "session_id": {"type": "string"},
+    },
+    required=("query",),
+    gives=RESULTS,
+    handler=recall_conversation,
+    asks_team="turn",
+    query_to_embed=lambda arguments: arguments.get("query"),
+    about="query",
+    reads_only=True,
+    repeatable=True,
+)

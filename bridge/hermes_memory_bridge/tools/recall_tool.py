@@ -1,0 +1,129 @@
+"""`recall_memory`, and what it shares with `recall_conversation`.
+
+The arguments and the JSON are those of hermes-memory-pgvector. Recall is by words, and also by meaning if a model
+is configured (see `recall/hybrid.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    parse_optional_text,
+    parse_text_argument,
+    parse_whole_number,
+)
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.errors import ArgumentError, UnknownTheme
+from hermes_memory_themes import ThemeError, normalise_theme
+
+LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
+
+RESULTS = {
+    "results": {"type": "array", "items": {"type": "object"}},
+    "count": {"type": "integer"},
+    "ranked_by": {"type": "string"},
+}
+
+TARGETS = ("memory", "user", "both")
+
+
+def parse_recall_limit(arguments: Arguments) -> int:
+    """Parse the limit: 1 to 20, by default 5; a number outside is clamped, as in pgvector's tools.
+
+    :raises ArgumentError: it is no integer
+    """
+    return 5 if arguments.get("limit") is None else max(1, min(parse_whole_number("limit", arguments["limit"]), 20))
+
+
+def find_recall_themes(connection: Connection, scope: str) -> list[str]:
+    """Return the themes that a scope selects: `current`, `all`, or a theme by name.
+
+    :raises UnknownTheme: for a theme that this connection may not read, exactly as for one that does not exist
+    """
+    if scope == "current":
+        return [connection.theme]
+    others = connection.store.names.all_themes() if connection.rights.other_themes else []
+    known = sorted({connection.theme, *others})
+    if scope == "all":
+        elsewhere = connection.elsewhere.themes if connection.elsewhere and connection.rights.other_themes else ()
+        return sorted({*known, *elsewhere})
+    try:
+        name = normalise_theme(scope)
+    except ThemeError:
+        raise UnknownTheme(scope, known) from None
+    if name not in known and not is_team_theme(connection, name):
+        raise UnknownTheme(name, known)
+    return [name]
+
+
+def is_team_theme(connection: Connection, theme: str) -> bool:
+    """Check whether a theme is, or may be, in the team database: one that did not answer cannot rule it out."""
+    found = connection.elsewhere
+    return found is not None and (theme in found.themes or (not found.has_answered and theme in found.wanted))
+
+
+def to_recall_result(connection: Connection, results: list[dict[str, Any]]) -> ToolResult:
+    """Return the result of both recall tools: JSON as text, and the same as data. It names the rankings used."""
+    data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
+    if connection.elsewhere is not None:
+        data["team"] = connection.elsewhere.said
+    if notes := connection.store.index_notes():
+        data["note"] = "; ".join(notes)
+    return ToolResult(json.dumps(data, ensure_ascii=False), data)
+
+
+def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Find durable facts."""
+    query, limit = parse_text_argument(arguments, "query"), parse_recall_limit(arguments)
+    scope = (parse_optional_text(arguments, "scope") or "current").strip().lower()
+    if scope == "session":
+        raise ArgumentError("scope session is for recall_conversation; use current, all, or a theme", scope)
+    target = (parse_optional_text(arguments, "target") or "both").strip()
+    if target not in TARGETS:
+        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, not {target[:40]!r}", target)
+    session, themes = connection.session(arguments), find_recall_themes(connection, scope)
+    found = hybrid.recall_facts(connection, themes, query, limit, session=session, kinds=target)
+    return to_recall_result(
+        connection,
+        [
+            {
+                "id": one.fact.uid,
+                "agent_identity": one.fact.theme,
+                "target": "user" if hybrid.is_user_fact(one.fact) else "memory",
+                "ts": format_iso_time(one.fact.updated_at),
+                "score": round(one.score, 4),
+                "content": one.fact.notation,
+            }
+            for one in found
+        ],
+    )
+
+
+SPEC = ToolSpec(
+    name="recall_memory",
+    title="Recall facts",
+    description="Search facts, also of other agents where the token allows.",
+    arguments={
+        "query": {"type": "string"},
+        "scope": {"type": "string", "description": "current, all, or a theme", "default": "current"},
+        "target": {"type": "string", "enum": list(TARGETS), "default": "both"},
+        "limit": LIMIT,
+        "team": {"type": "boolean", "description": "the team's too"},
+        "session_id": {"type": "string"},
+    },
+    required=("query",),
+    gives=RESULTS,
+    handler=recall_memory,
+    asks_team="fact",
+    query_to_embed=lambda arguments: arguments.get("query"),
+    about="query",
+    reads_only=True,
+    repeatable=True,
+)

@@ -1,0 +1,83 @@
+"""`memory_search`: by words, and by meaning as far as this machine can without asking anybody.
+
+See `recall/hybrid.py`.
+"""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
+from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    parse_integer_argument,
+    parse_optional_text,
+    parse_text_argument,
+)
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_note, to_fact_data
+from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
+from hermes_memory_store.model import Tier
+
+MOST = 20
+"""Facts one search gives at most, as in hermes-memory 0.3.0."""
+
+
+def memory_search(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Find facts of this connection's theme."""
+    query, scope, limit = parse_search_arguments(arguments)
+    session = connection.session(arguments)
+    result = hybrid.search_facts(connection, query, limit, scope=scope)
+    found = result.found
+    connection.store.search.note("search", connection.theme, found.facts, session=session, why=query)
+    if scope is not None:
+        theme, label = connection.theme, scope
+        connection.add_deferred_task(lambda store: store.sessions.note_reference(session, theme, label))
+    lines = [fact.notation + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]") for fact in found.facts]
+    data = {
+        "facts": [to_fact_data(fact) for fact in found.facts],
+        "total": found.total,
+        "more": found.more,
+        "ranked_by": result.ranked_by,
+    }
+    return add_note(ToolResult("\n".join(lines) or "no results", data), found.note)
+
+
+def find_query_to_embed(connection: Connection, arguments: Arguments) -> str | None:
+    """Return the line to embed; None where its words suffice as an answer or are meant literally."""
+    query, scope, limit = parse_search_arguments(arguments)
+    if find_embeddable_words(query) is None or hybrid.is_exact_lookup(connection, query, limit, scope=scope):
+        return None
+    return query
+
+
+def parse_search_arguments(arguments: Arguments) -> tuple[str, str | None, int]:
+    """Parse the query, its scope, and the number of facts wanted.
+
+    :raises ArgumentError: for any other value
+    """
+    limit = parse_integer_argument(arguments, "limit", 5, least=1, most=MOST)
+    return parse_text_argument(arguments, "query"), parse_optional_text(arguments, "scope"), limit
+
+
+SPEC = ToolSpec(
+    name="memory_search",
+    title="Search memory",
+    description=(
+        'Search active and cold facts by words and meaning, a "phrase", -exclusions or a question.\n'
+        "Call it before answering on any topic discussed before.\n"
+        "Filters in the query: type: scope: tier: target: before: after: by:"
+    ),
+    arguments={
+        "query": {"type": "string", "description": "e.g. 'UUID database', 'auth type:decision after:7d'"},
+        "scope": {"type": "string", "description": "An unknown scope is an error."},
+        "limit": {"type": WHOLE, "description": "1-20", "default": 5},
+        "session_id": {"type": "string"},
+    },
+    required=("query",),
+    gives={"facts": FACTS, "total": {"type": "integer"}, "more": {"type": "boolean"}, "ranked_by": {"type": "string"}},
+    handler=memory_search,
+    local_query_to_embed=find_query_to_embed,
+    about="query",
+    reads_only=True,
+    repeatable=True,
+)

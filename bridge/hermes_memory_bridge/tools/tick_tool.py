@@ -1,0 +1,62 @@
+"""The tool `memory_tick`."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    format_argument_value,
+    parse_optional_text,
+    parse_whole_number,
+)
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_gauge_data
+from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
+from hermes_memory_store.errors import ArgumentError
+
+MOST = 10**9
+"""Turns a session can count."""
+
+
+def memory_tick(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Count a turn of this session."""
+    if arguments.get("turn") is None:
+        raise ArgumentError("turn is required", None)
+    turn = parse_whole_number("turn", arguments["turn"])
+    if not 0 <= turn <= MOST:
+        raise ArgumentError(
+            "turn must be >= 0" if turn < 0 else f"turn must be at most {MOST}, not {format_argument_value(turn)}", turn
+        )
+    message = parse_optional_text(arguments, "message")
+    tick = connection.store.sessions.tick(connection.session(arguments), turn, message)
+    lines = [f"turn: {turn}", f"gauge: {tick.gauge.pct:.1f}%"]
+    if tick.closed:
+        lines.append(f"cooled: {', '.join(tick.closed)}")
+    return ToolResult(
+        "\n".join(lines),
+        {"turn": turn, "cooled": list(tick.closed), "cooling": list(tick.cooling), "gauge": to_gauge_data(tick.gauge)},
+    )
+
+
+SPEC = ToolSpec(
+    name="memory_tick",
+    title="Count a turn",
+    description=(
+        "Advance this session's turn counter; scopes that are finished or forgotten close by themselves.\n"
+        "Call it on every user message, passing the turn number and the message."
+    ),
+    arguments={
+        "turn": {"type": WHOLE, "description": "Number of the turn, counting user messages."},
+        "message": {"type": "string", "description": "What the user said."},
+        "session_id": {"type": "string"},
+    },
+    required=("turn",),
+    gives={
+        "turn": {"type": "integer"},
+        "cooled": {"type": "array", "items": {"type": "string"}},
+        "cooling": {"type": "array", "items": {"type": "string"}},
+        "gauge": GAUGE,
+    },
+    handler=memory_tick,
+    about="turn",
+    repeatable=True,
+)

@@ -1,0 +1,188 @@
+"""The tool `memory_write`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_optional_text, parse_text_argument
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
+from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
+from hermes_memory_bridge.trust import SourceRefused, Suspicion, WriteVerdict, to_secret_placeholder
+from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
+from hermes_memory_store.model import Fact, Relief, WriteResult, format_notation
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.uids import short_uid
+from hermes_memory_themes import ThemePolicy
+
+WARN_PCT = 80
+"""From here on an answer warns, as hermes-memory 0.3.0 does."""
+
+MOST_REPEATED = 2_000
+"""Characters of what is no notation that are looked through; a refusal repeats fewer."""
+
+MOST_MASKED = 20_000
+"""Characters of a content that may come within the limit when its secrets are masked: several private keys."""
+
+
+def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Store one fact."""
+    content = parse_text_argument(arguments, "content")
+    scope = parse_optional_text(arguments, "scope") if "scope" in arguments else None
+    split = "split" in arguments and parse_flag(arguments, "split")
+    session = connection.session(arguments)
+    policy = connection.store.policies.for_theme(connection.theme)
+    verdict = check_write(connection, content, policy, split=split)
+    if connection.trust is not None and scope is not None:
+        connection.trust.check_name(connection.theme, "the scope", scope, policy)
+    if verdict.suspicion is not None:
+        kept = connection.store.facts.quarantine(
+            connection.theme,
+            verdict.content,
+            why=verdict.suspicion.rule,
+            scope=scope,
+            session=session,
+            source=connection.source,
+        )
+        return to_quarantine_result(kept, verdict.suspicion)
+    try:
+        result = connection.store.facts.write(
+            connection.theme, verdict.content, scope=scope, session=session, split=split, policy=policy
+        )
+    except MemoryFull as error:
+        pct = connection.store.tiers.gauge(connection.theme).pct
+        return to_refusal_result(
+            error,
+            f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"
+            "action: inform the user that pinned facts fill the memory.",
+        )
+    return ToolResult(
+        "\n".join(
+            [format_write_result(result), *(f"masked: {to_secret_placeholder(name)}" for name in verdict.masked)]
+        ),
+        {
+            "uid": result.fact.uid,
+            "status": result.status,
+            "superseded": list(result.superseded),
+            "closed": list(result.closed),
+            "gauge": to_gauge_data(result.gauge),
+            "fact": to_fact_data(result.fact),
+            "parts": [part.uid for part in result.parts],
+            "masked": list(verdict.masked),
+        },
+    )
+
+
+def check_write(connection: Connection, line: str, policy: ThemePolicy, *, split: bool = False) -> WriteVerdict:
+    """Check a line and return it as it may be stored; invalid or far too long lines are left to the store to refuse.
+
+    Secrets are masked in the original text, before white space is collapsed: a key keeps its lines. The limit on
+    characters applies to the stored text, so a long key is no reason to refuse a fact.
+    """
+    if connection.trust is None:
+        return WriteVerdict(line)
+    try:
+        said = memory_spec.parse_notation(line, limit=max(len(line), 1))
+    except InputError:
+        # A refusal repeats the beginning of the line.
+        connection.trust.check_name(connection.theme, "this is no notation, and", line[:MOST_REPEATED], policy)
+        return WriteVerdict(line)
+    if not split and len(said.content) > max(policy.fact_chars, MOST_MASKED):
+        return WriteVerdict(line)
+    written = line.partition("]")[2].partition(":")[2].strip()
+    verdict = connection.trust.check_fact(
+        connection.theme,
+        said.target,
+        written,
+        source=connection.source,
+        sources=connection.store.sources,
+        policy=policy,
+    )
+    if not verdict.masked:
+        return replace(verdict, content=line)
+    return replace(verdict, content=format_notation(said.type, said.target, verdict.content))
+
+
+def to_quarantine_result(kept: Fact, why: Suspicion) -> ToolResult:
+    """Return the result for a fact in quarantine."""
+    said = f"it {why.what}, so it waits for a person and is told to nobody until then"
+    return ToolResult(
+        f"quarantined: {short_uid(kept.uid)}\n{said}. Tell the user; `hermes-memory-tui review approve {kept.uid}` lets it in.",
+        {"uid": kept.uid, "status": "quarantined", "rule": why.rule, "superseded": []},
+    )
+
+
+def to_write_refusal(error: StoreError) -> ToolResult:
+    """Return why a fact was not stored, in hermes-memory's words."""
+    if isinstance(error, NotationError):
+        said = (
+            f"Invalid notation: Invalid fact notation: {error.value!r}\n"
+            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
+        )
+    elif isinstance(error, SourceRefused):
+        said = f"Refused: {error.message}"
+    elif isinstance(error, InputError):
+        said = f"Invalid notation: {error.message}"
+    else:
+        said = f"Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user."
+    return to_refusal_result(error, f"[MEMORY WRITE FAILED] {said}")
+
+
+def format_write_result(result: WriteResult) -> str:
+    """Format the result in hermes-memory's words."""
+    pct = result.gauge.pct
+    lines = [f"stored: {short_uid(result.fact.uid)}", f"gauge:  {pct:.0f}%"]
+    if result.parts:
+        lines.append(f"split: stored as {len(result.parts)} facts")
+    lines += [f"superseded: {short_uid(uid)}" for uid in result.superseded]
+    moved = format_relief(result.relief)
+    if moved:
+        lines.append(f"pressure: {moved}")
+    if pct >= WARN_PCT:
+        lines.append(
+            f"[MEMORY WARNING] Store at {pct:.0f}% capacity. Older facts go cold by themselves; memory_search finds them."
+        )
+    return "\n".join(lines)
+
+
+def format_relief(relief: Relief) -> str:
+    """Format what relief did, in hermes-memory's words."""
+    said = (
+        (relief.merged, "merged {} duplicate(s)"),
+        (relief.archived, "archived {} cold-scope fact(s)"),
+        (relief.cooled, "pushed {} oldest fact(s) to cold (no LLM)"),
+    )
+    return ", ".join(words.format(count) for count, words in said if count)
+
+
+SPEC = ToolSpec(
+    name="memory_write",
+    title="Remember a fact",
+    description=(
+        "Write a fact to persistent memory using MEMORY_SPEC notation: TYPE[target]: content.\n"
+        "Types: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), ~ obsolete.\n"
+        "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
+        "type, target and scope; the same fact again is stored once."
+    ),
+    arguments={
+        "content": {
+            "type": "string",
+            "description": "One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).",
+        },
+        "scope": {
+            "type": "string",
+            "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one.",
+        },
+        "split": {"type": "boolean", "description": "Store an over-long content as numbered parts.", "default": False},
+        "session_id": {"type": "string"},
+    },
+    required=("content",),
+    gives={
+        "uid": {"type": "string"},
+        "status": {"type": "string", "enum": ["created", "deduplicated", "quarantined"]},
+        "superseded": {"type": "array", "items": {"type": "string"}},
+        "gauge": GAUGE,
+    },
+    handler=memory_write,
+    refuses=to_write_refusal,
+)

@@ -1,0 +1,101 @@
+"""Folding of disguised text: one alphabet, no hidden characters, spelled-out and encoded words decoded."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+
+LOOKALIKES = str.maketrans(
+    "аеорсухіјѕһԁɡԛԝвкмнтοαερντικυχ",
+    "aeopcyxijshdgqwbkmhtoaepvtikyx",
+)
+"""Cyrillic and Greek letters that look Latin."""
+
+SMALL = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
+"""Small capitals, which no normal form turns into letters."""
+
+LEET_IN_WORD = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
+
+LEET = str.maketrans("013457@$", "oieastas")
+
+HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+SPELLED = re.compile(r"\b(?:\w[ .\-_*]){4,}\w\b")
+"""`i g n o r e`: single letters with something between."""
+
+CYRILLIC = re.compile("[\u0400-\u04ff]")
+
+ROTATED = re.compile("vafgehpgvba|cerivbhf|flfgrz|cnffjbeq|vtaber|ehyrf|perqragvny|frperg")
+REVERSED_ATTACK_WORDS = re.compile("noitcurtsni|suoiverp|metsys|drowssap|erongi|selur|laitnederc")
+"""Words of which every such attack has one, turned: only then is the whole text turned back."""
+
+ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+HEXADECIMAL = re.compile(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
+ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:&#\d{2,4};){4,}")
+
+
+def fold_text(text: str, *, lookalikes: bool = True) -> str:
+    """Fold all ways to write the same letters into one.
+
+    :param lookalikes: read letters that look Latin as Latin
+    """
+    if text.isascii():
+        return collapse_whitespace(text.lower())
+    apart = unicodedata.normalize("NFKD", HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold())
+    bare = "".join(c for c in apart if not unicodedata.combining(c))
+    folded = unicodedata.normalize("NFKC", bare).translate(SMALL)
+    if not lookalikes:
+        return collapse_whitespace(folded)
+    return collapse_whitespace(folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded)
+
+
+def collapse_whitespace(text: str) -> str:
+    """Collapse white space of any kind and length into one space."""
+    # No other white space than a space can be printed.
+    return text if "  " not in text and text.isprintable() else re.sub(r"\s+", " ", text)
+
+
+def find_readings(text: str) -> list[str]:
+    """Return every possible reading of the text, the plain one first."""
+    first = fold_text(text)
+    found = [first]
+    if not text.isascii() and CYRILLIC.search(text):
+        found.append(fold_text(text, lookalikes=False))  # Russian beside an address in Latin letters
+    if SPELLED.search(first):
+        found.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
+    if LEET_IN_WORD.search(first):
+        found.append(first.translate(LEET))
+    found += [fold_text(decoded) for decoded in find_decodings(text)]
+    if ROTATED.search(first):
+        found.append(codecs.encode(first, "rot13"))
+    if REVERSED_ATTACK_WORDS.search(first):
+        found.append(first[::-1])
+    return found
+
+
+def find_decodings(text: str) -> list[str]:
+    """Decode the encoded runs in a text that yield readable text."""
+    said: list[str] = []
+    for match in ENCODED.finditer(text):
+        run = match[0].rstrip("=").replace("-", "+").replace("_", "/")
+        try:
+            said.append(base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode())
+        except (binascii.Error, ValueError):
+            continue
+    for match in HEXADECIMAL.finditer(text):
+        try:
+            said.append(bytes.fromhex(match[0].replace(":", " ")).decode())
+        except ValueError:
+            continue
+    if ("%" in text or "\\" in text or "&" in text) and ESCAPES.search(text):
+        import html
+        from urllib.parse import unquote
+
+        spelled = re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1] or m[2], 16)), text)
+        said.append(html.unescape(unquote(spelled)))
+    return [one for one in said if one.isprintable()]

@@ -1,0 +1,35 @@
+"""Idempotency keys: the answer to each call that may be repeated, under the key its caller gave it.
+
+The answer is saved in the transaction that did the work, so a retry finds either both or neither.
+"""
+
+from __future__ import annotations
+
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.database.db import Db
+
+KEPT_MS = 86_400_000
+"""How long an answer is kept for a retry, in milliseconds."""
+
+
+class IdempotencyKeys:
+    """Answers by idempotency key."""
+
+    def __init__(self, db: Db, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    def find_answer(self, theme: str, key: str) -> str | None:
+        """Return the answer to this theme's call with this key, None when there was no such call."""
+        row = self._db.row("SELECT answer FROM calls WHERE key = ?", (f"{theme}/{key}",))
+        return None if row is None else str(row[0])
+
+    def save_answer(self, theme: str, key: str, answer: str) -> None:
+        """Save an answer, in the running transaction when there is one."""
+        with self._db.write_transaction() as conn:
+            conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (f"{theme}/{key}", self._clock(), answer))
+
+    def delete_expired(self) -> None:
+        """Delete answers that have expired."""
+        with self._db.write_transaction() as conn:
+            conn.execute("DELETE FROM calls WHERE at < ?", (self._clock() - KEPT_MS,))

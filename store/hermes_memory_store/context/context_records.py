@@ -1,0 +1,85 @@
+"""Context records: what every session was given, when and why, in the wording of that moment."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Millis, Uid, format_notation
+from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.name_keys import Names
+
+MAX_RECORDS_SEARCHED = 50_000
+"""Newest notes that are looked through for those of one session."""
+
+NOTES = """
+    SELECT i.id, i.at, i.theme_id, n.name, i.kind, i.why, i.tokens, i.facts
+    FROM injections i LEFT JOIN sessions n ON n.id = i.session_id
+    WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ?1
+      AND (?2 IS NULL OR i.theme_id = ?2) AND (?3 IS NULL OR n.name = ?3)
+    ORDER BY i.id DESC LIMIT ?4
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRecord:
+    """Facts returned together."""
+
+    id: int
+    at: Millis
+    theme: str
+    session: str | None
+    kind: str
+    """`status` for the injection, `search`, `recall`, `reflect` …"""
+    why: str | None
+    """The question, for a search."""
+    tokens: int
+    facts: tuple[Uid, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFact:
+    """One fact as it stood when it was returned."""
+
+    uid: Uid
+    notation: str | None
+    """None when it has been purged since."""
+    changed: bool
+    """Whether it says something else by now."""
+
+
+class ContextRecords:
+    """Read what `ReadLog` wrote."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+
+    def list(self, theme: str | None = None, session: str | None = None, *, limit: int = 200) -> list[ContextRecord]:
+        """Return the context records, newest first, of one session if given. Searches the newest 50,000 notes."""
+        theme_id = None if theme is None else self._names.theme_or_none(theme) or 0
+        return [self._to_record(row) for row in self._db.rows(NOTES, (MAX_RECORDS_SEARCHED, theme_id, session, limit))]
+
+    def facts(self, told: ContextRecord) -> builtins.list[RecordedFact]:
+        """Return the facts of a record, in the wording of that moment."""
+        return [self._facts_as_recorded(uid, told.at) for uid in told.facts]
+
+    def _to_record(self, row: tuple[Any, ...]) -> ContextRecord:
+        key, at, theme_id, session, kind, why, tokens, facts = row
+        theme = self._names.theme_name(theme_id)
+        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, tuple(json.loads(facts)))
+
+    def _facts_as_recorded(self, uid: Uid, at: int) -> RecordedFact:
+        said: dict[str, Any] = {}
+        then: str | None = None
+        for change in self._journal.changes(uid=uid):
+            said |= {key: value for key, value in (change.after or {}).items() if key in ("type", "target", "content")}
+            if change.at <= at and "content" in said:
+                then = said["content"]
+        if then is None or "target" not in said:
+            return RecordedFact(uid, None, changed=True)
+        return RecordedFact(uid, format_notation(said["type"], said["target"], then), changed=then != said["content"])

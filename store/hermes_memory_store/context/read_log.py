@@ -1,0 +1,145 @@
+"""The read log: how often a fact was returned, and exactly what each session was given and why.
+
+Reading never writes. Notes are collected in memory and written together: when there are enough of them, when the
+store closes, or before something needs them. A note that cannot be written yet is kept for the next attempt.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact, Millis, Session
+from hermes_memory_store.rows.name_keys import Names
+
+NOTES_PER_WRITE = 128
+"""Notes that are written together: fewer than one search in a hundred pays for it."""
+
+MAX_PENDING_NOTES = 10_000
+"""Notes kept in memory while the store cannot be written; the oldest go first after that."""
+
+MAX_NOTES_SEARCHED = 2_000
+"""Notes among which readers of a fact are looked for: a few milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote:
+    """Facts returned once."""
+
+    at: int
+    theme: str
+    session: str | None
+    kind: str
+    """`status`, `search`, `reflect`, `recall` …"""
+    why: str | None
+    """The question, for a search."""
+    tokens: int
+    fact_ids: tuple[int, ...]
+    fact_uids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactReading:
+    """One occasion on which a fact was returned."""
+
+    at: Millis
+    session: str | None
+    """Who was told; None for a person."""
+    kind: str
+    """`status`, `search`, `reflect`, `recall` …"""
+    why: str | None
+    """The question, for a search."""
+
+
+class ReadLog:
+    """Collect notes and write them in batches."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._notes: list[ReadNote] = []
+        self.on_enough: Callable[[], object] = lambda: self.flush(wait_s=0.0)
+        """Called when there are enough notes to write. Whoever reads must never wait for a writer: what cannot be written
+        now is written with the next batch. Who has a thread for writing writes them there."""
+
+    def note(
+        self,
+        kind: str,
+        theme: str | None,
+        facts: Sequence[Fact],
+        *,
+        session: Session | None = None,
+        why: str | None = None,
+        tokens: int = 0,
+    ) -> None:
+        """Note that these facts were returned. Never raises because of the store."""
+        if self._db.read_only or not facts:
+            return
+        ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
+        by = session.name if session else None
+        note = ReadNote(self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names)
+        with self._lock:
+            self._notes.append(note)
+            del self._notes[:-MAX_PENDING_NOTES]
+            enough = len(self._notes) % NOTES_PER_WRITE == 0
+        if enough:
+            self.on_enough()
+
+    @property
+    def pending_count(self) -> int:
+        """Return the number of notes that are not written yet."""
+        return len(self._notes)
+
+    def flush(self, *, wait_s: float | None = None) -> bool:
+        """Write the pending notes; return whether that was possible within `wait_s`.
+
+        By default it waits as long as any write.
+        """
+        with self._lock:
+            notes, self._notes = self._notes, []
+        if not notes:
+            return True
+        try:
+            self._write(notes, wait_s)
+        except errors.FileError:
+            with self._lock:
+                self._notes = (notes + self._notes)[-MAX_PENDING_NOTES:]
+            return False
+        return True
+
+    def readers(self, uid: str, most: int = 3) -> list[FactReading]:
+        """Return who read a fact last, newest first, as far as the newest `MAX_NOTES_SEARCHED` notes show."""
+        sql = """
+            SELECT i.at, s.name, i.kind, i.why FROM injections i LEFT JOIN sessions s ON s.id = i.session_id
+            WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ? AND instr(i.facts, ?)
+            ORDER BY i.id DESC LIMIT ?
+        """
+        return [FactReading(*row) for row in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))]
+
+    def _write(self, notes: list[ReadNote], wait_s: float | None) -> None:
+        seen: dict[int, tuple[int, int]] = {}
+        for note in notes:
+            for key in note.fact_ids:
+                seen[key] = (seen.get(key, (0, 0))[0] + 1, note.at)
+        with self._db.write_transaction(wait_s=wait_s) as conn:
+            conn.executemany(
+                "INSERT INTO reads SELECT id, ?2, ?3 FROM facts WHERE id = ?1"
+                " ON CONFLICT DO UPDATE SET times = times + excluded.times, last_at = max(last_at, excluded.last_at)",
+                [(key, times, at) for key, (times, at) in seen.items()],
+            )
+            for note in notes:
+                theme_id = self._names.theme_or_none(note.theme)
+                if theme_id is None:
+                    continue
+                conn.execute(
+                    "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts) VALUES (?1, ?2,"
+                    " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7)",
+                    (note.at, theme_id, note.session, note.kind, note.why, note.tokens, json.dumps(note.fact_uids)),
+                )

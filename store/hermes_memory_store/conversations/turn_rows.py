@@ -1,0 +1,129 @@
+"""Rows of captured turns: what one may hold, and how it comes into a theme, captured here or brought from elsewhere.
+
+A session that is not there is made as a closed one, so that a turn is found by it. The journal records that a turn came, never
+what it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database import fulltext
+from hermes_memory_store.database.item_kinds import TURN
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, validate_session_name
+from hermes_memory_store.model import OrphanPolicy, SessionStatus
+from hermes_memory_store.rows.journal import JournalEntry
+
+ROLES = ("user", "assistant", "system", "tool")
+
+MAX_TURN = 100_000
+"""Characters of one turn: more than any model says at once. A longer one is refused, never cut."""
+
+INSERT_TURN = "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+INSERT_SESSION = """
+    INSERT OR IGNORE INTO sessions (uid, theme_id, name, status, started_at, heartbeat_at, heartbeat_ms, lease_ms, turn,
+      scope_id, on_orphan, ended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+"""
+
+ERASED = "SELECT 1 FROM sync_turns WHERE theme_id = ? AND uid = ? AND erased = 1"
+
+
+@dataclass(frozen=True, slots=True)
+class PortableTurn:
+    """A turn as it is given, by who captures it, by a line or by the team."""
+
+    uid: bytes
+    session: str | None
+    role: str
+    content: str
+    at: int
+
+
+def validate_turn(turn: PortableTurn) -> PortableTurn:
+    """The turn, if it can be kept. :raises InputError: with what is wrong"""
+    if turn.role not in ROLES:
+        raise errors.ArgumentError(f"role must be one of {', '.join(ROLES)}, not {turn.role[:40]!r}", turn.role)
+    if not turn.content.strip():
+        raise errors.ArgumentError("a turn says something; this one is empty", turn.content)
+    if len(turn.content) > MAX_TURN:
+        raise errors.ArgumentError(f"a turn has at most {MAX_TURN:,} characters, this one has {len(turn.content):,}")
+    if turn.session is not None:
+        validate_session_name(turn.session)
+    for what in (turn.content, turn.session or ""):
+        try:
+            what.encode()
+        except UnicodeEncodeError as error:
+            raise errors.UnsafeText(
+                f"the turn holds half a character at character {error.start + 1}; it cannot be kept", what
+            ) from error
+    return turn
+
+
+def last_turn_key(conn: sqlite3.Connection, theme_id: int) -> int:
+    """Key of the newest turn of a theme; the next one has the next number, and so has the first."""
+    low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
+    return conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
+
+
+def insert_turn(
+    conn: sqlite3.Connection, key: int, theme_id: int, uid: bytes, turn: PortableTurn, session_id: int | None
+) -> JournalEntry:
+    """Write a checked turn and make it findable; what the journal is to say of it."""
+    conn.execute(INSERT_TURN, (key, uid, theme_id, session_id, turn.role, turn.content, turn.at))
+    fulltext.index_items(conn, TURN, [(key, turn.content)])
+    digest = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
+    image = {"role": turn.role, "chars": len(turn.content), "digest": digest}
+    return JournalEntry("capture", TURN.entity, uid, theme_id, None, image)
+
+
+def insert_turns(
+    conn: sqlite3.Connection, theme_id: int, turns: Iterable[tuple[bytes, PortableTurn]], now: int
+) -> list[JournalEntry]:
+    """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
+    sessions: dict[str | None, int | None] = {None: None}
+    entries: list[JournalEntry] = []
+    for key, (uid, turn) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
+        if turn.session not in sessions:
+            sessions[turn.session] = ensure_turn_session(conn, theme_id, str(turn.session), turn.at, now, entries)
+        entries.append(insert_turn(conn, key, theme_id, uid, turn, sessions[turn.session]))
+    return entries
+
+
+def find_import_uid(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) -> bytes | None:
+    """The uid under which a turn comes into a theme; None when it is there, or was erased for the whole team. A turn may be in
+    several themes of one store, under the same other uid on every machine."""
+    another = hashlib.sha256(uid + theme.encode()).digest()[:16]
+    former = hashlib.sha256(uid + theme_id.to_bytes(8, "big")).digest()[:16]
+    themes: dict[bytes, int] = {}
+    for name in (uid, another, former):
+        if conn.execute(ERASED, (theme_id, name)).fetchone():
+            return None
+        themes.update(conn.execute("SELECT uid, theme_id FROM turns WHERE uid = ?", (name,)).fetchall())
+    if theme_id in themes.values():
+        return None
+    return uid if uid not in themes else another if another not in themes else None
+
+
+def ensure_turn_session(
+    conn: sqlite3.Connection, theme_id: int, name: str, at: int, now: int, entries: list[JournalEntry]
+) -> int | None:
+    """Key of the session of that name; made as a closed one when there is none."""
+    name = validate_session_name(name)
+    sql = "SELECT id FROM sessions WHERE theme_id = ? AND name = ?"
+    row = conn.execute(sql, (theme_id, name)).fetchone()
+    if row is None:
+        uid, closed = uids.new_uid(now), SessionStatus.CLOSED.value
+        policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
+        conn.execute(INSERT_SESSION, (uid, theme_id, name, closed, at, HEARTBEAT_MS, LEASE_MS, 0, None, policy, now))
+        said: dict[str, Any] = {"name": name, "client": None, "status": closed, "turn": 0, "started_at": at}
+        entries.append(JournalEntry("open", "session", uid, theme_id, None, said))
+        row = conn.execute(sql, (theme_id, name)).fetchone()
+    return int(row[0])

@@ -1,0 +1,394 @@
+"""Captured turns: messages word for word, so that they can be found after a context has been compressed.
+
+Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see
+`language/tokenizer.py`) and ranked like the answers to a question (see `search/ranking.py`), newest first where
+scores are equal. The journal records that a turn was captured and its digest, never its text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import (
+    TURNS,
+    find_damaged_indexes,
+    index_note,
+    is_index_usable,
+    note_index_trouble,
+    retry_without_index,
+)
+from hermes_memory_store.database.item_kinds import TURN
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
+from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.search.query_syntax import parse_query
+from hermes_memory_store.search.query_terms import (
+    EXACT,
+    QueryTerm,
+    QueryTerms,
+    allow_particle_variants,
+    to_query_terms,
+)
+from hermes_memory_store.search.ranking import (
+    NEIGHBOUR_SHARE,
+    Candidate,
+    inverse_document_frequency,
+    rank_question,
+    spread_scores,
+    text_terms,
+)
+from hermes_memory_store.search.text_scan import scan_turns
+from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
+
+POSTINGS = 300
+"""The newest turns with one word that are looked at."""
+
+RANKED = 80
+"""Turns that are read and ranked."""
+
+READ = 4_000
+"""Characters of a turn that ranking takes apart."""
+
+SPEAKER = re.compile(r"([^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)?): ")
+"""Who speaks, as hosts write it before what several people say: one or two words and a colon."""
+
+ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
+"""A question at the very end; one in the middle was often answered by who asked it."""
+
+MAX_LIMIT = 1_000
+
+
+KNOWN = """
+    SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
+    UNION SELECT uid FROM sync_turns WHERE theme_id = ?1 AND uid IN ({marks}) AND (refused IS NULL OR NOT {again})
+"""
+
+TURNS_OLDER_THAN = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
+"""Without an age all of them, also those of a machine whose clock is ahead."""
+
+MARK_ERASED_FOR_TEAM = """
+    UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
+    WHERE theme_id = ? AND uid = ? AND erased = 0 AND (node IS NULL OR ?)
+"""
+
+TO_SCRUB = """
+    INSERT OR REPLACE INTO turns_to_scrub
+    SELECT ?1, EXISTS (SELECT 1 FROM sync_turns WHERE theme_id = ?2 AND uid = ?1 AND erased = 1)
+"""
+
+HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+
+ROWS = (
+    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.session_id FROM turns t JOIN themes h ON h.id = t.theme_id"
+    " LEFT JOIN sessions n ON n.id = t.session_id"
+)
+
+
+class Turns:
+    """Capture turns and find them."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, eraser: ItemEraser) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._clock = clock
+        self._eraser = eraser
+        self.stands_for: int | None = None
+        """How many turns there are, where these are only those of somebody else's that may answer."""
+
+    @retry_without_index
+    def add(
+        self, theme: str, role: str, content: str, *, session: Session | None = None, at: int | None = None
+    ) -> Turn:
+        """Capture one message.
+
+        :param role: user, assistant, system or tool
+        :param content: at most `MAX_TURN` characters; line breaks are kept
+        :param at: when it was said, UTC milliseconds; now unless given
+        :raises InputError: ArgumentError, UnsafeText; nothing was captured then
+        """
+        who = Actor("session", session.name) if session else PERSON
+        said = validate_turn(PortableTurn(b"", None, role, content, 0))
+        with self._db.write_transaction() as conn:
+            now = self._journal.now(conn)
+            said = replace(said, uid=uids.new_uid(now), at=at or now)
+            theme_id = self._names.theme_for_writing(conn, theme, now)
+            uid = uids.parse_uid(session.uid) if session else None
+            known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
+            key = last_turn_key(conn, theme_id) + 1
+            entry = insert_turn(conn, key, theme_id, said.uid, said, known[0] if known else None)
+            self._journal.append(conn, [entry], actor=who, at=now)
+        return Turn(uids.format_uid(said.uid), theme, session.name if session else None, role, content, Millis(said.at))
+
+    def search(
+        self,
+        theme: str | None,
+        query: str,
+        *,
+        limit: int = 5,
+        session: str | None = None,
+        roles: Sequence[str] = (),
+    ) -> list[TurnHit]:
+        """Find the turns that share words with a query, best first.
+
+        :param theme: whose turns; None for all
+        :param session: only those of this session, by its name
+        :raises ArgumentError: for another limit
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
+        return [*self._rank_hits(theme, query, limit, session, roles)]
+
+    def note(self) -> str | None:
+        """Return the note to show beside search results when the index of turns is damaged, else None."""
+        return None if is_index_usable(self._db.conn, TURNS) else index_note(TURNS)
+
+    def by_keys(
+        self, theme: str, keys: Sequence[int], *, session: str | None = None, roles: Sequence[str] = ()
+    ) -> dict[int, Turn]:
+        """Return those of these turns that belong to a theme, by key. :param session: only of this session, by name"""
+        low, high = self._range(theme)
+        return {
+            row[0]: to_turn(row)
+            for row in self._rows([key for key in keys if low <= key <= high])
+            if (session is None or row[3] == session) and (not roles or row[4] in roles)
+        }
+
+    def find_known(self, theme: str, wanted: Collection[str]) -> set[Uid]:
+        """Return those of these turns that are here, or were erased here. :param wanted: uids"""
+        theme_id = self._names.theme_or_none(theme)
+        with self._db.snapshot() as conn:
+            return {
+                uids.format_uid(uid)
+                for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in wanted])
+            }
+
+    def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
+        """Return the turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
+        theme_id = self._names.theme_or_none(theme)
+        sql = (
+            f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR t.at < ?2) AND (?3 IS NULL OR n.name = ?3)"
+            " ORDER BY t.at DESC, t.id DESC LIMIT ?4"
+        )
+        return [to_turn(row) for row in self._db.rows(sql, (theme_id, before, session, limit))]
+
+    def count(self, theme: str, *, older_than_ms: int = 0) -> int:
+        """Count the turns of a theme said at least so long ago."""
+        sql = f"SELECT count(*) FROM ({TURNS_OLDER_THAN})"
+        theme_id, now = self._names.theme_or_none(theme), self._journal.current_time()
+        return int(self._db.value(sql, (theme_id, older_than_ms, now)))
+
+    def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
+        """Erase turns permanently, as `erase` does; return how many there were."""
+        return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
+
+    @retry_without_index
+    def erase(
+        self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON, everywhere: bool = True
+    ) -> tuple[int, tuple[str, ...]]:
+        """Erase turns permanently, also from the index and the backups.
+
+        Returns how many there were, and the backups that still hold them because they could not be reached.
+
+        :param everywhere: whether turns received from the team are erased for all of it; turns captured here always are
+        """
+        with self._db.write_transaction() as conn:
+            theme_id = self._names.theme(theme)
+            now = self._journal.now(conn)
+            rows = conn.execute(TURNS_OLDER_THAN, (theme_id, older_than_ms, now)).fetchall()
+            conn.executemany(MARK_ERASED_FOR_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
+            self.erase_within(conn, theme_id, rows, actor, now)
+        return len(rows), self.scrub()
+
+    def erase_within(
+        self, conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, bytes, str]], actor: Actor, now: int
+    ) -> None:
+        """Erase turns within a running transaction; call `scrub` after it.
+
+        :param rows: their keys, uids and contents
+        """
+        if not rows:
+            return
+        delete_items(conn, TURN, [(key, content) for key, _, content in rows])
+        conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
+        entry = JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
+        self._journal.append(conn, [entry], actor=actor, at=now)
+
+    def scrub(self) -> tuple[str, ...]:
+        """Erase the remains of erased turns from the index's old pages and the files beside the store.
+
+        Finishes what any interrupted process left. Returns the backups that still hold turns because they could not be
+        reached.
+        """
+        wanted = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
+        if not wanted:
+            return ()
+        unreached = self._eraser.scrub_items(TURN, wanted, {uid for uid, told in wanted.items() if told})
+        if is_index_usable(self._db.conn, TURNS):
+            with self._db.write_transaction() as conn:
+                conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
+        return unreached
+
+    def _rank_hits(
+        self, theme: str | None, query: str, limit: int, session: str | None, roles: Sequence[str]
+    ) -> Sequence[TurnHit]:
+        taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
+        look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+        low, high = self._range(theme)
+        total = self.stands_for or max(1, high - low)
+        rarities, scores = self._score_turns(look, low, high, total)
+        most = max(RANKED, limit)
+        if look.question and not look.phrases and not look.excluded:
+            order = add_neighbour_turns(scores, most, low, high)
+        else:
+            order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
+        found = self._best(order, most, session, roles)
+        if not found:
+            return []
+        candidates = [
+            Candidate(
+                key,
+                session_id or 0,
+                "",
+                row[5][:READ],
+                Tier.HOT.value,
+                row[6],
+                row[6],
+                speaker=find_speaker(row[5]),
+                asks=ENDS_ASKING.search(row[5]) is not None,
+            )
+            for key, (row, session_id) in found.items()
+        ]
+        for word in look.words:
+            if word.is_character:
+                read = (term for one in candidates for term in text_terms(one.content))
+                word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
+        ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
+        share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
+        best = max(ranked[0].score, 1e-9)
+        return [
+            TurnHit(to_turn(found[one.id][0]), round(max(0.0, share * one.score / best), 4), one.id)
+            for one in ranked[:limit]
+        ]
+
+    def _score_turns(
+        self, look: QueryTerms, low: int, high: int, total: int
+    ) -> tuple[Sequence[float], dict[int, float]]:
+        """Return the weight of each word, and the total score of each turn.
+
+        Reads the turns themselves where the index is damaged.
+        """
+        if is_index_usable(self._db.conn, TURNS):
+            try:
+                return self._score_by_index(look, low, high, total)
+            except (errors.FileError, sqlite3.Error) as error:
+                if TURNS not in find_damaged_indexes(self._db.conn, error):
+                    raise
+                note_index_trouble(self._db.conn, TURNS, error)
+        hits = scan_turns(self._db, look, low, high)
+        rarities = [inverse_document_frequency(len(keys), total) for keys in hits]
+        scores: dict[int, float] = {}
+        for keys, rarity in zip(hits, rarities, strict=True):
+            for key in keys[:POSTINGS]:
+                scores[key] = scores.get(key, 0.0) + rarity
+        return rarities, scores
+
+    def _score_by_index(
+        self, look: QueryTerms, low: int, high: int, total: int
+    ) -> tuple[Sequence[float], dict[int, float]]:
+        rarities: list[float] = []
+        scores: dict[int, float] = {}
+        hits = [self._hits(look, word, low, high) for word in look.words]
+        if phrases := look.match_expression([]):
+            hits.append(self._db.rows(HITS, (look.without_excluded(phrases), low, high, POSTINGS)))
+        for rows in hits:
+            often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
+            rarities.append(inverse_document_frequency(often, total))
+            for (key,) in rows:
+                scores[key] = scores.get(key, 0.0) + rarities[-1]
+        return rarities, scores
+
+    def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int) -> Sequence[tuple[int]]:
+        """Return the keys of the newest turns of a range that contain one word."""
+        expression = f'"{word.text}" *' if word.is_character else word.expression()
+        rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
+        if not rows and look.question and allow_particle_variants(word):
+            rows = self._db.rows(HITS, (look.without_excluded(word.expression()), low, high, POSTINGS))
+        return rows
+
+    def _best(
+        self, scores: Mapping[int, float], most: int, session: str | None, roles: Sequence[str]
+    ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
+        """Return the rows of the best turns that pass, each with the key of its session."""
+        order = sorted(scores, key=lambda key: (-scores[key], -key))
+        found: dict[int, tuple[tuple[Any, ...], int | None]] = {}
+        for some in in_chunks(order, most):
+            for *row, session_id in self._rows(some):
+                if (session is None or row[3] == session) and (not roles or row[4] in roles):
+                    found[row[0]] = (tuple(row), session_id)
+            if len(found) >= most:
+                break
+        return found
+
+    def _rows(self, keys: Sequence[int]) -> Sequence[tuple[Any, ...]]:
+        return self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+
+    def _range(self, theme: str | None) -> tuple[int, int]:
+        if theme is None:
+            return 0, int(self._db.value("SELECT max(id) FROM turns") or 0)
+        theme_id = self._names.theme_or_none(theme) or 0
+        low = theme_id << THEME_SHIFT
+        high = self._db.value(
+            "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, low | ((1 << THEME_SHIFT) - 1))
+        )
+        return low, int(high or low)
+
+
+def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
+    """Return the best of these and their neighbours, which need not share a word: an answer follows its question."""
+    spreading = spread_scores(scores)
+    best = sorted(spreading, key=lambda key: (-spreading[key], -key))[:most]
+    beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
+    return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
+
+
+def find_speaker(content: str) -> str:
+    """Return the speaker of a line that begins with a name and a colon; empty for any other."""
+    found = SPEAKER.match(content)
+    return found[1] if found else ""
+
+
+def to_plain_query(query: str) -> str:
+    """Reduce a query to its words: the filters of facts do not apply to turns."""
+    return safe_text.to_printable(query[:4_000]).replace(":", " ")
+
+
+def to_turn(row: tuple[Any, ...]) -> Turn:
+    """Convert a row of `ROWS` to a turn."""
+    _, uid, theme, session, role, content, at = row[:7]
+    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at))
+
+
+def find_known_turns(
+    conn: sqlite3.Connection, theme_id: int | None, wanted: Sequence[bytes], *, again: bool = False
+) -> set[bytes]:
+    """Return those of these turns of a theme that are known; one known but absent was erased here.
+
+    :param again: omit those of the team that were skipped
+    """
+    known: set[bytes] = set()
+    for some in in_chunks(wanted):
+        sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
+        known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
+    return known

@@ -1,0 +1,169 @@
+"""Copies of database files: taken online, verified against their source, and installed in one transaction.
+
+A copy is made from one read snapshot, so writers continue meanwhile. Content is replaced in a file that others may
+have open through SQLite's own locks, never by renaming: a process that still writes to a replaced file would lose
+what it writes, and a leftover write-ahead log beside a renamed file would be replayed into the wrong database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.db import LOCK_TIMEOUT_S, translate_sqlite_errors
+from hermes_memory_store.database.filesystem import flush_to_disk
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is in all."""
+
+STEP_PAGES = 8
+"""Pages of one backup step. Fewer than any store has, so that a step always comes before the last one."""
+
+COUNTED_TABLES = ("facts", "scopes", "sessions", "themes", "journal", "tombstones", "turns", "credentials")
+
+BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class SourceChanged(Exception):
+    """Another process wrote to the file after the copy that was to replace its content had been taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseMarks:
+    """What a copy must have in common with its source: rows by table, and the head of the journal's chain."""
+
+    rows: dict[str, int]
+    head: str | None
+
+
+@contextlib.contextmanager
+def connect_plainly(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
+    """Open a plain connection in autocommit, without the store's rules, with SQLite's errors translated.
+
+    :param mode: `ro` or `rw`; neither creates a file
+    """
+    with translate_sqlite_errors(path):
+        address = f"{path.absolute().as_uri()}?mode={mode}"
+        conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
+        with contextlib.closing(conn):
+            conn.execute("PRAGMA synchronous = FULL")
+            yield conn
+
+
+def read_marks(conn: sqlite3.Connection) -> DatabaseMarks:
+    """Return the marks of a database as this connection sees it."""
+    tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    rows = {
+        name: conn.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in COUNTED_TABLES if name in tables
+    }
+    head = None
+    if "journal" in tables:
+        newest = conn.execute("SELECT hex(hash) FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        head = newest[0] if newest else None
+    return DatabaseMarks(rows, head)
+
+
+def copy_database(source: Path, target: Path, *, progress: Progress | None = None) -> DatabaseMarks:
+    """Copy a database that may be in use into a new private file, on the disk and verified when this returns.
+
+    The copy is one self-contained file (no write-ahead log beside it).
+
+    :raises StoreUnreadable: when the source is damaged, or the copy does not match it
+    :raises DiskFull: when there is no room for the copy
+    """
+    create_private_exclusively(target)
+    with connect_plainly(source) as reading:
+        reading.execute("BEGIN")
+        expected = read_marks(reading)
+        with connect_plainly(target, "rw") as writing:
+            reading.backup(
+                writing, pages=2048, progress=None if progress is None else to_backup_callback(progress), sleep=0.01
+            )
+            writing.execute("PRAGMA journal_mode = DELETE")
+            verify_database(writing, target, expected)
+    flush_to_disk(target)
+    return expected
+
+
+def verify_database(conn: sqlite3.Connection, path: Path, expected: DatabaseMarks | None = None) -> DatabaseMarks:
+    """Verify that a database is sound, and that it holds what it should.
+
+    :raises StoreUnreadable: names what is wrong
+    """
+    found = conn.execute("PRAGMA integrity_check(3)").fetchall()
+    if found != [("ok",)]:
+        raise errors.StoreUnreadable(f"{path} is damaged: {found[0][0]}", path)
+    seen = read_marks(conn)
+    if expected is not None and seen != expected:
+        raise errors.StoreUnreadable(
+            f"{path} does not hold what it was copied from: {seen.rows}, not {expected.rows}", path
+        )
+    return seen
+
+
+def overwrite_database(
+    source: Path, target: Path, *, unchanged: Callable[[], bool], lock_timeout_s: float = LOCK_TIMEOUT_S
+) -> None:
+    """Replace the whole content of a database that others may have open, in one transaction: all of it or nothing.
+
+    :param unchanged: called once the target is locked for writing; when it returns False, nothing is changed
+    :raises SourceChanged: when `unchanged` returned False
+    :raises StoreLocked: when others kept the target locked
+    """
+    deadline = time.monotonic() + lock_timeout_s
+    asked = False
+
+    def step_of_pour(status: int, _remaining: int, _total: int) -> None:
+        nonlocal asked
+        if status & 0xFF in BUSY:
+            if time.monotonic() > deadline:
+                raise errors.StoreLocked(
+                    f"{target} is locked by another process; nothing was changed, try again in a moment", target
+                )
+        elif not asked:
+            asked = True
+            if not unchanged():
+                raise SourceChanged
+
+    with connect_plainly(source) as reading, connect_plainly(target, "rw") as writing:
+        # SQLite waits within a step and tells nothing meanwhile; the deadline is looked at between steps.
+        writing.execute("PRAGMA busy_timeout = 20")
+        reading.backup(writing, pages=STEP_PAGES, progress=step_of_pour, sleep=0.01)
+
+
+def rename_exclusively(made: Path, target: Path) -> None:
+    """Rename a finished file to its name, never over another one. :raises FileExistsError: when the name is taken"""
+    os.link(made, target)
+    made.unlink()
+    flush_to_disk(target.parent)
+
+
+def rename_over(made: Path, target: Path) -> None:
+    """Rename a finished file to its name, replacing any file there."""
+    os.replace(made, target)
+    flush_to_disk(target.parent)
+
+
+def create_private_exclusively(path: Path) -> None:
+    """Create an empty file that only its owner may read.
+
+    :raises ArgumentError: when there is something of that name
+    :raises StoreUnreadable: when the place cannot be written, with the system's reason
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError as error:
+        raise errors.ArgumentError(f"{path} exists already; nothing was written", path) from error
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
+
+
+def to_backup_callback(progress: Progress) -> Callable[[int, int, int], None]:
+    """Convert a progress function to the callback of SQLite's backup."""
+    return lambda _, remaining, total: progress(total - remaining, total)

@@ -1,0 +1,272 @@
+"""The connection: short `BEGIN IMMEDIATE` transactions, bounded retries with jitter, and translated errors.
+
+A write that waited too long is rolled back and reported, never left open: one forgotten `BEGIN` would make every
+later write of the process fail.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_memory_store import errors
+from hermes_memory_store.backoff import Backoff
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.index_health import (
+    StoreConnection,
+    disable_indexes,
+    find_damaged_indexes,
+    find_sqlite_error,
+    is_index_usable,
+    save_index_troubles,
+)
+
+T = TypeVar("T")
+
+LOCK_TIMEOUT_S = 10.0
+"""How long a write waits for other processes before it gives up with `StoreLocked`."""
+
+BUSY_MS = 30
+"""SQLite's own waiting, kept short: its handler is not fair, ours retries with jitter."""
+
+RETRY_S = 0.008
+"""Upper bound of one jittered pause between two tries for the lock."""
+
+BUSY_DELAYS = Backoff(RETRY_S, RETRY_S, jitter=15 / 16)
+"""From 0.5 ms to `RETRY_S`, not growing: the lock is taken by whoever asks first, and a long pause would starve a writer."""
+
+CACHE_KIB = 8_000
+"""Page cache of one connection."""
+
+
+class Db:
+    """One SQLite connection with the store's rules. Threads of one process may share it; a lock orders them."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.lock_timeout_s = lock_timeout_s
+        self.lock = threading.RLock()
+        self._forget: list[Callable[[], None]] = []
+        self._before_commit: list[Callable[[sqlite3.Connection], None]] = []
+        self._content: int | None = None
+        mode = "ro" if read_only else "rw"
+        if read_only and filesystem.is_unwritable(path):
+            # SQLite wants to write beside the file even to read it, unless it is told that nobody can change it.
+            mode += "&immutable=1"
+        with translate_sqlite_errors(path):
+            self.conn = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=StoreConnection,
+                timeout=BUSY_MS / 1000,
+                cached_statements=256,
+            )
+            # FULL, not NORMAL: an acknowledged write must survive a power cut.
+            self.conn.execute("PRAGMA synchronous = FULL")
+            # What is overwritten or deleted leaves nothing in the file that a later purge would not reach.
+            self.conn.execute("PRAGMA secure_delete = ON")
+            self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+    def on_rollback(self, forget: Callable[[], None]) -> None:
+        """Register a cache to clear when a transaction is rolled back, since it may hold ids that do not exist."""
+        self._forget.append(forget)
+
+    def before_commit(self, step: Callable[[sqlite3.Connection], None]) -> None:
+        """Register a step to run at the end of every write transaction, within it."""
+        self._before_commit.append(step)
+
+    def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of one reading statement."""
+        with self.lock, translate_sqlite_errors(self.path):
+            return self.retry(lambda: self.conn.execute(sql, args).fetchall())
+
+    def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
+        """Return the first row of one reading statement, or None."""
+        with self.lock, translate_sqlite_errors(self.path):
+            found: tuple[Any, ...] | None = self.retry(lambda: self.conn.execute(sql, args).fetchone())
+            return found
+
+    def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
+        """Return the first column of the first row, or None."""
+        row = self.row(sql, args)
+        return None if row is None else row[0]
+
+    @contextmanager
+    def write_transaction(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """Open one write transaction; nested uses join it. Committed on exit, rolled back on any error.
+
+        :param wait_s: how long to wait for other processes; `lock_timeout_s` unless given
+        :raises StoreLocked: when they held the lock for longer
+        """
+        with self.lock:
+            if self.conn.in_transaction:
+                yield self.conn
+                return
+            if self.read_only:
+                raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
+            with translate_sqlite_errors(self.path):
+                try:
+                    self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
+                    self.notice_replacement()
+                    save_index_troubles(self.conn)
+                    yield self.conn
+                    for step in self._before_commit:
+                        step(self.conn)
+                    self.retry(lambda: self.conn.execute("COMMIT"))
+                except Exception as error:
+                    self._roll_back()
+                    self.disable_damaged_indexes(error)
+                    raise
+                finally:
+                    self._roll_back()
+
+    def disable_damaged_indexes(self, error: Exception) -> None:
+        """Disable the full-text indexes whose damage caused an error; outside any transaction.
+
+        :raises IndexDamaged: there are such; what failed may be retried now
+        """
+        damaged = [name for name in find_damaged_indexes(self.conn, error) if is_index_usable(self.conn, name)]
+        if not damaged:
+            return
+        self.retry(lambda: disable_indexes(self.conn, damaged, str(find_sqlite_error(error))))
+        raise errors.IndexDamaged(
+            f"the full-text index of {self.path} is damaged ({find_sqlite_error(error)}); nothing was changed, try again: "
+            "the index is set aside until doctor --repair makes it anew",
+            self.path,
+        ) from error
+
+    @contextmanager
+    def savepoint(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """Run one step of a running transaction that may fail alone: its effects are rolled back then."""
+        conn.execute("SAVEPOINT step")
+        try:
+            yield
+        except BaseException:
+            if conn.in_transaction:  # a full disk makes SQLite end the whole transaction by itself
+                conn.execute("ROLLBACK TO step")
+                conn.execute("RELEASE step")
+            for forget in self._forget:
+                forget()
+            raise
+        conn.execute("RELEASE step")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Run several reads on one snapshot."""
+        with self.lock, translate_sqlite_errors(self.path):
+            if self.conn.in_transaction:
+                yield self.conn
+                return
+            self.conn.execute("BEGIN")
+            try:
+                self.notice_replacement()
+                yield self.conn
+            finally:
+                self._roll_back()
+
+    def look_for_replacement(self) -> None:
+        """`notice_replacement`, outside of a transaction."""
+        with self.lock, translate_sqlite_errors(self.path):
+            self.notice_replacement()
+
+    def notice_replacement(self) -> None:
+        """Clear the caches when the file's whole content was replaced (a backup was restored): keys have changed."""
+        version = self.conn.execute("PRAGMA schema_version").fetchone()[0]
+        if version != self._content:
+            self._content = version
+            for forget in self._forget:
+                forget()
+
+    def close(self) -> None:
+        """Close the connection. Further use raises."""
+        with self.lock:
+            self.conn.close()
+
+    def _roll_back(self) -> None:
+        if not self.conn.in_transaction:
+            return
+        self.conn.execute("ROLLBACK")
+        for forget in self._forget:
+            forget()
+
+    def retry(self, step: Callable[[], T], wait_s: float | None = None) -> T:
+        """Run a step for which another process may hold the lock, until the time for it is over."""
+        deadline: float | None = None
+        while True:
+            try:
+                return step()
+            except sqlite3.OperationalError as error:
+                if primary_error_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                now = time.monotonic()
+                deadline = deadline or now + (self.lock_timeout_s if wait_s is None else wait_s)
+                if now >= deadline:
+                    raise
+            time.sleep(BUSY_DELAYS.delay_s(1))
+
+
+def primary_error_code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code (the low byte of the extended one), 0 when there is none."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+@contextmanager
+def translate_sqlite_errors(path: Path) -> Iterator[None]:
+    """Translate errors of SQLite and the system into the store's errors about this file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise to_store_error(error, path) from error
+    except (MemoryError, OverflowError) as error:
+        raise errors.ArgumentError(f"a value is too large for {path}; nothing was changed") from error
+    except UnicodeEncodeError as error:
+        found = ord(error.object[error.start])
+        raise errors.UnsafeText(
+            f"the text holds U+{found:04X}, half a character, at character {error.start + 1}; remove it", error.object
+        ) from error
+
+
+def to_store_error(error: sqlite3.Error, path: Path) -> Exception:
+    """Return the store's error for an SQLite error, or the same error when it is a programming mistake here."""
+    match primary_error_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return errors.StoreLocked(
+                f"{path} is locked by another process; nothing was changed, try again in a moment", path
+            )
+        case sqlite3.SQLITE_READONLY:
+            return errors.StoreReadOnly(
+                f"{path} cannot be written; check its permissions and those of its folder", path
+            )
+        case sqlite3.SQLITE_FULL:
+            return errors.DiskFull(
+                f"the disk of {path} is full; nothing was changed, free some space and try again", path
+            )
+        case sqlite3.SQLITE_IOERR:
+            return errors.DiskFull(
+                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health",
+                path,
+            )
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+            return errors.StoreUnreadable(
+                f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
+            )
+        case sqlite3.SQLITE_CANTOPEN if path.exists() and not os.access(path.parent, os.W_OK):
+            return errors.StoreReadOnly(
+                f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",
+                path,
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return errors.StoreUnreadable(f"{path} cannot be opened; check that it exists and may be read", path)
+        case sqlite3.SQLITE_TOOBIG:
+            return errors.ArgumentError(f"the value is too large for {path}")
+        case _:
+            return error

@@ -1,0 +1,114 @@
+"""The full-text index of facts: what is indexed of a fact, and how it is added and removed.
+
+One contentless FTS5 table holds two kinds of terms. The words of target and content are added and removed here.
+What a fact can be filtered by (scope, tier, type) is held as terms of its own in the column `facets`; triggers on
+`facts` keep those up to date afterwards, so that "this word in that scope" is one intersection inside SQLite,
+whatever wrote the fact.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hermes_memory_store.database.index_health import is_index_usable
+from hermes_memory_store.database.item_kinds import FACT, ItemKind
+from hermes_memory_store.database.schema import FACET
+from hermes_memory_store.language.tokenizer import indexed_texts
+
+
+def index_fact(
+    conn: sqlite3.Connection, fact_id: int, target: str, content: str, *, scope_id: int, tier: str, kind: str
+) -> None:
+    """Index a new fact, by its words and by its facets, in one insert.
+
+    Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 flushes what it has
+    collected at every savepoint. Without a trigger a bulk insert is half as fast again.
+    """
+    if is_index_usable(conn, FACT.index):
+        terms = (fact_id, *indexed_texts(target, content), facet_terms(scope_id, tier, kind))
+        conn.execute(FACT.index_terms, terms)
+
+
+def index_facts(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, int, str, str]]) -> None:
+    """Index many facts: rows of id, target, content, scope id, tier, type, ids ascending."""
+    index_items(conn, FACT, facts)
+
+
+def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
+    """Make new items findable. :param rows: as `kind.indexed_rows` selects them, keys ascending"""
+    if is_index_usable(conn, kind.index):
+        insert_index_terms(conn, kind, rows)
+
+
+def insert_index_terms(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
+    """Insert into an index that is known to be usable, or is being built, as `index_facts` does."""
+    last = 1 + len(kind.texts)
+    terms: Iterable[Sequence[Any]] = ((row[0], *indexed_texts(*row[1:last])) for row in rows)
+    if kind.facets:
+        terms = ((row[0], *indexed_texts(*row[1:last]), facet_terms(*row[last:])) for row in rows)
+    conn.executemany(kind.index_terms, terms)
+
+
+def reindex_fact(conn: sqlite3.Connection, fact_id: int, target: str, before: str, after: str) -> None:
+    """Update the index after a fact's content was edited."""
+    if not is_index_usable(conn, FACT.index):
+        return
+    conn.execute(FACT.unindex_terms, (fact_id, *indexed_texts(target, before)))
+    conn.execute(FACT.index_terms, (fact_id, *indexed_texts(target, after), ""))
+
+
+def unindex_item(conn: sqlite3.Connection, kind: ItemKind, key: int, *texts: str) -> None:
+    """Take the words of an item out of the index. :param texts: those that were indexed"""
+    if not is_index_usable(conn, kind.index):
+        return
+    conn.execute(kind.unindex_terms, (key, *indexed_texts(*texts)))
+    if kind.facets:
+        # The trigger takes the facets out and the row with them. FTS5 counts rows, and takes an index from which more were
+        # deleted than inserted for corrupt.
+        conn.execute(kind.index_terms, (key, *("" for _ in texts), ""))
+
+
+def optimize_index(conn: sqlite3.Connection, kind: ItemKind) -> bool:
+    """Merge an index, so that no words of erased items linger in it; False for one that is set aside and still holds them."""
+    if not is_index_usable(conn, kind.index):
+        return False
+    conn.execute(f"INSERT INTO {kind.index} ({kind.index}) VALUES ('optimize')")
+    return True
+
+
+def rebuild_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
+    """Build a whole index anew from its items, inside the caller's transaction; how many were indexed."""
+    conn.execute(f"INSERT INTO {kind.index} ({kind.index}) VALUES ('delete-all')")
+    return fill_index(conn, kind)
+
+
+def fill_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
+    """Fill an empty index from its items, inside the caller's transaction; how many were indexed."""
+    last, count = 0, 0
+    sql = f"{kind.indexed_rows} WHERE id > ? ORDER BY id LIMIT 1000"
+    while rows := conn.execute(sql, (last,)).fetchall():
+        insert_index_terms(conn, kind, rows)
+        last, count = rows[-1][0], count + len(rows)
+    return count
+
+
+def facet_terms(scope_id: int, tier: str, kind: str) -> str:
+    """Return the facet terms of one fact; `schema.facets_sql` gives the same in SQL."""
+    return f"{scope_facet(scope_id)} {tier_facet(tier)} {type_facet(kind)}"
+
+
+def scope_facet(scope_id: int) -> str:
+    """Return the term of a scope."""
+    return f"{FACET}s{scope_id}"
+
+
+def tier_facet(tier: str) -> str:
+    """Return the term of a tier."""
+    return f"{FACET}{tier}"
+
+
+def type_facet(symbol: str) -> str:
+    """Return the term of a type, by its MEMORY_SPEC symbol."""
+    return f"{FACET}t{ord(symbol)}"

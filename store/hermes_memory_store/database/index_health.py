@@ -1,0 +1,257 @@
+"""Index health: which full-text indexes can be used, and how a damaged one is disabled.
+
+An index is derived from facts or turns, so damage to it must not block either. A process that meets damage while
+writing disables the index in a transaction of its own: a row in `set_aside_indexes` says why, and the triggers
+that feed the index are dropped. From then on every process leaves it alone: writes store the fact without it, and
+searches read the texts themselves (see `search/text_scan.py`), so that nothing is missed, until
+`rebuild_damaged_indexes` rebuilds it. An index with a missing trigger or table counts as disabled, too: it no
+longer receives every change.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FACTS, TURNS = "facts_text", "turns_text"
+
+SET_ASIDE = "set_aside_indexes"
+
+SET_ASIDE_TABLE = f"""
+    CREATE TABLE IF NOT EXISTS {SET_ASIDE} (
+      name TEXT PRIMARY KEY,
+      at INTEGER NOT NULL,
+      why TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+"""
+"""There only while an index is set aside: no store needs it otherwise."""
+
+_CREATED = re.compile(r"\s*CREATE (?:VIRTUAL )?(TABLE|TRIGGER) (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndex:
+    """One full-text index as the schema creates it."""
+
+    name: str
+    of: str
+    """What is indexed, for messages."""
+    statements: tuple[str, ...]
+    """What makes it: its virtual tables and its triggers."""
+
+    @property
+    def tables(self) -> list[str]:
+        """Its virtual tables."""
+        return [name for kind, name in map(parse_created_object, self.statements) if kind == "TABLE"]
+
+    @property
+    def triggers(self) -> list[str]:
+        """The triggers that pass changes to it."""
+        return [name for kind, name in map(parse_created_object, self.statements) if kind == "TRIGGER"]
+
+    @property
+    def shadow_tables(self) -> list[str]:
+        """The ordinary tables in which FTS5 stores it (https://sqlite.org/fts5.html, section 9)."""
+        return [f"{self.name}_{part}" for part in ("data", "idx", "config")]
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """All its objects in the schema."""
+        return frozenset(self.tables + self.triggers + self.shadow_tables)
+
+
+def parse_created_object(statement: str) -> tuple[str, str]:
+    """Return kind and name of what a statement of the schema creates; empty for others."""
+    found = _CREATED.match(statement)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def index_statements(name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the statements that create an index, its vocabulary and its triggers."""
+    return tuple(
+        one
+        for one in statements
+        if ("VIRTUAL TABLE" in one or "CREATE TRIGGER" in one) and re.search(rf"\b{name}\b", one) is not None
+    )
+
+
+INDEXES = {
+    FACTS: TextIndex(FACTS, "facts", index_statements(FACTS, FIRST_SCHEMA)),
+    TURNS: TextIndex(TURNS, "turns", index_statements(TURNS, SECOND_SCHEMA)),
+}
+
+
+class StoreConnection(sqlite3.Connection):
+    """A connection that caches which indexes its schema marks as usable."""
+
+    schema_seen: int | None = None
+    troubles: dict[str, str]
+
+
+def index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
+    """Return the reasons why indexes cannot be used, by name; empty when all can.
+
+    Mostly this only compares the schema's version.
+    """
+    if not isinstance(conn, StoreConnection):
+        return load_index_troubles(conn)
+    version = conn.execute("PRAGMA schema_version").fetchone()[0]
+    if version != conn.schema_seen:
+        conn.troubles = load_index_troubles(conn)
+        conn.schema_seen = version
+    return conn.troubles
+
+
+def index_note(name: str) -> str:
+    """Return the note shown beside an answer found without an index."""
+    of = INDEXES[name].of
+    return (
+        f"the full-text index of {of} is damaged: the {of} themselves were read, which is slower; run doctor --repair"
+    )
+
+
+def is_index_usable(conn: sqlite3.Connection, name: str) -> bool:
+    """Check whether an index can be written to and searched."""
+    return name not in index_troubles(conn)
+
+
+def load_index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
+    """Load `index_troubles` from the schema itself."""
+    there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
+    found: dict[str, str] = {}
+    for index in INDEXES.values():
+        missing = sorted(index.parts - there)
+        if missing:
+            found[index.name] = f"{', '.join(missing)} missing"
+    if SET_ASIDE in there:
+        found |= dict(conn.execute(f"SELECT name, why FROM {SET_ASIDE}"))
+    return found
+
+
+def find_damaged_indexes(conn: sqlite3.Connection, error: BaseException) -> list[str]:
+    """Find the indexes that an SQLite error is about; none when it is about something else.
+
+    SQLite reports damage by a code alone, so the indexes are read to see whether it is theirs. This runs only after an
+    error.
+    """
+    found = find_sqlite_error(error)
+    if found is None:
+        return []
+    named = [name for name in INDEXES if name in str(found) or f"{name[:-5]}_words" in str(found)]
+    if named:
+        return named
+    code = int(getattr(found, "sqlite_errorcode", 0) or 0)
+    # A constraint without a name is one of FTS5's own tables: our constraints say which they are.
+    from_fts5 = code == sqlite3.SQLITE_CORRUPT_VTAB or "fts5" in str(found) or str(found) == "constraint failed"
+    if not from_fts5 and code & 0xFF != sqlite3.SQLITE_CORRUPT:
+        return []
+    return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)] or (
+        list(INDEXES) if from_fts5 else []
+    )
+
+
+def find_sqlite_error(error: BaseException | None) -> sqlite3.Error | None:
+    """Find the SQLite error, also behind one of the store's own errors."""
+    while error is not None and not isinstance(error, sqlite3.Error):
+        error = error.__cause__
+    return error
+
+
+def is_index_readable(conn: sqlite3.Connection, index: TextIndex) -> bool:
+    """Check whether every entry of an index can be read, in its tables and by FTS5."""
+    try:
+        for table in index.shadow_tables:
+            conn.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() if table.endswith("_config") else drain_rows(
+                conn.execute(f"SELECT * FROM {table}")
+            )
+        conn.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index.name}_read USING fts5vocab (main, {index.name}, row)"
+        )
+        drain_rows(conn.execute(f"SELECT term, doc, cnt FROM temp.{index.name}_read"))
+    except sqlite3.DatabaseError:
+        return False
+    return True
+
+
+def drain_rows(rows: sqlite3.Cursor) -> None:
+    """Read all rows and discard them."""
+    for _ in rows:
+        pass
+
+
+def note_index_trouble(conn: sqlite3.Connection, name: str, error: BaseException) -> None:
+    """Note damage met by a search, until the schema changes.
+
+    The next searches avoid the index, and the next write announces it to all processes.
+    """
+    if isinstance(conn, StoreConnection):
+        index_troubles(conn)[name] = str(find_sqlite_error(error))
+
+
+def save_index_troubles(conn: sqlite3.Connection) -> None:
+    """Announce the unusable indexes to every process, within a transaction that writes.
+
+    An index that is still searched must not miss anything, and what is left of its triggers must not fail a write.
+    """
+    known = index_troubles(conn)
+    if known:
+        write_disabled_indexes(conn, known)
+
+
+def disable_indexes(conn: sqlite3.Connection, names: Iterable[str], why: str) -> None:
+    """Disable these indexes for every process, in a transaction of its own."""
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        write_disabled_indexes(conn, dict.fromkeys(names, why))
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+
+
+def write_disabled_indexes(conn: sqlite3.Connection, reasons: Mapping[str, str]) -> None:
+    """Record why indexes are disabled, and drop the triggers that feed them; skip those already disabled."""
+    there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
+    if SET_ASIDE not in there:
+        conn.execute(SET_ASIDE_TABLE)
+    for name, why in reasons.items():
+        for trigger in there.intersection(INDEXES[name].triggers):
+            conn.execute(f"DROP TRIGGER {trigger}")
+        known = conn.execute(f"SELECT 1 FROM {SET_ASIDE} WHERE name = ?", (name,)).fetchone()
+        if known is None:
+            now = time.time_ns() // 1_000_000
+            conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, why[:200]))
+
+
+def retry_without_index(method: Callable[P, R]) -> Callable[P, R]:
+    """Retry a writing method when an index turned out to be damaged: nothing was changed, and it is disabled now.
+
+    For methods of objects with a `_db`. Inside another caller's transaction the error propagates to the one who began
+    it.
+    """
+
+    @functools.wraps(method)
+    def persistent(*args: P.args, **named: P.kwargs) -> R:
+        given: Any = tuple(list(one) if isinstance(one, Iterator) else one for one in args)
+        conn = given[0]._db.conn
+        for _ in INDEXES:
+            try:
+                return method(*given, **named)
+            except errors.IndexDamaged:
+                if conn.in_transaction:
+                    raise
+        return method(*given, **named)
+
+    return persistent

@@ -1,0 +1,73 @@
+"""Numbered migrations of the store, each in one transaction together with its record.
+
+A released migration is never edited; a new one is added. Importing this module imports sqlite-utils, which costs
+more than opening a store, so only a store that needs a migration imports it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlite_utils import Database, Migrations
+
+from hermes_memory_store.database.schema import (
+    APPLICATION_ID,
+    FIFTH_SCHEMA,
+    FIRST_SCHEMA,
+    FOURTH_SCHEMA,
+    SECOND_SCHEMA,
+    SIXTH_SCHEMA,
+    STORE_VERSION,
+    THIRD_SCHEMA,
+)
+
+migrations = Migrations("hermes-memory")
+
+
+@migrations()
+def m001_memory(db: Database) -> None:
+    """Create themes, scopes, facts, sessions, the journal, and the triggers that maintain gauges and tallies."""
+    for statement in FIRST_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m002_bridge(db: Database) -> None:
+    """Create tokens, answers by idempotency key, and captured turns."""
+    for statement in SECOND_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m003_sources(db: Database) -> None:
+    """Create a person's rules for sources of suspicious facts."""
+    for statement in THIRD_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m004_sync(db: Database) -> None:
+    """Create the versions exchanged with a team, and the triggers that note every change of them."""
+    for statement in FOURTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m005_shared_turns(db: Database) -> None:
+    """Create the record of which captured turns a team knows."""
+    for statement in FIFTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m006_sync_whole(db: Database) -> None:
+    """Create the texts that masks hide from a team's facts, and the record of themes held completely."""
+    for statement in SIXTH_SCHEMA:
+        db.execute(statement)
+
+
+def migrate_store(conn: sqlite3.Connection) -> None:
+    """Migrate the store to `STORE_VERSION`. The caller holds the file lock and has made a backup of an older store."""
+    migrations.apply(Database(conn))
+    conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    conn.execute(f"PRAGMA user_version = {STORE_VERSION}")

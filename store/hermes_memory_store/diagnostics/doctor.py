@@ -1,0 +1,421 @@
+"""The doctor: examines a store, reports its findings in sentences, and rebuilds what can be rebuilt.
+
+Facts, scopes and the journal are the source of truth. What is derived from them (the full-text index, gauges,
+tallies, indexes and triggers) is rebuilt on request. What contradicts the source itself is reported and left
+alone, except dangling links, which are removed as a journaled change.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import chain
+
+from hermes_memory_store import errors
+from hermes_memory_store.database import fulltext
+from hermes_memory_store.database.index_health import INDEXES, index_troubles, is_index_usable
+from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes, vacuum_store
+from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
+from hermes_memory_store.database.schema import (
+    FIFTH_SCHEMA,
+    FIRST_SCHEMA,
+    FOURTH_SCHEMA,
+    SECOND_SCHEMA,
+    SIXTH_SCHEMA,
+    THIRD_SCHEMA,
+)
+from hermes_memory_store.diagnostics import gauge_recount
+from hermes_memory_store.language.tokenizer import index_terms
+from hermes_memory_store.model import Actor, Check
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+DOCTOR = Actor("doctor")
+
+LARGE_WAL = 64 * 1024 * 1024
+"""Bytes of write-ahead log above which it is worth emptying: SQLite keeps it near 4 MiB unless a reader never ends."""
+
+SAMPLE_SIZE = 500
+"""Facts whose words are looked up one by one."""
+
+MAX_HIDDEN_NAMED = 5
+"""Rows from the team that are named with the reason why they are not shown."""
+
+FIND_TERM = """
+    SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?
+"""
+
+STANDING_TWICE = f"""
+    SELECT count(*), min(target) FROM (
+      SELECT target FROM facts WHERE {STANDS}
+      GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
+"""
+
+REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+"""Those with pages of their own, which virtual tables do not have."""
+
+ORPHANS = {
+    "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
+    "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
+    "facts in a scope of another theme": (
+        "SELECT count(*) FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE s.theme_id <> f.theme_id"
+    ),
+    "facts outside their theme's numbers": "SELECT count(*) FROM facts WHERE id >> 40 <> theme_id",
+    "facts the journal does not know": "SELECT count(*) FROM facts WHERE uid NOT IN (SELECT uid FROM journal)",
+    "scopes without their theme": "SELECT count(*) FROM scopes WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "sessions without their theme": "SELECT count(*) FROM sessions WHERE theme_id NOT IN (SELECT id FROM themes)",
+    "rules of sources without their theme": (
+        "SELECT count(*) FROM source_rules WHERE theme_id NOT IN (SELECT id FROM themes)"
+    ),
+    "purged facts that are still there": "SELECT count(*) FROM tombstones JOIN facts USING (uid)",
+    "counts of reads without a fact": "SELECT count(*) FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)",
+}
+
+LOST_LINKS = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE superseded_by IS NOT NULL
+      AND (superseded_by = uid OR superseded_by NOT IN (SELECT uid FROM facts))
+"""
+
+LINKED_WHILE_STANDING = f"""
+    SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND {STANDS}
+"""
+
+
+def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> list[Check]:
+    """Run every check in turn; each finding says what it saw, whether that is sound, and whether it was repaired.
+
+    :param repair: rebuild what can be rebuilt; a store open for reading only is examined all the same
+    :param progress: called with the name of each check before it begins
+    """
+    found = []
+    for name, check in CHECKS.items():
+        if progress is not None:
+            progress(name)
+        try:
+            found.append(check(store, repair and not store.db.read_only))
+        except (errors.StoreUnreadable, sqlite3.DatabaseError) as error:
+            found.append(Check(name, False, f"could not be examined: {error}"))
+    return found
+
+
+def check_database(store: Store, repair: bool) -> Check:
+    """Run SQLite's own check of every page, index and constraint."""
+    problems = find_integrity_problems(store)
+    if not problems:
+        pages = store.db.value("PRAGMA page_count")
+        return Check("database", True, f"SQLite finds all {pages} pages sound")
+    indexes = find_repairable_indexes(store)
+    if indexes is not None and repair:
+        if indexes:
+            rebuild_damaged_indexes(store.db, indexes)
+        else:
+            vacuum_store(store.db)
+        if not find_integrity_problems(store):
+            return Check("database", True, f"{problems[0]}; {format_rebuilt_indexes(indexes)}", repaired=True)
+    if indexes:
+        said = f"{problems[0]}; only the full-text index is damaged, doctor --repair builds it anew"
+        return Check("database", False, said)
+    if indexes is not None:
+        return Check("database", False, f"{problems[0]}; doctor --repair writes the file anew without such pages")
+    if repair and all("index" in problem for problem in problems):
+        with store.db.write_transaction() as conn:
+            conn.execute("REINDEX")
+        if store.db.rows("PRAGMA integrity_check(1)") == [("ok",)]:
+            return Check("database", True, f"{problems[0]}; the indexes were built anew", repaired=True)
+    return Check("database", False, f"{problems[0]}; restore a backup")
+
+
+def find_integrity_problems(store: Store) -> list[str]:
+    """Return the findings of SQLite's check of the whole file, at most 20 sentences."""
+    try:
+        found = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
+    except errors.StoreUnreadable as error:
+        return [str(error.__cause__)]
+    return [" ".join(problem.removeprefix("*** in database main ***").split()) for problem in found if problem != "ok"]
+
+
+def find_repairable_indexes(store: Store) -> list[str] | None:
+    """Find the full-text indexes that contain all the damage; empty when it is in unused pages.
+
+    None when a table of the memory itself is damaged, which only a backup can repair.
+    """
+    shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
+    damaged = [table for (table,) in store.db.rows(REAL_TABLES) if not is_table_sound(store, table)]
+    return None if set(damaged) - shadows.keys() else sorted({shadows[table] for table in damaged})
+
+
+def is_table_sound(store: Store, table: str) -> bool:
+    """Check whether SQLite finds nothing wrong with a table and its indexes."""
+    try:
+        return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
+    except errors.StoreUnreadable:
+        return False
+
+
+def format_rebuilt_indexes(indexes: Sequence[str]) -> str:
+    """Format what a repair did to these indexes."""
+    if not indexes:
+        return "the file was written anew without such pages"
+    return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
+
+
+def check_schema(store: Store, repair: bool) -> Check:
+    """Check the tables, indexes and triggers that this version needs."""
+    with closing(sqlite3.connect(":memory:")) as conn:
+        versions = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA, FIFTH_SCHEMA, SIXTH_SCHEMA)
+        for statement in chain.from_iterable(versions):
+            conn.execute(statement)
+        listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
+    there = {name: (kind, sql) for name, kind, sql in store.db.rows(listed)}
+    # What is missing of a full-text index is told, and mended, by the checks of the indexes.
+    parts = frozenset().union(*(index.parts for index in INDEXES.values()))
+    missing = [name for name in wanted if there.get(name) != wanted[name] and (name not in parts or name in there)]
+    if not missing:
+        return Check("schema", True, f"all {len(wanted)} tables, indexes and triggers are there")
+    said = f"missing or different: {', '.join(sorted(missing))}"
+    if not repair or any(wanted[name][0] == "table" for name in missing):
+        return Check("schema", False, said)
+    with store.db.write_transaction() as conn:
+        for name in missing:
+            kind, sql = wanted[name]
+            conn.execute(f"DROP {kind} IF EXISTS {name}")
+            conn.execute(sql)
+    return Check("schema", True, f"{said}; made anew", repaired=True)
+
+
+def check_journal(store: Store, _: bool) -> Check:
+    """Check every row of the journal, and its link to the one before."""
+    return store.journal.verify()
+
+
+def check_fact_index(store: Store, repair: bool) -> Check:
+    """Compare the full-text index with one built from the facts."""
+    return check_index(store, repair, "full-text", FACT)
+
+
+def check_turn_index(store: Store, repair: bool) -> Check:
+    """Compare the index of turns with one built from the turns."""
+    return check_index(store, repair, "turns", TURN)
+
+
+def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
+    """The full-text index of a kind of items against one built anew from them. :param name: of the check"""
+    problem = find_fact_index_problem(store, kind)
+    items = f"{store.db.value(f'SELECT count(*) FROM {kind.table}')} {kind.table}"
+    if problem is None:
+        return Check(name, True, f"the index holds exactly the words of {items}")
+    if not repair:
+        return Check(name, False, f"{problem}; doctor --repair builds the index anew")
+    rebuild_damaged_indexes(store.db, [kind.index])
+    still = find_fact_index_problem(store, kind)
+    detail = f"{problem}; built anew from {items}" if still is None else still
+    return Check(name, still is None, detail, repaired=still is None)
+
+
+def find_fact_index_problem(store: Store, kind: ItemKind) -> str | None:
+    """Find what is wrong with the full-text index, None when nothing is."""
+    with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
+        # The nameless database lives in memory and spills to disk, so a large store fits.
+        if not is_index_usable(conn, kind.index):
+            return f"the index is set aside: {index_troubles(conn)[kind.index]}"
+        fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (kind.index,)).fetchone()[0])
+        fulltext.insert_index_terms(fresh, kind, conn.execute(f"{kind.indexed_rows} ORDER BY id"))
+        problem = find_vocabulary_problem(conn, fresh, kind)
+        return find_sample_problem(conn) if problem is None and kind is FACT else problem
+
+
+def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, kind: ItemKind) -> str | None:
+    """Find the first word for which an index counts other facts or positions than a fresh one."""
+    index = kind.index
+    try:
+        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    except sqlite3.DatabaseError as error:
+        return f"the index cannot be read ({error})"
+    fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
+    wanted = fresh.execute(counted)
+    there: sqlite3.Cursor | None = None
+    try:
+        there = conn.execute(counted)
+        for seen in there:
+            if seen != wanted.fetchone():
+                return f"the index disagrees with the {kind.table}, first at the word {seen[0][:40]!r}"
+        lacking = wanted.fetchone()
+        return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
+    except sqlite3.DatabaseError as error:
+        return f"the index cannot be read ({error})"
+    finally:
+        if there is not None:
+            there.close()
+
+
+def find_sample_problem(conn: sqlite3.Connection) -> str | None:
+    """Find a sampled fact that is not found by all its words; return None when there is none."""
+    step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLE_SIZE)
+    sampled = "SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0"
+    for key, target, content in conn.execute(sampled, (step,)).fetchall():
+        words = dict.fromkeys(index_terms(target) + index_terms(content))
+        try:
+            found = (
+                conn.execute(FIND_TERM, (" ".join(f'"{word}"' for word in words), key)).fetchone() if words else True
+            )
+        except sqlite3.DatabaseError as error:
+            return f"the index cannot be read ({error})"
+        if not found:
+            return f"fact {key} is not found by its words"
+    return None
+
+
+def check_gauges(store: Store, repair: bool) -> Check:
+    """Compare what the triggers maintain with a recount."""
+    with store.db.snapshot() as conn:
+        wrong = gauge_recount.find_gauge_differences(conn)
+    if not wrong:
+        return Check("gauges", True, "every gauge and tally equals a recount")
+    if repair:
+        with store.db.write_transaction() as conn:
+            gauge_recount.recount_gauges(conn)
+    return Check("gauges", repair, wrong[0] + ("; counted anew" if repair else ""), repaired=repair)
+
+
+def check_standing_facts(store: Store, _: bool) -> Check:
+    """Check that one fact stands per scope, type and target."""
+    twice, target = store.db.row(STANDING_TWICE) or (0, None)
+    if not twice:
+        return Check("standing facts", True, "one fact stands for each scope, type and target")
+    return Check("standing facts", False, f"{twice} targets have more than one standing fact, among them {target!r}")
+
+
+def check_orphaned_rows(store: Store, repair: bool) -> Check:
+    """Check for dangling references."""
+    counts = {what: store.db.value(sql) for what, sql in ORPHANS.items()}
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    if not found:
+        return Check("references", True, "every fact, scope and session belongs where it says")
+    reads_only = sum(counts.values()) == counts["counts of reads without a fact"]
+    if repair and reads_only:
+        with store.db.write_transaction() as conn:
+            conn.execute("DELETE FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)")
+        return Check("references", True, f"{found[0]}; removed", repaired=True)
+    return Check("references", False, "; ".join(found))
+
+
+def check_supersede_links(store: Store, repair: bool) -> Check:
+    """Check the replacement of each superseded fact."""
+    lost = store.db.rows(LOST_LINKS)
+    linked = store.db.value(LINKED_WHILE_STANDING)
+    if linked:
+        return Check("links", False, f"{linked} facts stand although they say they were replaced")
+    if not lost:
+        return Check("links", True, "every superseded fact leads to one that exists")
+    said = f"{len(lost)} superseded facts lead to none that exists"
+    if not repair:
+        return Check("links", False, said)
+    with store.db.write_transaction() as conn:
+        change = Mutation(conn, store.names, store.journal, DOCTOR)
+        for row in lost:
+            change.update_fact(FactRow(*row), "unlink", keep_time=True, superseded_by=None)
+        change.record()
+    return Check("links", True, f"{said}; the links were taken out", repaired=True)
+
+
+def check_sync_versions(store: Store, repair: bool) -> Check:
+    """Compare the versions for the team with the facts and scopes of this store."""
+    wrong = store.sync.find_unversioned()
+    count = sum(map(len, wrong.values()))
+    if not count:
+        return Check("sync", True, "every version says what stands here")
+    said = f"{count} facts or scopes are not what their versions say"
+    if not repair:
+        return Check("sync", False, said)
+    with store.db.write_transaction() as conn:
+        note = "INSERT OR IGNORE INTO sync_changed VALUES (?, ?)"
+        conn.executemany(note, [(theme_id, thing) for theme_id, things in wrong.items() for thing in things])
+    return Check("sync", not store.sync.find_unversioned(), f"{said}; they got new ones", repaired=True)
+
+
+def check_sync_queues(store: Store, _: bool) -> Check:
+    """Report what came from the team and is not shown, and what the team does not have yet."""
+    sync, talk = store.sync, store.shared_turns
+    hidden, refused = [*sync.hidden_versions(), *talk.skipped_turns()], [*sync.rejected_rows(), *talk.rejected_turns()]
+    waiting = sum(sync.unsent_counts().values()) + sum(talk.unsent_counts().values())
+    found = []
+    if hidden:
+        first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in hidden[:MAX_HIDDEN_NAMED])
+        found.append(f"{len(hidden)} rows from the team are kept aside and not shown: {first}")
+    if refused:
+        found.append(f"{len(refused)} rows were refused by the team's database and are tried again")
+    if waiting:
+        found.append(f"{waiting} rows wait to be sent to the team")
+    if not found:
+        return Check("team", True, "all that came from the team is shown, or waits for you; nothing waits to be sent")
+    said = "; ".join(found)
+    return Check("team", False, f"{said} (`hermes-memory-bridge sync status` says why)" if refused or waiting else said)
+
+
+def check_file_permissions(store: Store, repair: bool) -> Check:
+    """Check that only the owner can read the file and its log."""
+    parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
+    open_ones = [part for part in parts if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o077]
+    if not open_ones:
+        return Check("privacy", True, "only the owner may read the file")
+    said = ", ".join(f"{part.name} is {stat.S_IMODE(part.stat().st_mode):04o}" for part in open_ones)
+    if not repair:
+        return Check("privacy", False, f"others may read the memory: {said}, not 0600")
+    for part in open_ones:
+        os.chmod(part, 0o600)
+    return Check("privacy", True, f"{said}; now 0600", repaired=True)
+
+
+def check_leftover_copies(store: Store, repair: bool) -> Check:
+    """Find what a crash left of a backup, an upgrade or a restore: copies of the memory that nobody needs."""
+    left = [file for file in backup.find_unfinished_copies(store.path) if not backup.is_copy_in_progress(file)]
+    if not left:
+        return Check("leftovers", True, "no unfinished copy lies beside the memory")
+    said = f"a crash left {', '.join(file.name for file in left)}"
+    for file in left if repair else ():
+        backup.remove_temporary_database(file)
+    return Check("leftovers", repair, said + ("; removed" if repair else ""), repaired=repair)
+
+
+def check_log_size(store: Store, repair: bool) -> Check:
+    """Report how much of the store is pending in the write-ahead log."""
+    wal = store.path.with_name(store.path.name + "-wal")
+    size = wal.stat().st_size if wal.exists() else 0
+    if size <= LARGE_WAL:
+        return Check("write-ahead log", True, f"{size / 1024:.0f} KiB wait in the write-ahead log")
+    said = f"{size / 1024 / 1024:.0f} MiB wait in the write-ahead log"
+    if not repair:
+        return Check(
+            "write-ahead log", False, f"{said}; a process that never ends its reading keeps it from being emptied"
+        )
+    busy, *_ = store.db.row("PRAGMA wal_checkpoint(TRUNCATE)") or (1,)
+    return Check(
+        "write-ahead log", not busy, said + ("; a reader holds it" if busy else "; emptied"), repaired=not busy
+    )
+
+
+CHECKS: dict[str, Callable[[Store, bool], Check]] = {
+    "database": check_database,
+    "schema": check_schema,
+    "journal": check_journal,
+    "full-text": check_fact_index,
+    "turns": check_turn_index,
+    "gauges": check_gauges,
+    "standing facts": check_standing_facts,
+    "references": check_orphaned_rows,
+    "links": check_supersede_links,
+    "sync": check_sync_versions,
+    "team": check_sync_queues,
+    "privacy": check_file_permissions,
+    "leftovers": check_leftover_copies,
+    "write-ahead log": check_log_size,
+}
+"""Every check by its name, in the order they are made: what is repaired first must not depend on what comes later."""

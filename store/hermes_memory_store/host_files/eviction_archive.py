@@ -1,0 +1,116 @@
+"""Entries that a host evicted from MEMORY.md or USER.md: read from its ARCHIVE.jsonl, and rescued as facts.
+
+Newer hermes-agent hosts evict the oldest entries to that file instead of refusing an `add` over the limit. The
+keys of a line differ between versions, so a line is read for what it can mean, and one without meaning is skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.errors import InputError
+from hermes_memory_store.host_files.memory_files import read_memory_text
+from hermes_memory_store.model import Notation, format_notation
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.notation.token_estimate import estimate_tokens
+
+FILE_NAME = "ARCHIVE.jsonl"
+
+PLACES = ("memories", ".")
+"""Folders of a profile in which hosts keep it."""
+
+TEXTS = ("content", "entry", "text", "value", "memory")
+KINDS = ("target", "kind", "file", "store", "source")
+TIMES = ("archived_at", "evicted_at", "timestamp", "at", "ts", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class EvictedEntry:
+    """One entry evicted from a host's file."""
+
+    text: str
+    kind: str
+    """`memory` or `user`; empty when the line does not say."""
+    at: str
+    """When, as the host wrote it or in ISO 8601; empty when it does not say."""
+
+    @property
+    def tokens(self) -> int:
+        """Its cost in every turn."""
+        return estimate_tokens(self.text)
+
+    def lines(self, limit: int) -> list[Notation]:
+        """Return the entry as facts: unchanged when it is notation, else as a value named by source and mark.
+
+        :param limit: characters of one fact; a longer text becomes numbered parts
+        """
+        facts = [line for line in self.text.splitlines() if line.strip()]
+        with contextlib.suppress(InputError):
+            return [memory_spec.parse_notation(line.strip(), limit=limit) for line in facts]
+        mark = hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:8]
+        target = f"{self.kind or 'memory'}.evicted.{mark}"
+        return memory_spec.split_notation(format_notation("V", target, " ".join(self.text.split())), limit)
+
+
+def find_archive_file(home: Path) -> Path | None:
+    """Find the archive file of a profile, None when its host has none."""
+    for place in PLACES:
+        path = home / place / FILE_NAME
+        if path.is_file():
+            return path
+    return None
+
+
+def load_evicted_entries(home: Path) -> list[EvictedEntry]:
+    """Load the entries that a profile's host evicted, newest first, each text once. Writes nothing.
+
+    :raises ImportFileError: when the file is not UTF-8
+    """
+    path = find_archive_file(home)
+    if path is None:
+        return []
+    found = {one.text: one for one in parse_archive_lines(read_memory_text(path).splitlines())}
+    return list(found.values())[::-1]
+
+
+def parse_archive_lines(lines: Iterable[str]) -> Iterable[EvictedEntry]:
+    """Parse the lines that hold an entry."""
+    for line in lines:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, str):
+            said = {"content": said}
+        if isinstance(said, dict):
+            text = first_text_value(said, TEXTS)
+            if text.strip():
+                kind = first_text_value(said, KINDS).casefold()
+                yield EvictedEntry(
+                    text.strip(), "user" if "user" in kind else "memory" if kind else "", eviction_time(said)
+                )
+
+
+def first_text_value(said: dict[str, Any], names: Iterable[str]) -> str:
+    """Return the text under the first of these keys that holds one."""
+    return next((said[name] for name in names if isinstance(said.get(name), str)), "")
+
+
+def eviction_time(said: dict[str, Any]) -> str:
+    """Return the time of the eviction."""
+    for name in TIMES:
+        value = said.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()[:40]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            with contextlib.suppress(ValueError, OverflowError, OSError):
+                seconds = value / 1000 if value > 100_000_000_000 else value
+                return datetime.fromtimestamp(seconds).isoformat(" ", "minutes")
+    return ""

@@ -1,0 +1,168 @@
+"""Copies of MEMORY.md and USER.md made before a relief, and how a relief is undone from them.
+
+A copy is called `MEMORY.md.relief.<time>.<digest>.bak`. The digest is that of the text which replaced it, so that
+a file somebody has changed since is recognised and left alone. Beside the store, `memory.db.reliefs` lists which
+facts are in which copy, so that a purge reaches them there too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.host_files.memory_files import MemoryFile
+
+KEPT = 10
+"""Copies kept of one file: five days of a relief that runs twice a day and finds work every time."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileCopy:
+    """The content of a file before one relief."""
+
+    path: Path
+    stamp: str
+    """When the relief ran; both files of one run share it."""
+    digest: str
+    """Of the text that took its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReliefUndoResult:
+    """The files that were restored."""
+
+    restored: tuple[Path, ...]
+    changed_since: tuple[Path, ...]
+    """Files of the same relief that were left alone, because somebody has written to them since."""
+
+
+def undo_relief(home: Path) -> ReliefUndoResult:
+    """Restore what the newest relief replaced; called again, what the one before it replaced.
+
+    Facts that the relief moved to the store stay there: a duplicate can be relieved again, a lost fact cannot.
+
+    :raises NothingToUndo: when no relief left a copy
+    :raises UndoConflict: when every file of the newest relief was written to since; nothing was changed
+    """
+    kept = {file.path: find_memory_file_copies(file.path) for file in memory_files.find_memory_files(home)}
+    stamps = sorted({copy.stamp for some in kept.values() for copy in some}, reverse=True)
+    changed: tuple[Path, ...] = ()
+    for stamp in stamps:
+        mine = {path: copy for path, some in kept.items() for copy in some if copy.stamp == stamp}
+        done = {path: restore_memory_file_copy(path, copy) for path, copy in mine.items()}
+        changed = tuple(path for path, state in done.items() if state == "changed")
+        restored = tuple(path for path, state in done.items() if state == "restored")
+        if restored:
+            return ReliefUndoResult(restored, changed)
+        if changed:
+            raise errors.UndoConflict(
+                f"{' and '.join(path.name for path in changed)} changed since the relief; nothing was put back, "
+                f"the text before it is in {mine[changed[0]].path}",
+                changed[0],
+            )
+    raise errors.NothingToUndo(f"no relief of {home / 'memories'} left anything to put back", home)
+
+
+def restore_memory_file_copy(path: Path, copy: MemoryFileCopy) -> str:
+    """Restore one copy and delete it.
+
+    Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
+    """
+    with memory_files.host_file_lock(path):
+        present = memory_files.read_memory_bytes(path)
+        before = memory_files.read_memory_bytes(copy.path)
+        if present == before:
+            # The relief was cut off before it replaced the file, or this undo after it had.
+            copy.path.unlink(missing_ok=True)
+            return "same"
+        if memory_file_digest(present) != copy.digest:
+            return "changed"
+        memory_files.replace_memory_file(path, before, expected=present)
+        copy.path.unlink(missing_ok=True)
+        return "restored"
+
+
+def save_memory_file_copy(
+    file: MemoryFile, before: bytes, after: str, now: int, *, db: Path, facts: Sequence[bytes]
+) -> Path:
+    """Save the content of a file before it is replaced; on the disk when this returns.
+
+    Copies beyond `KEPT` are deleted.
+
+    :param facts: uids of the facts of `db` that leave the file
+    """
+    stamp = format_iso_time(now).replace("-", "").replace(":", "")
+    target = file.path.with_name(f"{file.path.name}.relief.{stamp}.{memory_file_digest(after.encode())}.bak")
+    register_memory_file_copy(db, target, facts)
+    memory_files.create_memory_file(target, before)
+    for old in find_memory_file_copies(file.path)[KEPT:]:
+        old.path.unlink(missing_ok=True)
+    return target
+
+
+def find_memory_file_copies(path: Path) -> list[MemoryFileCopy]:
+    """Find the copies of one file, newest first."""
+    found = []
+    for copy in path.parent.glob(f"{path.name}.relief.*.bak"):
+        parts = copy.name.removeprefix(f"{path.name}.relief.").removesuffix(".bak").rsplit(".", 1)
+        if len(parts) == 2:
+            found.append(MemoryFileCopy(copy, parts[0], parts[1]))
+    return sorted(found, key=lambda copy: copy.stamp, reverse=True)
+
+
+def purge_facts_from_copies(db: Path, wanted: Collection[bytes]) -> tuple[Path, ...]:
+    """Delete every copy that holds one of these facts; return those that could not be deleted."""
+    purged = {uids.format_uid(uid) for uid in wanted}
+    unreached = []
+    for copy, facts in load_copy_registry(db):
+        if purged.isdisjoint(facts):
+            continue
+        try:
+            copy.unlink(missing_ok=True)
+        except OSError:
+            unreached.append(copy)
+    return tuple(unreached)
+
+
+def register_memory_file_copy(db: Path, copy: Path, facts: Sequence[bytes]) -> None:
+    """Register the facts of a copy, before it is made."""
+    line = json.dumps(
+        {"file": str(copy.absolute()), "facts": [uids.format_uid(uid) for uid in facts]}, ensure_ascii=False
+    )
+    path = copy_registry_path(db)
+    with memory_files.translate_file_errors(path):
+        handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, f"{line}\n".encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def load_copy_registry(db: Path) -> list[tuple[Path, list[str]]]:
+    """Load the list of copies made for this store, and the facts in each; lines a crash cut off are omitted."""
+    found = []
+    for line in memory_files.read_memory_bytes(copy_registry_path(db)).decode("utf-8", "replace").splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        found.append((Path(said["file"]), said["facts"]))
+    return found
+
+
+def copy_registry_path(db: Path) -> Path:
+    """Return the path of the list of a store's copies of memory files."""
+    return db.with_name(db.name + ".reliefs")
+
+
+def memory_file_digest(content: bytes) -> str:
+    """Return a digest long enough to tell whether a file was changed."""
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,117 @@
+"""Find facts by the names people and agents use: a whole uid, or a unique beginning or end of one.
+
+The short form of a uid is its end: a time-ordered uid begins with the minute in which it was made, which many
+facts share, and ends with random digits. A beginning is a range of the index of uids. An end is found by a walk
+through that whole index, which takes 70 ms at a million facts and 7 ms at 100,000; an index of ends would slow
+down every write and enlarge every store instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Tier, format_notation
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow
+
+MIN_DIGITS = 6
+"""Digits of a uid that must be given, as in git."""
+
+CANDIDATES_SHOWN = 8
+"""Facts that an ambiguous name is answered with."""
+
+NOTATION_SHOWN = 60
+"""Characters of each candidate's notation: enough to choose by."""
+
+MAX_SUFFIXES = 400
+"""Ends that one statement looks for, below SQLite's limit of 999 values in its oldest builds."""
+
+BY_UID = f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ? AND tier <> 'withdrawn'"
+
+BY_BEGINNING = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE uid BETWEEN ?1 AND ?2 AND tier <> 'withdrawn' AND (?3 IS NULL OR theme_id = ?3)
+    LIMIT {CANDIDATES_SHOWN + 1}
+"""
+
+BY_END = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE id IN (SELECT id FROM facts WHERE substr(uid, -{{width}}) IN ({{marks}}))
+      AND tier <> 'withdrawn' AND (? IS NULL OR theme_id = ?)
+"""
+"""The inner question is answered by the index of uids alone, which is a tenth of the table."""
+
+
+def find_facts_by_name(db: Db, names: Sequence[str], theme_id: int | None) -> list[FactRow]:
+    """Find the fact of each name, in the order of the names; undone creations have none.
+
+    :param names: whole uids, or at least `MIN_DIGITS` digits of their beginning or end; hyphens and case do not count
+    :param theme_id: search this theme only; None for all
+    :raises UnknownFact: a name belongs to no fact, or is too short
+    :raises AmbiguousUid: a name belongs to several facts; the message lists them with their notation
+    """
+    digits = [validate_uid_digits(name) for name in names]
+    by_end = facts_by_end(db, [one for one in digits if len(one) < uids.DIGITS], theme_id)
+    return [
+        single_fact(name, facts_by_start(db, one, theme_id) + by_end.get(one, []))
+        for name, one in zip(names, digits, strict=True)
+    ]
+
+
+def validate_uid_digits(name: str) -> str:
+    """Return the hexadecimal digits of a name. :raises UnknownFact: when it is not a uid, or too short"""
+    digits = uids.parse_uid_digits(name[:64])
+    if digits is None:
+        hint = f"a fact is named by its uid, or by the first or last {MIN_DIGITS} digits of it or more"
+        raise errors.UnknownFact(safe_text.to_printable(name[:64]), hint=hint)
+    if len(digits) < MIN_DIGITS:
+        raise errors.UnknownFact(
+            safe_text.to_printable(name[:64]), hint=f"give at least {MIN_DIGITS} characters of the uid"
+        )
+    return digits
+
+
+def facts_by_start(db: Db, digits: str, theme_id: int | None) -> list[FactRow]:
+    """Find the fact with this whole uid, or the facts whose uids begin with these digits."""
+    if len(digits) == uids.DIGITS:
+        rows = [FactRow(*row) for row in db.rows(BY_UID, (bytes.fromhex(digits),))]
+        return [row for row in rows if theme_id in (None, row.theme_id)]
+    return [FactRow(*row) for row in db.rows(BY_BEGINNING, (*uids.uid_prefix_range(digits), theme_id))]
+
+
+def facts_by_end(db: Db, wanted: Sequence[str], theme_id: int | None) -> dict[str, list[FactRow]]:
+    """Find the facts whose uids end with each of these digits. One index walk serves all ends of one length."""
+    found: dict[str, list[FactRow]] = {digits: [] for digits in wanted}
+    for length in sorted({len(digits) for digits in found}):
+        ends = [end for digits in found if len(digits) == length for end in uids.uid_suffixes(digits)]
+        for some in in_chunks(ends, MAX_SUFFIXES):
+            sql = BY_END.format(width=len(some[0]), marks=", ".join("?" * len(some)))
+            for row in (FactRow(*one) for one in db.rows(sql, (*some, theme_id, theme_id))):
+                found[row.uid.hex()[-length:]].append(row)
+    return found
+
+
+def single_fact(name: str, candidates: Sequence[FactRow]) -> FactRow:
+    """Return the only candidate for a name. :raises UnknownFact: AmbiguousUid:"""
+    shown = safe_text.to_printable(name[:64])
+    rows = list({row.id: row for row in candidates}.values())
+    if not rows:
+        raise errors.UnknownFact(shown, hint="list them with: hermes-memory-tui facts")
+    if len(rows) > 1:
+        several = "; ".join(format_candidate(row) for row in rows[:CANDIDATES_SHOWN])
+        more = "; and more" if len(rows) > CANDIDATES_SHOWN else ""
+        raise errors.AmbiguousUid(
+            f"the uids of several facts begin or end with {shown!r}: {several}{more}; give more characters", shown
+        )
+    return rows[0]
+
+
+def format_candidate(row: FactRow) -> str:
+    """Format a candidate as its uid and notation. The text of a quarantined fact is not repeated."""
+    if row.tier == Tier.QUARANTINED:
+        return f"{uids.format_uid(row.uid)} (quarantined)"
+    said = safe_text.to_printable(format_notation(row.type, row.target, row.content))
+    cut = said if len(said) <= NOTATION_SHOWN else said[: NOTATION_SHOWN - 1] + "…"
+    return f"{uids.format_uid(row.uid)} {cut}"

@@ -1,0 +1,455 @@
+"""Write facts by the rules, find a fact by its uid, and change facts by hand."""
+
+from __future__ import annotations
+
+import builtins
+import sqlite3
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.memory.fact_lookup import find_facts_by_name
+from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX, load_quarantine
+from hermes_memory_store.memory.scopes import record_change, validate_label
+from hermes_memory_store.memory.sessions import Sessions
+from hermes_memory_store.memory.sources import session_source
+from hermes_memory_store.memory.tiers import ResolvedTheme, Tiers, present_gauge
+from hermes_memory_store.memory.write_rules import write_fact
+from hermes_memory_store.model import (
+    HOLD_OPERATION,
+    LIVE_TIERS,
+    PERSON,
+    STANDING_TIERS,
+    Actor,
+    Change,
+    ChangeResult,
+    Fact,
+    FactFilter,
+    FactPage,
+    Gauge,
+    Notation,
+    PageCursor,
+    PressureLevel,
+    QuarantinedFact,
+    Session,
+    Sort,
+    Tier,
+    WriteResult,
+    format_notation,
+)
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.rows import fact_pages
+from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.row_reader import RowReader
+from hermes_memory_themes import Policies, ThemePolicy
+
+if TYPE_CHECKING:
+    from hermes_memory_store.memory.bulk_writer import BulkResult, Line
+
+
+Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
+"""The columns a change sets on a fact; None: it stays as it is."""
+
+
+class Facts:
+    """Read and write single facts, and pages of them."""
+
+    def __init__(
+        self, db: Db, names: Names, journal: Journal, policies: Policies, tiers: Tiers, sessions: Sessions
+    ) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+        self._tiers = tiers
+        self._sessions = sessions
+        self._reader = RowReader(names)
+
+    @retry_without_index
+    def write(
+        self,
+        theme: str,
+        line: str | Notation,
+        *,
+        scope: str | None = None,
+        actor: Actor | None = None,
+        session: Session | None = None,
+        split: bool = False,
+        policy: ThemePolicy | None = None,
+    ) -> WriteResult:
+        """Write one fact. The result is returned after the commit has reached the disk.
+
+        :param line: `TYPE[target]: content`, at most the theme's `fact_chars` of content
+        :param scope: its unit of work, opened if new; without one, the session's current scope, else none
+        :param actor: who writes; the session when one is given, else a person
+        :param split: store an over-long content as numbered parts instead of refusing it
+        :raises NotationError: ContentTooLong, UnsafeText, MemoryFull; nothing was changed then
+        """
+        policy = policy or self._policies.for_theme(theme)
+        parts = parse_fact_line(line, policy.fact_chars, split)
+        label = None if scope is None else validate_label(scope)
+        who = actor or (Actor("session", session.name) if session else PERSON)
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, who)
+            theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
+            if label is None and session is not None:
+                label = self._sessions.current_scope(conn, session)
+            resolved = ResolvedTheme(theme_id, theme, policy)
+            before = self._tiers.gauge_with_room(conn, resolved, parts)
+            written = [write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said) for said in parts]
+            kept = [one.row.uid for one in written]
+            relief, gauge = self._tiers.relieve_within(change, resolved, before.level, keep=kept)
+            if session is not None and not written[-1].closed:
+                self._sessions.note_write(conn, session, written[-1].row.scope_id)
+            seqs = change.record()
+            facts = self._reader.facts(self._load_rows(conn, kept))
+        return WriteResult(
+            fact=facts[0],
+            created=any(one.created for one in written),
+            superseded=tuple(uids.format_uid(uid) for one in written for uid in one.superseded),
+            closed=tuple(label for one in written for label in one.closed),
+            relief=relief,
+            gauge=gauge,
+            seqs=seqs,
+            parts=tuple(facts) if len(facts) > 1 else (),
+        )
+
+    @retry_without_index
+    def quarantine(
+        self,
+        theme: str,
+        line: str | Notation,
+        *,
+        why: str,
+        scope: str | None = None,
+        actor: Actor | None = None,
+        session: Session | None = None,
+        source: str | None = None,
+    ) -> Fact:
+        """Hold a suspicious fact until a person approves or rejects it: it replaces nothing and no agent sees it.
+
+        Quarantining the same fact again changes nothing.
+
+        :param why: the rule that matched, for the record
+        :param source: the program it came from; the session's source unless given
+        :raises NotationError: ContentTooLong, UnsafeText; nothing was changed then
+        """
+        said = memory_spec.parse_notation(str(line), limit=self._policies.for_theme(theme).fact_chars)
+        label = None if scope is None else validate_label(scope)
+        who = actor or (Actor("session", session.name) if session else PERSON)
+        if source is None and session is not None:
+            source = session_source(session)
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, who)
+            theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            if label is None and session is not None:
+                label = self._sessions.current_scope(conn, session)
+            key = change.scope_for_writing(theme_id, label)
+            known = conn.execute(
+                "SELECT uid FROM facts WHERE scope_id = ? AND tier = 'quarantined' AND type = ? AND target = ? AND content = ?",
+                (key.id, said.type.value, said.target, said.content),
+            ).fetchone()
+            if known is None:
+                row = change.insert_fact(
+                    theme_id,
+                    key,
+                    said,
+                    tier=Tier.QUARANTINED.value,
+                    cooled_by=f"{QUARANTINE_PREFIX}{why}",
+                    source=source,
+                )
+                change.record()
+                known = (row.uid,)
+            return self._reader.facts(self._load_rows(conn, [known[0]]))[0]
+
+    def quarantine_queue(self, theme: str | None = None) -> builtins.list[QuarantinedFact]:
+        """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
+        return load_quarantine(self._db, self._names, theme)
+
+    def approve(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Approve quarantined facts: from now on they stand, by the rules of a write.
+
+        :raises FactConflict: one of them is not quarantined; nothing was changed then
+        """
+        return self._each(self._find_keys(names, theme), "restore", actor, quarantined_only_rule(restore_rule))
+
+    def refuse(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Reject quarantined facts: no list or search shows them any more.
+
+        Undo returns them to the queue until the theme's retention is over; then they are erased. They are not archived:
+        an agent may ask for archived facts, and only one fact may stand for a target.
+
+        :raises FactConflict: one of them is not quarantined; nothing was changed then
+        """
+        return self._each(
+            self._find_keys(names, theme),
+            HOLD_OPERATION,
+            actor,
+            quarantined_only_rule(lambda _, __: {"tier": Tier.WITHDRAWN.value}),
+        )
+
+    def write_many(
+        self,
+        theme: str,
+        lines: Sequence[Line],
+        *,
+        actor: Actor,
+        progress: Callable[[int], None] | None = None,
+    ) -> BulkResult:
+        """Write many facts in few transactions, each line by the same rules as `write`.
+
+        A refused line is reported and does not stop the others. New facts start hot while the hot tier has room and
+        cold after that; a bulk write never moves a hot fact out.
+
+        :param lines: pairs of notation and scope label
+        :param progress: called with the number of lines processed so far after every batch
+        """
+        from hermes_memory_store.memory.bulk_writer import BulkWriter
+
+        bulk = BulkWriter(self._db, self._names, self._journal, self._policies, self._tiers)
+        return bulk.write(theme, lines, actor=actor, progress=progress)
+
+    def get(self, uid: str, *, theme: str | None = None) -> Fact:
+        """Return the fact with this uid, or with at least six digits of its beginning or end.
+
+        With `theme`, search only within it.
+
+        :raises UnknownFact: when there is none
+        :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
+        """
+        row = self._find(uid, theme)
+        return self.by_ids([row.id])[0]
+
+    def by_ids(self, ids: Sequence[int]) -> list[Fact]:
+        """Return facts by key, in the order given; keys that no longer exist are omitted."""
+        found: dict[int, Fact] = {}
+        for some in in_chunks(ids):
+            sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
+            found |= self._reader.by_id(self._db.rows(sql, tuple(some)))
+        return [found[key] for key in ids if key in found]
+
+    def by_uids(self, wanted: Iterable[str]) -> dict[str, Fact]:
+        """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted."""
+        found: dict[str, Fact] = {}
+        for some in in_chunks([uids.parse_uid(uid) for uid in wanted]):
+            sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
+            found |= {fact.uid: fact for fact in self._reader.facts(self._db.rows(sql, list(some)))}
+        return found
+
+    def find_purged(self, wanted: Iterable[str]) -> set[str]:
+        """Return which of these uids belong to facts that were erased here."""
+        found: set[str] = set()
+        for some in in_chunks([uids.parse_uid(uid) for uid in wanted]):
+            sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
+            found.update(uids.format_uid(uid) for (uid,) in self._db.rows(sql, list(some)))
+        return found
+
+    def page(
+        self,
+        wanted: FactFilter,
+        *,
+        sort: Sort = Sort.UPDATED,
+        descending: bool = True,
+        after: PageCursor | None = None,
+        limit: int = 50,
+    ) -> FactPage:
+        """Return one page of the facts that pass a filter. :raises UnknownScope: UnknownSession, UnknownTheme"""
+        return fact_pages.load_fact_page(
+            self._db, self._names, wanted, sort=sort, descending=descending, after=after, limit=limit
+        )
+
+    def ids(self, wanted: FactFilter, *, sort: Sort = Sort.UPDATED, descending: bool = True) -> array[int]:
+        """Return the keys of all facts that pass a filter, in order, as the index of a virtual list."""
+        return fact_pages.sorted_fact_keys(self._db, self._names, wanted, sort=sort, descending=descending)
+
+    def count(self, wanted: FactFilter) -> int:
+        """Count the facts that pass a filter."""
+        return fact_pages.count_facts(self._db, self._names, wanted)
+
+    def history(self, uid: str, *, theme: str | None = None) -> builtins.list[Change]:
+        """Return every change of one fact, oldest first."""
+        return self._journal.changes(uid=uids.format_uid(self._find(uid, theme).uid))
+
+    def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
+        """Return the facts that replaced one another, from the oldest known to the one that stands."""
+        row = self._find(uid, theme)
+        with self._db.snapshot() as conn:
+            keys = {row.id}
+            newest = row
+            while newest.superseded_by is not None:
+                found = conn.execute(
+                    f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)
+                ).fetchone()
+                if found is None or found[0] in keys:
+                    break
+                newest = FactRow(*found)
+                keys.add(newest.id)
+            reach = list(keys)
+            while reach:
+                marks = ", ".join("?" * len(reach))
+                sql = f"SELECT id FROM facts WHERE superseded_by IN (SELECT uid FROM facts WHERE id IN ({marks}))"
+                reach = [key for (key,) in conn.execute(sql, reach) if key not in keys]
+                keys.update(reach)
+        return self.by_ids(sorted(keys))
+
+    def edit(self, uid: str, content: str, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Replace the content of a fact. It keeps its uid; the journal keeps the previous content.
+
+        :raises ContentTooLong: UnsafeText, UnknownFact, FactConflict; nothing was changed then
+        """
+        row = self._find(uid, theme)
+        limit = self._policies.for_theme(self._names.theme_name(row.theme_id)).fact_chars
+        said = memory_spec.parse_notation(format_notation(row.type, row.target, content), limit=limit)
+        if said.target != row.target:
+            raise errors.NotationError("the content cannot contain a notation of its own", content)
+        return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})
+
+    def pin(
+        self, names: Iterable[str], pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None
+    ) -> ChangeResult:
+        """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it."""
+
+        def columns(_: Mutation, row: FactRow) -> dict[str, Any] | None:
+            if bool(row.pinned) == pinned:
+                return None
+            return {"pinned": 1, "tier": Tier.HOT.value, "cooled_by": None} if pinned else {"pinned": 0}
+
+        op = "pin" if pinned else "unpin"
+        return self._each(self._find_keys(names, theme), op, actor, columns, allowed=STANDING_TIERS)
+
+    def archive(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Archive facts: they are kept, but found only when asked for."""
+        moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
+        return self._each(self._find_keys(names, theme), "archive", actor, column_rule(moved), allowed=STANDING_TIERS)
+
+    def cool(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Move facts out of the hot tier by hand: search still finds them, the context block omits them."""
+        moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
+        return self._each(self._find_keys(names, theme), "cool", actor, column_rule(moved), allowed=LIVE_TIERS)
+
+    def warm(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Move facts to the hot tier by hand."""
+        return self.restore(names, actor=actor, theme=theme)
+
+    def restore(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Return archived, cold, quarantined or superseded facts to the hot tier.
+
+        A fact that stands in the place of a restored superseded one becomes superseded by it.
+        """
+        return self._each(self._find_keys(names, theme), "restore", actor, restore_rule)
+
+    def move(
+        self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None
+    ) -> ChangeResult:
+        """Move facts to another scope of their theme, opened if new.
+
+        :raises FactConflict: when another fact stands there for the same type and target
+        """
+        label = None if scope is None else validate_label(scope)
+
+        def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
+            there = change.scope_for_writing(row.theme_id, label)
+            if there.id == row.scope_id:
+                return None
+            standing = find_standing_fact(change.conn, there.id, row.type, row.target)
+            if standing is not None and row.tier in STANDING_TIERS:
+                raise errors.FactConflict(
+                    f"scope {there.label or '(none)'!r} already has {row.type}[{row.target}] "
+                    f"({uids.format_uid(standing.uid)}), so that {uids.format_uid(row.uid)} cannot move there; "
+                    "move that one elsewhere first, or edit it instead",
+                    row.target,
+                )
+            return {"scope": there}
+
+        return self._each(self._find_keys(names, theme), "move", actor, columns)
+
+    def _load_rows(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
+        return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
+
+    def _find_keys(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
+        return [row.uid for row in self._find_all(names, theme)]
+
+    @retry_without_index
+    def _each(
+        self,
+        wanted: Sequence[bytes],
+        op: str,
+        actor: Actor,
+        columns: Columns,
+        *,
+        allowed: Collection[Tier] = (),
+    ) -> ChangeResult:
+        """Set, for each fact, the columns that the rule returns, as one change; change nothing when one is refused."""
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, actor)
+            themes: dict[int, tuple[ResolvedTheme, Gauge]] = {}
+            hot = []
+            for uid in wanted:
+                row = change.fact_row(uid)
+                if row is None:
+                    raise errors.UnknownFact(uids.format_uid(uid))
+                if allowed and row.tier not in allowed:
+                    raise errors.FactConflict(
+                        f"{uids.format_uid(uid)} is {row.tier} and cannot be changed by {op}; restore it first",
+                        row.tier,
+                    )
+                if row.theme_id not in themes:
+                    resolved = self._tiers.resolved_theme(row.theme_id)
+                    themes[row.theme_id] = resolved, present_gauge(conn, resolved)
+                patch = columns(change, row)
+                patch = {k: v for k, v in (patch or {}).items() if k == "scope" or getattr(row, k) != v}
+                if patch:
+                    change.update_fact(row, op, **patch)
+                if patch.get("tier") == Tier.HOT or "content" in patch or patch.get("pinned"):
+                    hot.append(uid)
+            for resolved, before in themes.values():
+                after = present_gauge(conn, resolved)
+                self._tiers.refuse_overfull(after, 0)
+                level = PressureLevel.CALM if hot and after.pct >= 95 else before.level
+                self._tiers.relieve_within(change, resolved, level, keep=hot)
+            return record_change(change)
+
+    def _find(self, name: str, theme: str | None) -> FactRow:
+        return self._find_all([name], theme)[0]
+
+    def _find_all(self, names: Iterable[str], theme: str | None) -> builtins.list[FactRow]:
+        return find_facts_by_name(self._db, builtins.list(names), None if theme is None else self._names.theme(theme))
+
+
+def parse_fact_line(line: str | Notation, limit: int, split: bool) -> list[Notation]:
+    """A line as the facts it becomes: several where it is too long and may be split. :raises InputError: it is none"""
+    return memory_spec.split_notation(line, limit) if split else [memory_spec.parse_notation(str(line), limit=limit)]
+
+
+def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
+    """Return the rule that makes a fact hot and supersedes the one that stands in its place."""
+    if row.tier == Tier.HOT:
+        return None
+    standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, besides=row.uid)
+    if standing is not None:
+        change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
+    return {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
+
+
+def quarantined_only_rule(columns: Columns) -> Columns:
+    """Return the same rule, restricted to quarantined facts."""
+
+    def checked(change: Mutation, row: FactRow) -> dict[str, Any] | None:
+        if row.tier != Tier.QUARANTINED:
+            raise errors.FactConflict(
+                f"{uids.format_uid(row.uid)} is {row.tier} and does not wait for anybody", row.tier
+            )
+        return columns(change, row)
+
+    return checked
+
+
+def column_rule(columns: dict[str, Any]) -> Columns:
+    """Return the rule that sets the same columns on every fact that does not have them yet."""
+    return lambda _, row: None if row.tier == columns["tier"] else columns

@@ -1,0 +1,58 @@
+"""The quarantine queue: suspicious facts, newest first, each with its reason and source."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.memory import sources
+from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, READ_COLUMNS, FactRow
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.row_reader import RowReader
+
+MAX_QUARANTINED_LISTED = 1_000
+"""Facts listed at once: more than anybody decides on, and few enough to be read whole."""
+
+QUARANTINE_PREFIX = "quarantine:"
+"""Begins what `cooled_by` says of a fact that waits; the rule it fell under follows."""
+
+# The index alone says which wait, so that the rest of a theme is not looked at. A fact that waits began by waiting, so its
+# first row of the journal says how it came.
+NEWEST_QUARANTINED = f"""
+    SELECT {FACT_COLUMNS}, {READ_COLUMNS}, j.at, j.after, n.client
+    FROM (
+      SELECT id FROM facts INDEXED BY facts_by_creation
+      WHERE theme_id IN (SELECT id FROM themes WHERE ?1 IS NULL OR id = ?1) AND tier = ?2
+      ORDER BY created_at DESC, id DESC LIMIT ?3
+    ) w
+    CROSS JOIN facts f ON f.id = w.id
+    JOIN scopes s ON s.id = f.scope_id
+    JOIN actors a ON a.id = f.actor_id
+    LEFT JOIN reads r ON r.fact_id = f.id
+    LEFT JOIN journal j ON j.seq = (SELECT min(seq) FROM journal WHERE uid = f.uid)
+    LEFT JOIN sessions n ON a.kind = 'session' AND n.theme_id = f.theme_id AND n.name = a.name
+    ORDER BY f.created_at DESC, f.id DESC
+"""
+
+
+def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:
+    """Load the newest quarantined facts of one theme or of all. :raises UnknownTheme:"""
+    theme_id = None if theme is None else names.theme(theme)
+    rows = db.rows(NEWEST_QUARANTINED, (theme_id, Tier.QUARANTINED.value, MAX_QUARANTINED_LISTED))
+    return [to_quarantined_fact(row, fact) for row, fact in zip(rows, RowReader(names).facts(rows), strict=True)]
+
+
+def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
+    """Convert a row of `NEWEST_QUARANTINED` to a quarantined fact."""
+    *columns, at, after, client = row
+    said = json.loads(after) if after else {}
+    source = said.get("source")
+    if source is None and fact.actor.kind == "session":
+        # Kept before sources were noted, or brought in from another store.
+        source = sources.client_source(client, fact.actor.name)
+    why = FactRow(*columns[:16]).cooled_by or ""
+    return QuarantinedFact(
+        fact, why.removeprefix(QUARANTINE_PREFIX), source, Millis(fact.created_at if at is None else at)
+    )

@@ -1,0 +1,251 @@
+"""Reverse one change of the journal row by row, within the change that undoes it.
+
+A fact is reversed only where it is still as the change left it, and returns only to a free place; a conflict names
+what is in the way and how to resolve it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.memory.scopes import format_label_conflict
+from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
+from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact, to_portable
+from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
+
+UNDOABLE = frozenset({"fact", "scope"})
+"""Entities that undo restores. A session's coming and going is a fact of life."""
+
+DELIBERATE = ("archive", "edit", "move", "pin", "restore", "touch", "unpin")
+"""Operations that are meant for the very fact: who does one of them has made it their own."""
+
+FACT_OF_TEAM = frozenset({"content", "scope", "updated_at"})
+"""What changes of a fact when somebody elsewhere does one of them. Relief, and making room for another, leave its time."""
+
+LATER_ROWS = """
+    SELECT j.change, j.op, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.uid = ? AND j.entity = ? AND j.seq > ? AND j.seq <= ? ORDER BY j.seq DESC
+"""
+
+LABEL_THEN = """
+    SELECT after ->> 'label' FROM journal
+    WHERE uid = scopes.uid AND entity = 'scope' AND seq <= ?1 AND after ->> 'label' IS NOT NULL ORDER BY seq DESC LIMIT 1
+"""
+
+SCOPE_CALLED = """
+    SELECT id, uid, label, status FROM scopes
+    WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1
+"""
+
+SCOPE_CALLED_THEN = f"""
+    SELECT id, uid, label, status FROM scopes WHERE theme_id = ?2 AND coalesce(({LABEL_THEN}), label) = ?3
+"""
+
+LABEL_OF_SCOPE_THEN = f"SELECT coalesce(({LABEL_THEN}), label) FROM scopes WHERE id = ?2"
+
+SCOPE_COLUMNS = ("id", "label", "status", "opened_at", "closed_at", "closed_by")
+
+OPENING_CHANGE = """
+    SELECT change FROM journal
+    WHERE uid = ? AND entity = 'scope' AND (before IS NULL OR before ->> 'status' = 'withdrawn') ORDER BY seq DESC LIMIT 1
+"""
+
+SCOPE_HAS_FACTS = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
+
+
+class Reversal:
+    """Revert the rows of one change, newest row first."""
+
+    def __init__(
+        self, mutation: Mutation, first: int, newest: int, is_undone: Callable[[int], bool], *, sparing: bool
+    ) -> None:
+        """Prepare the reversal of one change.
+
+        :param first: number of the change
+        :param newest: the journal's last row before any of this: a conflict never names a row of the undo itself
+        :param sparing: refuse what a person or a teammate has touched since, even in columns that are not reverted
+        """
+        self._mutation = mutation
+        self._conn = mutation.conn
+        self._first = first
+        self._newest = newest
+        self._is_undone = is_undone
+        self._sparing = sparing
+        self._left: dict[int, None] = {}
+        """Scopes that a fact has left."""
+
+    def reverse(self, row: Change) -> bool:
+        """Revert one row; return False where it is left as it is. :raises UndoConflict: when something is in the way"""
+        if row.entity not in UNDOABLE:
+            return False
+        if row.after is None and row.before is None:
+            raise errors.UndoConflict(f"change {row.seq} was erased by a purge and cannot be undone", row.seq)
+        return self._reverse_fact(row) if row.entity == "fact" else self._reverse_scope(row)
+
+    def finish(self) -> None:
+        """Withdraw the scopes left without facts whose opening is reverted."""
+        for scope_id in self._left:
+            uid, label, status = self._conn.execute(
+                "SELECT uid, label, status FROM scopes WHERE id = ?", (scope_id,)
+            ).fetchone()
+            if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or self._is_used(scope_id):
+                continue
+            opened = self._conn.execute(OPENING_CHANGE, (uid,)).fetchone()
+            if opened is not None and (opened[0] == self._first or self._is_undone(opened[0])):
+                self._mutation.update_scope(scope_id, "undo", status=ScopeStatus.WITHDRAWN)
+
+    def _reverse_fact(self, row: Change) -> bool:
+        stored = self._mutation.fact_row(uids.parse_uid(row.uid))
+        if stored is None:
+            raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.seq} cannot be undone", row.uid)
+        differs = self._differences(stored, row)
+        if differs and row.actor == RELIEF:
+            return False
+        if differs:
+            raise self._conflict(row, differs, format_fact_name(stored))
+        self._refuse_touched(stored, row)
+        columns = self._former_columns(stored, row)
+        scope = columns.get("scope") or self._scope(stored.scope_id)
+        tier = columns.get("tier", stored.tier)
+        if tier in STANDING_TIERS:
+            self._refuse_second(stored, scope, row)
+        if tier != Tier.WITHDRAWN and scope.status == ScopeStatus.WITHDRAWN:
+            self._bring_back(scope)
+        if tier == Tier.WITHDRAWN or scope.id != stored.scope_id:
+            self._left[stored.scope_id] = None
+        self._mutation.update_fact(stored, "undo", keep_time=True, **columns)
+        return True
+
+    def _differences(self, stored: FactRow, row: Change) -> list[str]:
+        """Return the columns of a fact that are no longer as the change left them."""
+        expected = dict(row.after or {})
+        if row.before is None:
+            expected = {name: expected.get(name) for name in ("tier", "content", "scope")} | {
+                "pinned": expected.get("pinned", 0)
+            }
+        if expected.get("superseded_by") is not None and not self._is_here(expected["superseded_by"]):
+            expected["superseded_by"] = None  # it was purged since, and its links with it
+        stands = {name: to_portable(getattr(stored, name)) for name in expected if name in stored._fields}
+        if "scope" in expected:
+            then = self._conn.execute(LABEL_OF_SCOPE_THEN, (row.seq, stored.scope_id)).fetchone()[0]
+            stands["scope"] = then or None
+        return [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
+
+    def _refuse_touched(self, stored: FactRow, row: Change) -> None:
+        """Refuse to revert what somebody else has changed since."""
+        if row.before is not None and not self._sparing:
+            return
+        kinds = ("person",) if row.before is not None else ("person", "session")
+        author = self._mutation.names.actor(self._conn, row.actor)
+        for change, op, after, undoes, actor_id, kind in self._later(row):
+            if undoes is not None or actor_id == author:
+                continue
+            from_team = kind == "sync" and not FACT_OF_TEAM.isdisjoint(json.loads(after or "{}"))
+            deliberate = from_team or (op in DELIBERATE and kind in kinds)
+            if deliberate and change != self._first and not self._is_undone(change):
+                raise self._conflict(row, ["from the team" if from_team else op], format_fact_name(stored), change)
+
+    def _former_columns(self, stored: FactRow, row: Change) -> dict[str, Any]:
+        """Return the former columns that a fact gets back.
+
+        A renamed scope is still the same scope; a link to a purged fact is dropped.
+        """
+        if row.before is None:
+            return {"tier": Tier.WITHDRAWN.value}
+        patch = dict(row.before)
+        found = None
+        if "scope" in patch:
+            label = patch["scope"] or UNSCOPED
+            found = self._conn.execute(SCOPE_CALLED_THEN, (row.seq, stored.theme_id, label)).fetchone()
+        if found is not None:
+            del patch["scope"]
+        if patch.get("superseded_by") is not None and not self._is_here(patch["superseded_by"]):
+            patch["superseded_by"] = None
+        columns = self._mutation.columns_of(stored.theme_id, patch)
+        return columns if found is None else columns | {"scope": ScopeKey(*found)}
+
+    def _refuse_second(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
+        """Refuse to return a fact to a place that another fact has taken."""
+        standing = find_standing_fact(self._conn, scope.id, stored.type, stored.target, besides=stored.uid)
+        if standing is None:
+            return
+        later = self._conn.execute("SELECT max(change) FROM journal WHERE uid = ?", (standing.uid,)).fetchone()[0]
+        where = f"scope {scope.label!r}" if scope.label else "no scope"
+        raise errors.UndoConflict(
+            f"change {row.seq} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
+            f"and {format_fact_name(standing)} "
+            f"stands in its place by now; move that one to another scope, or undo {later} first",
+            row.seq,
+        )
+
+    def _reverse_scope(self, row: Change) -> bool:
+        found = self._conn.execute(
+            f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uids.parse_uid(row.uid),)
+        ).fetchone()
+        stands = dict(zip(SCOPE_COLUMNS, found, strict=True))
+        former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
+        if former.get("status") == ScopeStatus.WITHDRAWN and self._is_used(stands["id"]):
+            return False
+        if all(stands[name] == value for name, value in former.items()):
+            return False
+        if row.before is not None:
+            differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
+            if differs and row.actor == RELIEF:
+                return False
+            if differs:
+                raise self._conflict(row, differs, f"scope {stands['label']!r}")
+            self._refuse_taken(stands, row)
+        self._mutation.update_scope(stands["id"], "undo", **former)
+        return True
+
+    def _refuse_taken(self, stands: dict[str, Any], row: Change) -> None:
+        """Refuse to return a label that another scope has taken."""
+        label = (row.before or {}).get("label", stands["label"])
+        taken = self._conn.execute(SCOPE_CALLED, (stands["id"], label)).fetchone()
+        if taken is not None:
+            raise errors.UndoConflict(
+                f"change {row.seq} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and there is "
+                f"by now {format_label_conflict(ScopeKey(*taken), stands['label'])}",
+                row.seq,
+            )
+
+    def _conflict(self, row: Change, differs: list[str], name: str, later: int | None = None) -> errors.UndoConflict:
+        """Return the conflict with the newest change still in effect. :param later: that change, where known"""
+        later = later or self._newest_of(row, differs)
+        said = (
+            f"change {row.seq} was followed by change {later} of the same {row.entity}, {name} ({', '.join(differs)}); "
+        )
+        if later is None:
+            said = f"{name} is no longer as change {row.seq} left it ({', '.join(differs)}); "
+        return errors.UndoConflict(said + ("change it by hand" if later is None else f"undo {later} first"), row.seq)
+
+    def _newest_of(self, row: Change, differs: list[str]) -> int | None:
+        later = [one for one in self._later(row) if one[2] is not None]
+        of_it = [one[0] for one in later if any(f'"{name}":' in one[2] for name in differs)]
+        return next((change for change in of_it if not self._is_undone(change)), of_it[0] if of_it else None)
+
+    def _later(self, row: Change) -> list[tuple[Any, ...]]:
+        """Return the later journal rows of the same thing, newest first."""
+        return self._conn.execute(LATER_ROWS, (uids.parse_uid(row.uid), row.entity, row.seq, self._newest)).fetchall()
+
+    def _bring_back(self, scope: ScopeKey) -> None:
+        """Reopen a withdrawn scope for the fact that returns to it."""
+        self._mutation.update_scope(scope.id, "open", status=ScopeStatus.OPEN, closed_at=None, closed_by=None)
+
+    def _scope(self, scope_id: int) -> ScopeKey:
+        sql = "SELECT id, uid, label, status FROM scopes WHERE id = ?"
+        return ScopeKey(*self._conn.execute(sql, (scope_id,)).fetchone())
+
+    def _is_used(self, scope_id: int) -> bool:
+        return self._conn.execute(SCOPE_HAS_FACTS, (scope_id,)).fetchone() is not None
+
+    def _is_here(self, uid: str) -> bool:
+        return self._mutation.fact_row(uids.parse_uid(uid)) is not None
+
+
+def format_fact_name(fact: FactRow) -> str:
+    """Format a fact as a refusal names it."""
+    return f"{fact.type}[{fact.target}] ({uids.format_uid(fact.uid)})"

@@ -1,0 +1,438 @@
+"""Sessions: one agent run each, with a lease that heartbeats renew, a turn counter, and its scopes in use.
+
+Turns are counted per session: one agent's silence never closes a scope that another still uses.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import json
+import sqlite3
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.memory.scopes import close_scope, reopen_scope
+from hermes_memory_store.memory.tiers import Tiers
+from hermes_memory_store.model import Actor, Millis, OrphanPolicy, ScopeStatus, Session, SessionStatus, Tick
+from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.mutation import Mutation
+from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
+
+HEARTBEAT_MS = 10_000
+LEASE_MS = 25_000
+"""Defaults of Memory Sidecar 3.5.1 (`heartbeat_interval_s`, `heartbeat_timeout_s`)."""
+
+COOLING_TURNS = 3
+"""Turns of silence after which a scope is shown as cooling."""
+
+SILENT_TURNS = 6
+"""Turns without a reference that close a scope."""
+
+SHIFT_TURNS = 3
+"""Consecutive turns writing to another scope that close a scope."""
+
+MAX_NAME = 256
+"""Characters of a session's name."""
+
+COLUMNS = (
+    "n.uid, t.name, n.name, n.client, n.pid, n.status, n.started_at, n.heartbeat_at, n.heartbeat_ms, n.lease_ms,"
+    " n.turn, s.label, n.on_orphan, n.ended_at, n.checkpoint"
+)
+
+SELECT_SESSIONS = (
+    f"SELECT {COLUMNS} FROM sessions n JOIN themes t ON t.id = n.theme_id LEFT JOIN scopes s ON s.id = n.scope_id"
+)
+
+COUNT_BY_STATUS = """
+    SELECT n.status, count(*)
+    FROM sessions n
+    JOIN themes t ON t.id = n.theme_id
+    WHERE ?1 IS NULL OR t.name = ?1
+    GROUP BY n.status
+"""
+
+NOT_ENDED = "('open', 'live', 'stale')"
+
+
+class Sessions:
+    """Open, renew, tick, end and sweep sessions."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, tiers: Tiers) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._clock = clock
+        self._tiers = tiers
+
+    @retry_without_index
+    def open(
+        self,
+        theme: str,
+        name: str | None = None,
+        *,
+        client: str | None = None,
+        pid: int | None = None,
+        heartbeat_ms: int = HEARTBEAT_MS,
+        lease_ms: int = LEASE_MS,
+        on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE,
+    ) -> Session:
+        """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint)."""
+        with self._db.write_transaction() as conn:
+            now = self._journal.now(conn)
+            theme_id = self._names.theme_for_writing(conn, theme, now)
+            uid = uids.new_uid(now)
+            called = uids.format_uid(uid) if name is None else validate_session_name(name)
+            found = conn.execute(
+                "SELECT uid FROM sessions WHERE theme_id = ? AND name = ?", (theme_id, called)
+            ).fetchone()
+            if found is None:
+                conn.execute(
+                    "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
+                    " heartbeat_ms, lease_ms, on_orphan) VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
+                    (uid, theme_id, called, client, pid, now, now, heartbeat_ms, lease_ms, str(on_orphan)),
+                )
+            else:
+                uid = found[0]
+                conn.execute(
+                    "UPDATE sessions SET status = 'open', client = ?, pid = ?, heartbeat_at = ?, heartbeat_ms = ?,"
+                    " lease_ms = ?, on_orphan = ?, ended_at = NULL WHERE uid = ?",
+                    (client, pid, now, heartbeat_ms, lease_ms, str(on_orphan), uid),
+                )
+            said = {"name": called, "client": client, "status": "open"}
+            self._record(conn, "open", uid, theme_id, said, Actor("session", called), now)
+        return self._by_uid(uid)
+
+    def get(self, theme: str, name: str) -> Session:
+        """Return one session by name. :raises UnknownSession: with the nearest names"""
+        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (theme, name))
+        if row is None:
+            raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
+        return to_session(row)
+
+    def counts(self, theme: str | None = None) -> dict[str, int]:
+        """Count the sessions by status. :param theme: count those of this theme alone"""
+        return dict(self._db.rows(COUNT_BY_STATUS, (theme,)))
+
+    def find_running(self, theme: str, name: str) -> Session | None:
+        """Find the session of that name, if it has not ended."""
+        row = self._db.row(
+            f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}", (theme, name)
+        )
+        return None if row is None else to_session(row)
+
+    def list(self, theme: str | None = None) -> list[Session]:
+        """Return every session, running ones first, newest first. A lapsed lease shows as stale at once."""
+        sql = SELECT_SESSIONS + " WHERE (?1 IS NULL OR t.name = ?1) ORDER BY n.ended_at IS NOT NULL, n.id DESC"
+        return [self._present(to_session(row)) for row in self._db.rows(sql, (theme,))]
+
+    def heartbeat(self, session: Session) -> None:
+        """Renew the lease. A session that was considered dead becomes active again."""
+        with self._db.write_transaction() as conn:
+            conn.execute(
+                "UPDATE sessions SET heartbeat_at = max(heartbeat_at, ?), status = 'live', ended_at = NULL WHERE uid = ?",
+                (self._clock(), uids.parse_uid(session.uid)),
+            )
+
+    def renew(self, running: builtins.list[Session]) -> None:
+        """Renew many leases at once. A session that has ended meanwhile stays ended."""
+        now = self._clock()
+        with self._db.write_transaction() as conn:
+            conn.executemany(
+                "UPDATE sessions SET heartbeat_at = max(heartbeat_at, ?), status = 'live'"
+                " WHERE uid = ? AND ended_at IS NULL",
+                [(now, uids.parse_uid(session.uid)) for session in running],
+            )
+
+    @retry_without_index
+    def mark_lost(self, session: Session) -> None:
+        """Mark a session whose connection broke: stale from now on, orphaned when its lease has passed."""
+        with self._db.write_transaction() as conn:
+            conn.execute(
+                "UPDATE sessions SET status = 'stale' WHERE uid = ? AND ended_at IS NULL",
+                (uids.parse_uid(session.uid),),
+            )
+
+    def has_lapsed(self) -> bool:
+        """Check whether `sweep` would find anything; read-only."""
+        sql = (
+            f"SELECT 1 FROM sessions WHERE status IN {NOT_ENDED}"
+            " AND heartbeat_at + lease_ms * (1 + (status = 'stale')) < ? LIMIT 1"
+        )
+        return self._db.value(sql, (self._clock(),)) is not None
+
+    def ms_until_lapse(self) -> int | None:
+        """Return the milliseconds until the last lease lapses, or None when there is no lease.
+
+        Negative when it has lapsed and no session is orphaned yet. A session whose connection broke can be resumed
+        during its lease, although no process holds it.
+        """
+        sql = (
+            "SELECT max(min(heartbeat_at, ?1) + lease_ms) - ?1 FROM sessions"
+            " WHERE status IN ('open', 'live') OR (status = 'stale' AND heartbeat_at + lease_ms < ?1)"
+        )
+        found: int | None = self._db.value(sql, (self._clock(),))
+        return found
+
+    @retry_without_index
+    def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
+        """Process a user message: count the turn, note the scopes it refers to, close those that are done.
+
+        :param turn: number of the turn in this session, 0 or more
+        :param message: what the user said, for references and closing signals
+        """
+        # Here, not above: the vocabulary takes 20 ms to compile, and only a bridge hears messages.
+        from hermes_memory_store.language import closing_signals
+
+        if turn < 0:
+            raise errors.ArgumentError("turn must be >= 0", turn)
+        said = (message or "")[:20_000]
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, Actor("session", session.name))
+            row = conn.execute(
+                "SELECT id, theme_id, turn, scope_id FROM sessions WHERE uid = ?", (uids.parse_uid(session.uid),)
+            ).fetchone()
+            session_id, theme_id, last_turn, present = row
+            update_scope_streaks(conn, session_id, last_turn, turn)
+            conn.execute(
+                "UPDATE sessions SET turn = ?, heartbeat_at = max(heartbeat_at, ?), status = 'live', ended_at = NULL"
+                " WHERE id = ?",
+                (turn, change.now, session_id),
+            )
+            referred = [
+                scope
+                for scope in find_open_scopes(conn, theme_id)
+                if said and closing_signals.has_scope_mention(said, scope.label)
+            ]
+            for scope in referred:
+                refer_to_scope(conn, session_id, scope.id, turn)
+                if scope.status == ScopeStatus.COOLING:
+                    reopen_scope(change, scope)
+            closed = []
+            if said and closing_signals.is_closing_message(said):
+                done = referred or [scope for scope in find_open_scopes(conn, theme_id) if scope.id == present]
+                closed += [scope.label for scope in done if close_scope(change, scope, why="signal")]
+            closed += close_forgotten_scopes(change, session_id, turn)
+            cooling = mark_cooling_scopes(change, session_id, turn)
+            change.record()
+            gauge = self._tiers.gauge_within(conn, theme_id)
+        return Tick(turn, tuple(closed), tuple(cooling), gauge)
+
+    def close(self, session: Session, *, actor: Actor | None = None) -> None:
+        """End a session: release its lease and keep its checkpoint. :param actor: the session unless given"""
+        self._end(session, SessionStatus.CLOSED, keep_checkpoint=True, actor=actor)
+
+    @retry_without_index
+    def sweep(self) -> builtins.list[Session]:
+        """Find sessions whose lease lapsed: stale at first, orphaned after a second lease, by their own policy.
+
+        Returns those whose status changed. Any running bridge calls this at least every half lease.
+        """
+        now = self._clock()
+        sql = SELECT_SESSIONS + f" WHERE n.status IN {NOT_ENDED} AND n.heartbeat_at + n.lease_ms < ?"
+        lapsed = [to_session(row) for row in self._db.rows(sql, (now,))]
+        for session in lapsed:
+            if session.heartbeat_at + 2 * session.lease_ms < now:
+                kept = session.on_orphan is OrphanPolicy.CHECKPOINT_AND_CLOSE
+                self._end(session, SessionStatus.ORPHANED, keep_checkpoint=kept)
+            elif session.status is not SessionStatus.STALE:
+                with self._db.write_transaction() as conn:
+                    conn.execute(
+                        "UPDATE sessions SET status = 'stale' WHERE uid = ? AND heartbeat_at = ?",
+                        (uids.parse_uid(session.uid), session.heartbeat_at),
+                    )
+        return [self._by_uid(uids.parse_uid(session.uid)) for session in lapsed]
+
+    def current_scope(self, conn: sqlite3.Connection, session: Session) -> str | None:
+        """Return the label of the scope to which this session's writes without a scope go."""
+        row = conn.execute(
+            "SELECT s.label FROM sessions n JOIN scopes s ON s.id = n.scope_id WHERE n.uid = ?",
+            (uids.parse_uid(session.uid),),
+        ).fetchone()
+        return (row[0] or None) if row else None
+
+    def note_write(self, conn: sqlite3.Connection, session: Session, scope_id: int) -> None:
+        """Note a write to a scope: it becomes the session's current scope and counts as in use."""
+        found = conn.execute(
+            "SELECT n.id, n.turn, n.scope_id, s.label FROM sessions n, scopes s WHERE n.uid = ? AND s.id = ?",
+            (uids.parse_uid(session.uid), scope_id),
+        ).fetchone()
+        if found is None:
+            raise errors.UnknownSession(session.name)
+        session_id, turn, present, label = found
+        if label == UNSCOPED:
+            return
+        if present != scope_id:
+            conn.execute("UPDATE sessions SET scope_id = ? WHERE id = ?", (scope_id, session_id))
+        refer_to_scope(conn, session_id, scope_id, turn)
+        conn.execute(
+            "UPDATE attention SET written_turn = ? WHERE session_id = ? AND scope_id = ?", (turn, session_id, scope_id)
+        )
+
+    @retry_without_index
+    def note_reference(self, session: Session, theme: str, label: str) -> None:
+        """Note that a session asked about a scope, which counts as a mention of it."""
+        key = self._names.scope(theme, label)
+        with self._db.write_transaction() as conn:
+            row = conn.execute("SELECT id, turn FROM sessions WHERE uid = ?", (uids.parse_uid(session.uid),)).fetchone()
+            if row is not None and key.status != ScopeStatus.CLOSED:
+                refer_to_scope(conn, row[0], key.id, row[1])
+
+    def _end(
+        self, session: Session, status: SessionStatus, *, keep_checkpoint: bool, actor: Actor | None = None
+    ) -> None:
+        uid = uids.parse_uid(session.uid)
+        with self._db.write_transaction() as conn:
+            now = self._journal.now(conn)
+            row = conn.execute(
+                "SELECT n.theme_id, n.turn, s.label, n.heartbeat_at, n.ended_at FROM sessions n"
+                " LEFT JOIN scopes s ON s.id = n.scope_id WHERE n.uid = ?",
+                (uid,),
+            ).fetchone()
+            if (
+                row is None
+                or row[4] is not None
+                or (status == SessionStatus.ORPHANED and row[3] != session.heartbeat_at)
+            ):
+                return
+            theme_id, turn, label, *_ = row
+            checkpoint = None
+            if keep_checkpoint:
+                writes = conn.execute(
+                    "SELECT count(*) FROM journal WHERE entity = 'fact' AND actor_id = ? AND theme_id = ?",
+                    (self._names.actor(conn, Actor("session", session.name)), theme_id),
+                ).fetchone()[0]
+                checkpoint = json.dumps({"turn": turn, "scope": label, "writes": writes, "at": now})
+            conn.execute(
+                "UPDATE sessions SET status = ?, ended_at = ?, checkpoint = coalesce(?, checkpoint) WHERE uid = ?",
+                (str(status), now, checkpoint, uid),
+            )
+            actor = actor or Actor("session", session.name)
+            self._record(conn, status.value, uid, theme_id, {"status": status.value, "turn": turn}, actor, now)
+
+    def _record(
+        self, conn: sqlite3.Connection, op: str, uid: bytes, theme_id: int, after: dict[str, Any], actor: Actor, at: int
+    ) -> None:
+        self._journal.append(conn, [JournalEntry(op, "session", uid, theme_id, None, after)], actor=actor, at=at)
+
+    def _by_uid(self, uid: bytes) -> Session:
+        row = self._db.row(SELECT_SESSIONS + " WHERE n.uid = ?", (uid,))
+        if row is None:
+            raise errors.UnknownSession(uids.format_uid(uid))
+        return to_session(row)
+
+    def _present(self, session: Session) -> Session:
+        running = session.status in (SessionStatus.OPEN, SessionStatus.LIVE)
+        if not running or session.heartbeat_at + session.lease_ms >= self._clock():
+            return session
+        return dataclasses.replace(session, status=SessionStatus.STALE)
+
+
+def update_scope_streaks(conn: sqlite3.Connection, session_id: int, last_turn: int, turn: int) -> None:
+    """Update the counters for the turn that has just ended: scopes written to, and scopes left alone."""
+    if turn < last_turn:
+        conn.execute(
+            "UPDATE attention SET last_turn = min(last_turn, ?), written_turn = NULL, streak = 0 WHERE session_id = ?",
+            (turn, session_id),
+        )
+    if turn <= last_turn:
+        return
+    wrote = conn.execute(
+        "SELECT 1 FROM attention WHERE session_id = ? AND written_turn = ?", (session_id, last_turn)
+    ).fetchone()
+    conn.execute(
+        "UPDATE attention SET streak = CASE WHEN last_turn >= ?2 OR NOT ?3 THEN 0 ELSE streak + 1 END"
+        " WHERE session_id = ?1",
+        (session_id, last_turn, wrote is not None),
+    )
+
+
+def refer_to_scope(conn: sqlite3.Connection, session_id: int, scope_id: int, turn: int) -> None:
+    """Note that the session uses this scope as of this turn."""
+    conn.execute(
+        "INSERT INTO attention (session_id, scope_id, last_turn) VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET last_turn = max(last_turn, excluded.last_turn), streak = 0",
+        (session_id, scope_id, turn),
+    )
+
+
+def find_open_scopes(conn: sqlite3.Connection, theme_id: int) -> list[ScopeKey]:
+    """Return the scopes of a theme that are open or cooling."""
+    sql = (
+        "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
+    )
+    return [ScopeKey(*row) for row in conn.execute(sql, (theme_id,))]
+
+
+def close_forgotten_scopes(change: Mutation, session_id: int, turn: int) -> list[str]:
+    """Close the scopes this session has left, unless another running session uses them."""
+    rows = change.conn.execute(
+        "SELECT s.id, s.uid, s.label, s.status, a.last_turn, a.streak FROM attention a JOIN scopes s ON s.id = a.scope_id"
+        " WHERE a.session_id = ?1 AND (?2 - a.last_turn >= ?3 OR a.streak >= ?4)",
+        (session_id, turn, SILENT_TURNS, SHIFT_TURNS),
+    ).fetchall()
+    closed = []
+    for *key, last_turn, _ in rows:
+        scope = ScopeKey(*key)
+        change.conn.execute("DELETE FROM attention WHERE session_id = ? AND scope_id = ?", (session_id, scope.id))
+        change.conn.execute("UPDATE sessions SET scope_id = NULL WHERE id = ? AND scope_id = ?", (session_id, scope.id))
+        why = "silence" if turn - last_turn >= SILENT_TURNS else "shift"
+        if not is_used_by_other_session(change.conn, scope.id, session_id) and close_scope(change, scope, why=why):
+            closed.append(scope.label)
+    return closed
+
+
+def mark_cooling_scopes(change: Mutation, session_id: int, turn: int) -> list[str]:
+    """Mark the scopes that close next unless a message refers to them."""
+    rows = change.conn.execute(
+        "SELECT s.id, s.label FROM attention a JOIN scopes s ON s.id = a.scope_id"
+        " WHERE a.session_id = ? AND s.status = 'open' AND ? - a.last_turn >= ?",
+        (session_id, turn, COOLING_TURNS),
+    ).fetchall()
+    cooling = []
+    for scope_id, label in rows:
+        if not is_used_by_other_session(change.conn, scope_id, session_id):
+            change.update_scope(scope_id, "cooling", status=ScopeStatus.COOLING)
+            cooling.append(label)
+    return cooling
+
+
+def is_used_by_other_session(conn: sqlite3.Connection, scope_id: int, session_id: int) -> bool:
+    """Check whether a running session other than this one uses the scope."""
+    sql = (
+        "SELECT 1 FROM attention a JOIN sessions n ON n.id = a.session_id"
+        f" WHERE a.scope_id = ? AND n.id <> ? AND n.status IN {NOT_ENDED} LIMIT 1"
+    )
+    return conn.execute(sql, (scope_id, session_id)).fetchone() is not None
+
+
+def validate_session_name(name: str) -> str:
+    """Return a session's name in its stored form. :raises ArgumentError: when it cannot be one"""
+    if not 0 < len(name) <= MAX_NAME:
+        raise errors.ArgumentError(f"a session's name has 1 to {MAX_NAME} characters, this one has {len(name)}", name)
+    return safe_text.validate_text(name, "the session's name")
+
+
+def to_session(row: tuple[Any, ...]) -> Session:
+    """Convert a row of `SELECT_SESSIONS` to a session."""
+    uid, theme, name, client, pid, status, started, beat, beat_ms, lease, turn, label, policy, ended, checkpoint = row
+    return Session(
+        uid=uids.format_uid(uid),
+        theme=theme,
+        name=name,
+        client=client,
+        pid=pid,
+        status=SessionStatus(status),
+        started_at=Millis(started),
+        heartbeat_at=Millis(beat),
+        heartbeat_ms=beat_ms,
+        lease_ms=lease,
+        turn=turn,
+        scope=label or None,
+        on_orphan=OrphanPolicy(policy),
+        ended_at=None if ended is None else Millis(ended),
+        checkpoint=None if checkpoint is None else json.loads(checkpoint),
+    )

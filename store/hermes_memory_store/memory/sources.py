@@ -1,0 +1,114 @@
+"""Sources: the programs that facts come from, and a person's rules for their suspicious facts.
+
+A source names itself, so a rule is as reliable as the programs on the machine are honest. It spares a person
+questions about a known program; it is no security barrier.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sqlite3
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule
+from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.name_keys import Names
+
+RULES = ("always", "never")
+
+RULE_OPERATION = "rule"
+"""Operation of the journal by which a rule is set or taken away."""
+
+MAX_NAME = 256
+"""Characters of a source's name: as many as a session's."""
+
+VERSION = re.compile(r"\s+v?\d\S*$")
+"""What follows a client's name when it says its version: `hermes-agent 0.19.1`."""
+
+SELECT_RULES = """
+    SELECT t.name, r.source, r.rule, r.at
+    FROM source_rules r JOIN themes t ON t.id = r.theme_id
+    WHERE ?1 IS NULL OR r.theme_id = ?1
+    ORDER BY t.name, r.source
+"""
+
+FIND_RULE = "SELECT rule, at FROM source_rules WHERE theme_id = ? AND source = ?"
+
+UPSERT_RULE = """
+    INSERT INTO source_rules VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET rule = excluded.rule, at = excluded.at
+"""
+
+
+class Sources:
+    """Read and set a person's rules."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+
+    def list(self, theme: str | None = None) -> builtins.list[SourceRule]:
+        """Return every rule of one theme, or of all. :raises UnknownTheme:"""
+        theme_id = None if theme is None else self._names.theme(theme)
+        return [SourceRule(*row) for row in self._db.rows(SELECT_RULES, (theme_id,))]
+
+    def rule(self, theme: str, source: str) -> Rule | None:
+        """Return the rule for the suspicious facts of a source; None: each is quarantined."""
+        theme_id = self._names.theme_or_none(theme)
+        found: Rule | None = None if theme_id is None else self._db.value(FIND_RULE, (theme_id, source))
+        return found
+
+    def set_rule(self, theme: str, source: str, rule: Rule | None, *, actor: Actor = PERSON) -> tuple[int, ...]:
+        """Set the rule for a source; None removes it. Returns the journal rows written, none when nothing changed.
+
+        :raises ArgumentError: UnsafeText; it cannot be a source, or there is no such rule
+        """
+        called = validate_source_name(source)
+        if rule is not None and rule not in RULES:
+            raise errors.ArgumentError(f"{rule!r} is no rule; choose from {', '.join(RULES)}", rule)
+        if rule is None and self.rule(theme, called) is None:
+            return ()
+        with self._db.write_transaction() as conn:
+            now = self._journal.now(conn)
+            theme_id = self._names.theme_for_writing(conn, theme, now)
+            stood, since = conn.execute(FIND_RULE, (theme_id, called)).fetchone() or (None, None)
+            if stood == rule:
+                return ()
+            write_source_rule(conn, theme_id, called, rule, now)
+            before, after = {"rule": stood, "ruled_at": since}, {"source": called, "rule": rule}
+            entry = JournalEntry(RULE_OPERATION, "source", uids.new_uid(now), theme_id, before, after)
+            return self._journal.append(conn, [entry], actor=actor, at=now)
+
+
+def write_source_rule(conn: sqlite3.Connection, theme_id: int, source: str, rule: Any, at: Any) -> None:
+    """Write a rule from the journal to its table. :raises ValueError: it is not a rule"""
+    if rule is None:
+        conn.execute("DELETE FROM source_rules WHERE theme_id = ? AND source = ?", (theme_id, source))
+    elif rule in RULES:
+        conn.execute(UPSERT_RULE, (theme_id, source, rule, at))
+    else:
+        raise ValueError(f"{rule!r} is no rule")
+
+
+def session_source(session: Session) -> str:
+    """Return the source of what a session writes."""
+    return client_source(session.client, session.name)
+
+
+def client_source(client: str | None, otherwise: str) -> str:
+    """Return the client program's name without its version; the fallback when it has none."""
+    return VERSION.sub("", (client or "").strip()) or otherwise
+
+
+def validate_source_name(source: str) -> str:
+    """Validate the name of a source. :raises ArgumentError: it cannot be one"""
+    called = safe_text.validate_text(source.strip(), "the source")
+    if not 0 < len(called) <= MAX_NAME:
+        raise errors.ArgumentError(
+            f"a source's name has 1 to {MAX_NAME} characters, this one has {len(called)}", called
+        )
+    return called

@@ -1,0 +1,220 @@
+"""Tiers and pressure: how full the hot tier of a theme is, and how room is made in it.
+
+Relief runs inside the write that crosses a level, as part of the same change: 70 % merges duplicates, 85 % moves
+facts of closed scopes out, 95 % cools the least recently used, least binding facts down to 85 %. Pinned facts are
+never moved; constraints leave last.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
+from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
+from hermes_memory_store.notation import abbreviations
+from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_themes import Policies, ThemePolicy
+
+CALM_AGAIN_PCT = 85.0
+"""Where consolidation stops, in percent of the budget."""
+
+UNREAD_MS = 24 * 3_600_000
+"""A cold fact of a closed scope that nobody read for this long may be archived."""
+
+ARCHIVED_AT_ONCE = 200
+"""Facts one relief archives at most, so that no write waits for a large clean-up; the next relief goes on."""
+
+BINDING = {kind.value: rank for rank, kind in enumerate(FactType)}
+"""Rank of a type, most binding first."""
+
+LEVELS = list(PressureLevel)
+
+COOLED_BY_PRESSURE = "pressure"
+
+GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
+
+
+class ResolvedTheme(NamedTuple):
+    """A theme as a change needs it, looked up once."""
+
+    id: int
+    name: str
+    policy: ThemePolicy
+
+
+class Tiers:
+    """Read the gauges and relieve pressure."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, policies: Policies) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+
+    def gauge(self, theme: str) -> Gauge:
+        """Return the gauge of a theme, empty for a theme without writes. O(1) at any size."""
+        return self.gauge_by_key(theme, self._names.theme_or_none(theme), self._policies.for_theme(theme))
+
+    def gauge_by_key(self, theme: str, theme_id: int | None, policy: ThemePolicy) -> Gauge:
+        """`gauge`, where the theme's key and policy are known. :param theme_id: None: nothing was written to it"""
+        row = None if theme_id is None else self._db.row(GAUGE, (theme_id,))
+        return gauge_of(theme, policy, row or (0, 0, 0, 0))
+
+    @retry_without_index
+    def relieve(self, theme: str) -> Relief:
+        """Take the relief steps of the current level now."""
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, RELIEF)
+            relief, _ = self.relieve_within(change, self.resolved_theme(self._names.theme(theme)), PressureLevel.CALM)
+            change.record()
+            return relief
+
+    def resolved_theme(self, theme_id: int) -> ResolvedTheme:
+        """A theme with its name and policy, for the rest of a change."""
+        name = self._names.theme_name(theme_id)
+        return ResolvedTheme(theme_id, name, self._policies.for_theme(name))
+
+    def gauge_within(self, conn: sqlite3.Connection, theme_id: int) -> Gauge:
+        """Return the gauge as a running change has left it."""
+        return present_gauge(conn, self.resolved_theme(theme_id))
+
+    def gauge_with_room(self, conn: sqlite3.Connection, theme: ResolvedTheme, parts: Iterable[Notation]) -> Gauge:
+        """The gauge before these are written. :raises MemoryFull: one of them finds no room"""
+        gauge = present_gauge(conn, theme)
+        for said in parts:
+            self.refuse_overfull(gauge, len(str(said)))
+        return gauge
+
+    def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
+        """Check that a fact of `chars` characters can fit.
+
+        :raises MemoryFull: when it finds no room even with every unpinned fact moved out
+        """
+        if gauge.pinned + chars > gauge.budget:
+            raise errors.MemoryFull(
+                f"pinned facts hold {gauge.pinned} of {gauge.budget} characters of theme {gauge.theme!r}, no room for "
+                f"{chars} more; unpin or archive some, or raise hot_chars in memory-themes.toml",
+                gauge.theme,
+            )
+
+    def relieve_within(
+        self, change: Mutation, theme: ResolvedTheme, before: PressureLevel, *, keep: Iterable[bytes] = ()
+    ) -> tuple[Relief, Gauge]:
+        """Relieve pressure within a running change, for every level crossed since `before`; return the gauge.
+
+        :param keep: uids that stay hot
+        """
+        gauge = present_gauge(change.conn, theme)
+        level = gauge.level
+        if LEVELS.index(level) <= LEVELS.index(before) and level is not PressureLevel.CONSOLIDATE:
+            return Relief(), gauge
+        theme_id = theme.id
+        spared = frozenset(keep)
+        merged = cooled = archived = 0
+        if has_crossed(PressureLevel.MERGE, before, level):
+            merged = merge_duplicates(change, theme_id, spared)
+        if has_crossed(PressureLevel.ARCHIVE, before, level):
+            cooled = cool_closed_scopes(change, theme_id)
+            archived = archive_unread(change, theme_id)
+        gauge = present_gauge(change.conn, theme)
+        if gauge.pct >= 95:
+            cooled += consolidate_hot_tier(change, theme_id, gauge, spared)
+            gauge = present_gauge(change.conn, theme)
+        return Relief(merged, cooled, archived), gauge
+
+
+def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
+    """The gauge of a theme as a transaction sees it."""
+    return gauge_of(theme.name, theme.policy, conn.execute(GAUGE, (theme.id,)).fetchone())
+
+
+def gauge_of(theme: str, policy: ThemePolicy, row: tuple[int, int, int, int]) -> Gauge:
+    """A row of `GAUGE` as data."""
+    used, tokens, facts, pinned = row
+    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
+
+
+def has_crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:
+    """Check whether the pressure has risen to `level` or past it."""
+    return LEVELS.index(before) < LEVELS.index(level) <= LEVELS.index(now)
+
+
+def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) -> int:
+    """Supersede hot duplicates: same scope, type and target, and equal content; the newest stays.
+
+    Contents are equal when they are the same once abbreviations and case are folded.
+    """
+    newest: dict[tuple[int, str, str, str], FactRow] = {}
+    merged = 0
+    for row in find_hot_facts(change.conn, theme_id):
+        said = (
+            row.scope_id,
+            row.type,
+            abbreviations.fold_abbreviations(row.target),
+            abbreviations.fold_abbreviations(row.content),
+        )
+        kept = newest.setdefault(said, row)
+        if kept is not row and row.uid not in spared and not row.pinned:
+            change.update_fact(row, "merge", by=RELIEF, tier=Tier.SUPERSEDED.value, superseded_by=kept.uid)
+            merged += 1
+    return merged
+
+
+def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
+    """Move the hot facts of closed scopes to cold."""
+    closed = {
+        row[0]
+        for row in change.conn.execute("SELECT id FROM scopes WHERE theme_id = ? AND status = 'closed'", (theme_id,))
+    }
+    moving = [row for row in find_hot_facts(change.conn, theme_id) if row.scope_id in closed and not row.pinned]
+    for row in moving:
+        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING)
+    return len(moving)
+
+
+def archive_unread(change: Mutation, theme_id: int) -> int:
+    """Archive cold facts of closed scopes that were neither written nor read for a day."""
+    sql = f"""
+        SELECT {FACT_COLUMNS} FROM scopes s JOIN facts f ON f.scope_id = s.id AND f.tier = 'cold'
+        LEFT JOIN reads r ON r.fact_id = f.id
+        WHERE s.theme_id = ? AND s.status = 'closed' AND f.pinned = 0
+          AND max(f.updated_at, s.closed_at, coalesce(r.last_at, 0)) < ?
+        LIMIT ?
+    """
+    rows = change.conn.execute(sql, (theme_id, change.now - UNREAD_MS, ARCHIVED_AT_ONCE)).fetchall()
+    for row in rows:
+        change.update_fact(FactRow(*row), "archive", by=RELIEF, keep_time=True, tier=Tier.ARCHIVED.value)
+    return len(rows)
+
+
+def consolidate_hot_tier(change: Mutation, theme_id: int, gauge: Gauge, spared: frozenset[bytes]) -> int:
+    """Cool the least recently used facts, least binding type first, until the gauge is down to 85 %."""
+    reads = dict(
+        change.conn.execute(
+            "SELECT fact_id, last_at FROM reads WHERE fact_id IN (SELECT id FROM facts WHERE theme_id = ? AND tier = 'hot')",
+            (theme_id,),
+        ).fetchall()
+    )
+    movable = [row for row in find_hot_facts(change.conn, theme_id) if not row.pinned and row.uid not in spared]
+    movable.sort(key=lambda row: (-BINDING[row.type], max(row.updated_at, reads.get(row.id, 0)), row.id))
+    used, cooled = gauge.used, 0
+    for row in movable:
+        if 100.0 * used / gauge.budget <= CALM_AGAIN_PCT:
+            break
+        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_PRESSURE)
+        used -= row.chars
+        cooled += 1
+    return cooled
+
+
+def find_hot_facts(conn: sqlite3.Connection, theme_id: int) -> list[FactRow]:
+    """Return the hot facts of a theme, newest first."""
+    sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND tier = 'hot' ORDER BY updated_at DESC, id DESC"
+    return [FactRow(*row) for row in conn.execute(sql, (theme_id,))]

@@ -1,0 +1,90 @@
+"""The rules of a write, which keep one standing fact per scope, type and target.
+
+- same notation again: the standing fact is touched, and returns to hot if it had cooled;
+- other content: the standing fact becomes superseded, linked to the new one;
+- `~[t]` supersedes every open fact about `t` in that scope; a `C`, `D` or `V` on `t` answers an open `?[t]`,
+  and takes the place of a `~[t]`;
+- `✓[…]` closes the scope it is written to, and in a closed one is cooled with the rest; any other write
+  reopens it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
+from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.rows.mutation import FactRow, Mutation, standing_facts
+from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
+
+ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
+"""Types that answer an open question on the same target."""
+
+OPEN_TYPES = ("C", "D", "V", "?")
+"""Types that `~` makes obsolete."""
+
+# What was obsolete has something to say again when it is answered: both beside each other would contradict.
+SETTLED = {kind: {FactType.UNKNOWN.value: "resolve", FactType.OBSOLETE.value: "supersede"} for kind in ANSWERS}
+"""By type: which other types a notation settles about its target, with the name of the operation, in their order."""
+
+SETTLED[FactType.OBSOLETE] = dict.fromkeys(OPEN_TYPES, "obsolete")
+
+
+@dataclass(slots=True)
+class WriteOutcome:
+    """The result of a write."""
+
+    row: FactRow
+    created: bool
+    superseded: list[bytes] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+def write_fact(
+    change: Mutation, theme_id: int, scope: ScopeKey, said: Notation, *, tier: Tier = Tier.HOT
+) -> WriteOutcome:
+    """Apply the rules for one notation within a running change. `tier` is the tier of a new fact."""
+    if said.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
+        reopen_scope(change, scope)
+    settles = SETTLED.get(said.type, {})
+    stand = standing_facts(change.conn, scope.id, (said.type.value, *settles), said.target)
+    standing = stand.get(said.type.value)
+    outdated = [(stand[kind], op) for kind, op in settles.items() if kind in stand]
+    # A closed scope stays closed when it is said to be done again, and nothing of it is told.
+    cooled = {"tier": Tier.COLD.value, "cooled_by": COOLED_BY_CLOSING} if is_closed_to(scope, said) else None
+    if standing is not None and standing.content == said.content:
+        written = WriteOutcome(touch_fact(change, standing, cooled), created=False)
+        supersede_facts(change, outdated, standing.uid)
+    else:
+        if standing is not None:
+            outdated.append((standing, "supersede"))
+        uid = change.new_uid() if outdated else None
+        if uid is not None:
+            supersede_facts(change, outdated, uid)
+        row = change.insert_fact(theme_id, scope, said, uid=uid, **(cooled or {"tier": tier.value}))
+        written = WriteOutcome(row, created=True)
+    written.superseded += [row.uid for row, _ in outdated]
+    if said.type is FactType.DONE and close_scope(change, scope, why="done"):
+        written.closed.append(scope.label)
+    return written
+
+
+def supersede_facts(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) -> None:
+    """Supersede replaced facts in the transaction in which their replacement comes to stand."""
+    for row, op in outdated:
+        change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=by)
+
+
+def is_closed_to(scope: ScopeKey, said: Notation) -> bool:
+    """Check whether the notation only repeats that a closed scope is done."""
+    return said.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
+
+
+def touch_fact(change: Mutation, standing: FactRow, cooled: dict[str, Any] | None = None) -> FactRow:
+    """Touch a fact whose notation was repeated. :param cooled: its tier columns in a closed scope"""
+    if standing.tier == Tier.HOT:
+        return change.update_fact(standing, "touch")
+    if cooled is not None:
+        return change.update_fact(standing, "touch", **cooled)
+    return change.update_fact(standing, "warm", tier=Tier.HOT.value, cooled_by=None)

@@ -1,0 +1,174 @@
+"""Relief of MEMORY.md and USER.md: text that a host repeats in every turn is shortened, or moved to the store.
+
+Nothing that carries meaning is dropped. Entries are moved whole or not at all; one leaves its file only after the
+store has acknowledged it; what would contradict the store, or does not fit into a fact, stays where it is and is
+reported.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_memory_store import errors
+from hermes_memory_store.host_files import memory_file_copies, memory_files
+from hermes_memory_store.host_files.memory_file_copies import ReliefUndoResult, undo_relief
+from hermes_memory_store.host_files.memory_files import FilePressure, MemoryFile, file_pressures
+from hermes_memory_store.relief.relief_steps import KeptEntry, ReliefSteps
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+__all__ = [
+    "FilePressure",
+    "FileReliefReport",
+    "KeptEntry",
+    "OptimizeReport",
+    "ReliefUndoResult",
+    "file_pressures",
+    "relieve_files",
+    "undo_relief",
+]
+
+THRESHOLD_PCT = 55.0
+"""Fuller than this, a file is relieved."""
+
+TARGET_PCT = 45.0
+"""Relief goes on until a file is emptier than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReliefReport:
+    """What a relief did, or would do, to one file."""
+
+    path: Path
+    before_pct: float
+    after_pct: float
+    before: str
+    after: str
+    diff: str
+    """Unified diff from `before` to `after`; empty when nothing changed."""
+    abbreviated: int = 0
+    """Entries written shorter."""
+    migrated: int = 0
+    """Facts moved to the store."""
+    removed: int = 0
+    """Entries taken out because the store holds them already."""
+    kept: tuple[KeptEntry, ...] = ()
+    """Facts that had to stay in the file, with the reason."""
+    why: str | None = None
+    """Why the file is still fuller than the target; None when it is not."""
+    changes: tuple[int, ...] = ()
+    """Journal rows of the facts that were moved."""
+    copy: Path | None = None
+    """Where the text before is kept; None when the file was not changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeReport:
+    """What a relief did, or would do, to both files."""
+
+    memory: FileReliefReport
+    user: FileReliefReport
+    dry_run: bool
+    threshold_pct: float
+
+    @property
+    def has_acted(self) -> bool:
+        """Check whether a file was fuller than the threshold."""
+        return max(self.memory.before_pct, self.user.before_pct) > self.threshold_pct
+
+    @property
+    def migrated_count(self) -> int:
+        """Return the number of facts moved to the store from both files."""
+        return self.memory.migrated + self.user.migrated
+
+
+def relieve_files(
+    store: Store, theme: str, *, home: Path, threshold_pct: float = THRESHOLD_PCT, dry_run: bool = False
+) -> OptimizeReport:
+    """Relieve both files of a host's profile where they are fuller than the threshold, until below 45 %.
+
+    In this order, and no further than needed: prose is abbreviated, facts in MEMORY_SPEC notation move to the store,
+    entries that the store holds already are removed. A copy of each file is kept first (see `undo_relief`).
+
+    :param home: `$HERMES_HOME` of the profile whose files they are
+    :param threshold_pct: in percent of the host's own limit; when below 45, it is also the target
+    :param dry_run: write nothing at all, and report what would be done
+    :raises ImportFileError: when a file is not UTF-8, or would be read differently once written; neither was touched
+        then
+    :raises StoreLocked: when the host, or another writer of the store, does not release its lock
+    """
+    if not (isinstance(threshold_pct, int | float) and math.isfinite(threshold_pct) and 0 <= threshold_pct <= 100):
+        raise errors.ArgumentError(f"the threshold lies between 0 and 100 percent, not {threshold_pct}", threshold_pct)
+    both = memory_files.find_memory_files(home)
+    for file in both:
+        if not memory_files.is_round_trip_stable(memory_files.parse_entries(memory_files.read_memory_text(file.path))):
+            raise errors.ImportFileError(
+                f"{file.path} has an entry that begins or ends with a line of nothing but §; join or remove that line first",
+                file.path,
+            )
+    memory, user = (relieve_file(store, theme, file, float(threshold_pct), dry_run) for file in both)
+    return OptimizeReport(memory, user, dry_run, float(threshold_pct))
+
+
+def relieve_file(store: Store, theme: str, file: MemoryFile, threshold_pct: float, dry_run: bool) -> FileReliefReport:
+    """Relieve one file if it is fuller than the threshold."""
+    text = memory_files.read_memory_text(file.path)
+    if dry_run or file.pct(text) <= threshold_pct:
+        return to_file_report(file, text, take_relief_steps(store, theme, file, text, threshold_pct, dry_run=dry_run))
+    with memory_files.host_file_lock(file.path, timeout_s=store.db.lock_timeout_s):
+        content = memory_files.read_memory_bytes(file.path)
+        text = memory_files.decode_memory_text(content, file.path)
+        steps = take_relief_steps(store, theme, file, text, threshold_pct, dry_run=False)
+        said = to_file_report(file, text, steps)
+        if steps is None or said.after == text:
+            return said
+        steps.verify_moved()
+        copy = memory_file_copies.save_memory_file_copy(
+            file, content, said.after, store.clock(), db=store.path, facts=steps.left
+        )
+        memory_files.replace_memory_file(file.path, said.after.encode(), expected=content)
+    return replace(said, copy=copy)
+
+
+def take_relief_steps(
+    store: Store, theme: str, file: MemoryFile, text: str, threshold_pct: float, *, dry_run: bool
+) -> ReliefSteps | None:
+    """Take the relief steps on a text; return None when it is not fuller than the threshold."""
+    if file.pct(text) <= threshold_pct:
+        return None
+    steps = ReliefSteps(store, theme, file, text, min(TARGET_PCT, threshold_pct), dry_run=dry_run)
+    steps.take_all()
+    return steps
+
+
+def to_file_report(file: MemoryFile, text: str, steps: ReliefSteps | None) -> FileReliefReport:
+    """Return the report of what the steps did to a text."""
+    if steps is None:
+        return FileReliefReport(file.path, file.pct(text), file.pct(text), text, text, "")
+    changed = steps.entries != memory_files.parse_entries(text)
+    after = memory_files.join_entries(steps.entries) if changed else text
+    return FileReliefReport(
+        path=file.path,
+        before_pct=file.pct(text),
+        after_pct=steps.pct,
+        before=text,
+        after=after,
+        diff=unified_diff(file.path.name, text, after),
+        abbreviated=steps.abbreviated,
+        migrated=steps.migrated,
+        removed=steps.removed,
+        kept=tuple(steps.kept),
+        why=steps.shortfall_reason(),
+        changes=tuple(steps.changes),
+    )
+
+
+def unified_diff(name: str, before: str, after: str) -> str:
+    """Return a unified diff of two texts, line by line."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (relieved)", lineterm="")
+    return "\n".join(lines)

@@ -1,0 +1,271 @@
+"""The steps that relieve one memory file, in order and no further than needed.
+
+They abbreviate, move facts, and remove what is in the store already. The same steps run for a plan and for the
+real relief; only writing to the store makes the difference. The caller replaces the file, after the store has
+acknowledged everything that left it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hermes_memory_store import errors
+from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.host_files.memory_files import MemoryFile
+from hermes_memory_store.memory.write_rules import ANSWERS
+from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.notation.shortening import shorten_prose
+from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+FACT_LINE = re.compile(r"\s*[CDV?]\s*\[[^\[\]]*[^\[\]\s][^\[\]]*\]\s*:\s*\S")
+"""A line that leaves its file as a fact. `✓` and `~` act on other facts, so moving one would change what is stored."""
+
+ANY_FACT = re.compile(r"(?m)^\s*[CDV?✓~]\s*\[[^\[\]]*\]\s*:")
+
+MOVING_ORDER = (FactType.VALUE, FactType.DECISION, FactType.UNKNOWN, FactType.CONSTRAINT)
+"""What is looked up when needed leaves first; what binds in every turn leaves last."""
+
+NEGATION = re.compile(
+    r"(?i)\b(?:nvr|never|jamais|not|no|cannot|without|nie|niemals|nicht|kein\w*|ohne|nunca|sin|sans)\b|n['’]t\b"
+)
+"""A text with fewer of these says something else."""
+
+FACT_IN_STORE = """
+    SELECT uid FROM facts
+    WHERE theme_id = ? AND tier IN ('hot', 'cold') AND type = ? AND target = ? AND content = ?
+    LIMIT 1
+"""
+"""Exactly this fact, where a search of the theme finds it, in whatever scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEntry:
+    """An entry of facts that had to stay in its file."""
+
+    entry: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.reason}"
+
+
+class ReliefSteps:
+    """One file during its relief."""
+
+    def __init__(
+        self, store: Store, theme: str, file: MemoryFile, text: str, target_pct: float, *, dry_run: bool
+    ) -> None:
+        self.entries = memory_files.parse_entries(text)
+        self.abbreviated = self.migrated = self.removed = 0
+        self.kept: list[KeptEntry] = []
+        self.changes: list[int] = []
+        self.left: list[bytes] = []
+        """Uids of the facts that left the file."""
+        self._store = store
+        self._theme = theme
+        self._file = file
+        self._target_pct = target_pct
+        self._dry_run = dry_run
+        self._moved: list[Notation] = []
+        self._gone: list[Notation] = []
+
+    @property
+    def pct(self) -> float:
+        """Return how full the file is by now."""
+        return 100.0 * memory_files.count_entry_chars(self.entries) / self._file.limit
+
+    @property
+    def is_below_target(self) -> bool:
+        return self.pct < self._target_pct or not self.entries
+
+    def take_all(self) -> None:
+        """Take the steps until the target is reached or nothing is left to do."""
+        self._abbreviate()
+        facts = self._facts()
+        there = [entry for entry, said in facts.items() if all(map(self._find_same_fact, said))]
+        self._migrate([entry for entry in facts if entry not in there], facts)
+        self._remove(there, facts)
+
+    def verify_moved(self) -> None:
+        """Verify, before the file is replaced, that the store has everything that leaves it.
+
+        :raises Conflict: when another writer removed a fact meanwhile
+        """
+        for said in self._gone:
+            uid = self._find_same_fact(said)
+            if uid is None:
+                name = self._file.path.name
+                raise errors.Conflict(f"{said} left the store meanwhile; {name} was not changed", str(said))
+            self.left.append(uid)
+
+    def shortfall_reason(self) -> str | None:
+        """Return why the target was not reached, None when it was."""
+        if self.is_below_target:
+            return None
+        prose = [entry for entry in self.entries if entry not in {one.entry for one in self.kept}]
+        reasons = []
+        if prose:
+            reasons.append(
+                f"{format_plural(len(prose), 'entry', 'entries')} of prose "
+                f"({memory_files.count_entry_chars(prose)} characters) cannot be "
+                "shortened without a person or an agent"
+            )
+        if self.kept:
+            reasons.append(f"{format_plural(len(self.kept), 'entry', 'entries')} of facts had to stay")
+        target = f"the target of {self._target_pct:g} %"
+        return f"{self._file.path.name} stays at {self.pct:.1f} %, above {target}: " + "; ".join(reasons)
+
+    def _abbreviate(self) -> None:
+        """Shorten prose, the largest saving first, so that as few entries as possible are touched."""
+        shorter = {entry: shorten_entry(entry) for entry in self.entries}
+        for entry in sorted(self.entries, key=lambda entry: len(shorter[entry]) - len(entry)):
+            if self.is_below_target or len(shorter[entry]) >= len(entry):
+                return
+            self.entries[self.entries.index(entry)] = shorter[entry]
+            self.abbreviated += 1
+
+    def _facts(self) -> dict[str, list[Notation]]:
+        """Return the entries that can leave as facts; others that look like facts are kept with the reason."""
+        limit = self._store.policies.for_theme(self._theme).fact_chars
+        found: dict[str, list[Notation]] = {}
+        for entry in self.entries if not self.is_below_target else ():
+            lines = [line for line in entry.splitlines() if line.strip()]
+            if not all(FACT_LINE.match(line) for line in lines):
+                continue
+            try:
+                found[entry] = [memory_spec.parse_notation(line, limit=limit) for line in lines]
+            except errors.InputError as error:
+                self.kept.append(KeptEntry(entry, str(error)))
+        for entry, reason in find_contradictions(found).items():
+            self.kept.append(KeptEntry(entry, reason))
+            del found[entry]
+        return found
+
+    def _migrate(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
+        """Move whole entries to the store, and remove them from the list once it has them."""
+        for entry in sorted(candidates, key=lambda entry: max(MOVING_ORDER.index(said.type) for said in facts[entry])):
+            if self.is_below_target:
+                return
+            moved = {(notation_place(one), one.content) for one in self._moved}
+            missing = [
+                said
+                for said in facts[entry]
+                if (notation_place(said), said.content) not in moved and not self._find_same_fact(said)
+            ]
+            reason = self._move(missing)
+            if reason is not None:
+                self.kept.append(KeptEntry(entry, reason))
+                continue
+            self.migrated += len(missing)
+            self._moved += missing
+            self._drop(entry, facts[entry])
+
+    def _remove(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
+        """Remove entries that the store held before."""
+        for entry in candidates:
+            if self.is_below_target:
+                return
+            self.removed += 1
+            self._drop(entry, facts[entry])
+
+    def _drop(self, entry: str, facts: Sequence[Notation]) -> None:
+        self.entries.remove(entry)
+        self._gone += [] if self._dry_run else facts
+
+    def _move(self, facts: Sequence[Notation]) -> str | None:
+        """Write facts to the store, all or none; return the reason when they have to stay in the file."""
+        if self._dry_run:
+            refusals = (self._refusal(said, facts[:number]) for number, said in enumerate(facts))
+            return next((reason for reason in refusals if reason is not None), None)
+        changes: list[int] = []
+        try:
+            # What stands there is looked at in the transaction that writes: nobody can come in between.
+            with self._store.db.write_transaction():
+                for said in facts:
+                    reason = self._refusal(said)
+                    if reason is not None:
+                        raise errors.FactConflict(reason, str(said))
+                    changes += self._store.facts.write(self._theme, said, actor=IMPORT).seqs
+                    if not self._find_same_fact(said):
+                        raise errors.FactConflict("the store did not take it as it is", str(said))
+        except (errors.InputError, errors.Conflict, errors.MemoryFull) as error:
+            return str(error)
+        self.changes += changes
+        return None
+
+    def _refusal(self, said: Notation, before: Sequence[Notation] = ()) -> str | None:
+        """Return why this fact may not be written: it would change what the store says, or does not fit.
+
+        Returns None when it may be written.
+
+        :param before: facts that a plan counts as written, besides those it has moved
+        """
+        try:
+            self._store.tiers.refuse_overfull(self._store.tiers.gauge(self._theme), len(str(said)))
+        except errors.MemoryFull as error:
+            return str(error)
+        standing = self._find_standing_fact(said.type, said.target)
+        if standing is not None and standing.content != said.content:
+            return f"the store says otherwise: {format_notation(said.type, standing.target, standing.content)}"
+        if said.type in ANSWERS and self._find_standing_fact(FactType.OBSOLETE, said.target) is not None:
+            return f"the store calls {said.target} obsolete; write it anew if it holds again"
+        asked = (FactType.UNKNOWN, notation_place(said)[1]) in map(notation_place, [*self._moved, *before])
+        if said.type in ANSWERS and (asked or self._find_standing_fact(FactType.UNKNOWN, said.target) is not None):
+            return f"it would close the open question ?[{said.target}] in the store"
+        return None
+
+    def _find_standing_fact(self, kind: FactType, target: str) -> FactRow | None:
+        """Find the fact without a scope that a write of this type and target would replace."""
+        theme_id = self._store.names.theme_or_none(self._theme)
+        scope = None if theme_id is None else self._store.names.scope_or_none(theme_id, None)
+        if scope is None:
+            return None
+        with self._store.db.snapshot() as conn:
+            return find_standing_fact(conn, scope.id, kind, target)
+
+    def _find_same_fact(self, said: Notation) -> bytes | None:
+        """Return the uid of the fact that says exactly this, None when the store has none."""
+        theme_id = self._store.names.theme_or_none(self._theme)
+        row = self._store.db.row(FACT_IN_STORE, (theme_id, said.type.value, said.target, said.content))
+        return None if row is None else bytes(row[0])
+
+
+def shorten_entry(entry: str) -> str:
+    """Abbreviate an entry of prose; return it unchanged when it holds facts, or when nothing is saved."""
+    if ANY_FACT.search(entry):
+        return entry
+    short = shorten_prose(entry).strip()
+    kept_whole = memory_files.parse_entries(short) == [short] and len(NEGATION.findall(short)) == len(
+        NEGATION.findall(entry)
+    )
+    return short if kept_whole and len(short) < len(entry) else entry
+
+
+def find_contradictions(facts: dict[str, list[Notation]]) -> dict[str, str]:
+    """Find entries of one file with different contents for one target, between which a person must choose."""
+    contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
+    for said in (said for some in facts.values() for said in some):
+        contents[notation_place(said)].add(said.content)
+    return {
+        entry: f"the file says {len(contents[notation_place(said)])} different things about {said.type.value}[{said.target}]"
+        for entry, some in facts.items()
+        for said in some
+        if len(contents[notation_place(said)]) > 1
+    }
+
+
+def notation_place(said: Notation) -> tuple[FactType, str]:
+    """Return the place of a fact. Case counts as in the store (SQLite's NOCASE): that of A to Z does not."""
+    return said.type, "".join(letter.lower() if letter.isascii() else letter for letter in said.target)
+
+
+def format_plural(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

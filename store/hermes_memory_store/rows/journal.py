@@ -1,0 +1,251 @@
+"""The journal: the append-only record of every mutation, written in the transaction that makes it.
+
+Each row carries the hash of the row before it. The hash covers a digest of the change, not its text, and the
+digest is keyed by a random salt: a purge can remove the text and the salt and leave a chain that still verifies
+and a digest that reveals nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Actor, Change, Check, Millis
+from hermes_memory_store.rows.name_keys import Names
+
+FIRST_HASH = b"\x00" * 20
+"""What the first row links to."""
+
+COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, hash"
+
+JOURNAL_HEAD = "SELECT seq, at, hash FROM journal ORDER BY seq DESC LIMIT 1"
+
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(slots=True)
+class JournalEntry:
+    """A mutation about to be journaled. `before` and `after` hold the columns that change, in portable form."""
+
+    op: str
+    entity: str
+    uid: bytes
+    theme_id: int
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    actor: Actor | None = None
+    """Who did it, when that is not the actor of the whole change (relief inside a write)."""
+
+
+class Journal:
+    """Append, read and verify the journal."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+
+    def now(self, conn: sqlite3.Connection) -> Millis:
+        """Return the current time, never before the newest row: a clock set back must not reorder events."""
+        row = conn.execute("SELECT at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        return Millis(max(self._clock(), row[0])) if row else self._clock()
+
+    def current_time(self) -> Millis:
+        """Return the current time by the clock, for ages."""
+        return self._clock()
+
+    def append(
+        self,
+        conn: sqlite3.Connection,
+        entries: Sequence[JournalEntry],
+        *,
+        actor: Actor,
+        at: int,
+        undoes: int | None = None,
+    ) -> tuple[int, ...]:
+        """Record one change (all entries together) in the running transaction; return its sequence numbers."""
+        seq, _, link = conn.execute(JOURNAL_HEAD).fetchone() or (0, 0, FIRST_HASH)
+        change = seq + 1
+        rows, names = [], self._names
+        noise = os.urandom(8 * len(entries))
+        for n, entry in enumerate(entries):
+            seq += 1
+            who = entry.actor or actor
+            before, after, salt = to_journal_json(entry.before), to_journal_json(entry.after), noise[8 * n : 8 * n + 8]
+            theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
+            facts = chain_header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes)
+            link = next_chain_link(link, facts, journal_payload_digest(salt, before, after))
+            actor_id = names.known_actor_keys.get((who.kind, who.name)) or names.actor(conn, who)
+            rows.append(
+                (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
+                + (change, undoes, before, after, salt, None, link)
+            )
+        if len(rows) == 1:
+            conn.execute(APPEND, rows[0])
+        else:
+            conn.executemany(APPEND, rows)
+        return tuple(range(change, seq + 1))
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the newest row, 0 when there is none."""
+        return int(self._db.value("SELECT max(seq) FROM journal") or 0)
+
+    def changes(
+        self,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        uid: str | None = None,
+        theme: str | None = None,
+        actor: str | None = None,
+        ops: Collection[str] = (),
+        entities: Collection[str] = (),
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Change]:
+        """Return the rows after `since`, filtered by entity, theme or actor, oldest first by default.
+
+        :param until: only rows before this one, for paging backwards
+        :param ops: only these operations (`create`, `edit`, `archive` …)
+        :param entities: only changes of these (`fact`, `scope`, `session`, `turn` …)
+        """
+        where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
+        if until is not None:
+            where.append("seq < ?")
+            args.append(until)
+        if ops:
+            where.append(f"op IN ({', '.join('?' * len(ops))})")
+            args += ops
+        if entities:
+            where.append(f"entity IN ({', '.join('?' * len(entities))})")
+            args += entities
+        if uid is not None:
+            where.append("uid = ?")
+            args.append(uids.parse_uid(uid))
+        if theme is not None:
+            where.append("theme_id = ?")
+            args.append(self._names.theme(theme))
+        if actor is not None:
+            keys = self._names.actors_called(actor, theme)
+            where.append(f"actor_id IN ({', '.join('?' * len(keys))})")
+            args += keys
+        args.append(-1 if limit is None else limit)
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {COLUMNS} FROM journal WHERE {' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
+        return [self.change(row) for row in self._db.rows(sql, args)]
+
+    def newest_by(self, kind: str, *, entities: Collection[str], before: int | None = None) -> Change | None:
+        """Find the newest row about such entities by an actor of a kind that is no undo.
+
+        The number of rows that others wrote since does not matter.
+
+        :param before: only rows before this one, for paging backwards
+        """
+        marks = ", ".join("?" * len(entities))
+        # Actor by actor, of whom one or two are persons: the index of actors then yields the rows in order.
+        sql = (
+            f"SELECT {COLUMNS} FROM journal WHERE actor_id = ? AND seq < ? AND undoes IS NULL "
+            f"AND entity IN ({marks}) ORDER BY seq DESC LIMIT 1"
+        )
+        until = self.last_seq() + 1 if before is None else before
+        keys = [key for (key,) in self._db.rows("SELECT id FROM actors WHERE kind = ?", (kind,))]
+        found = [row for key in keys if (row := self._db.row(sql, (key, until, *entities))) is not None]
+        return self.change(max(found, key=itemgetter(0))) if found else None
+
+    def get(self, seq: int) -> Change:
+        """Return one row. :raises UnknownChange: when there is none of that number"""
+        row = self._db.row(f"SELECT {COLUMNS} FROM journal WHERE seq = ?", (seq,))
+        if row is None:
+            raise errors.UnknownChange(str(seq), hint=f"the newest is {self.last_seq()}")
+        return self.change(row)
+
+    def change(self, row: tuple[Any, ...]) -> Change:
+        """Convert a row of `COLUMNS` to a change."""
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, _, _, link = row
+        return Change(
+            seq=seq,
+            at=Millis(at),
+            actor=self._names.actor_by_key(actor_id),
+            op=op,
+            entity=entity,
+            uid=uids.format_uid(uid),
+            theme=self._names.theme_name(theme_id),
+            change=change,
+            undoes=undoes,
+            before=None if before is None else json.loads(before),
+            after=None if after is None else json.loads(after),
+            hash=link.hex(),
+        )
+
+    def verify(self) -> Check:
+        """Verify the whole chain. Not ok when a row was altered, inserted out of order, or removed."""
+        link, expected = FIRST_HASH, 1
+        for row in self._raw():
+            seq = row[0]
+            if seq != expected:
+                return Check("journal", False, f"row {expected} is missing: the record jumps to {seq}")
+            if self._link(link, row) != row[-1]:
+                return Check("journal", False, f"row {seq} was altered: its hash does not fit what it says")
+            link, expected = row[-1], seq + 1
+        return Check("journal", True, f"{expected - 1} changes, each linked to the one before")
+
+    def _raw(self) -> Iterator[tuple[Any, ...]]:
+        start = 0
+        while rows := self._db.rows(f"SELECT {COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT 5000", (start,)):
+            yield from rows
+            start = rows[-1][0]
+
+    def _link(self, link: bytes, row: tuple[Any, ...]) -> bytes:
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, kept, _ = row
+        who, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
+        facts = chain_header(seq, at, theme, who, op, entity, uid, change, undoes)
+        return next_chain_link(link, facts, kept or journal_payload_digest(salt, before, after))
+
+
+def redact_journal(conn: sqlite3.Connection, uid: bytes) -> None:
+    """Remove the text from every row about one entity, keeping the digests that keep the chain whole."""
+    rows = conn.execute(
+        "SELECT seq, salt, before, after FROM journal WHERE uid = ? AND digest IS NULL", (uid,)
+    ).fetchall()
+    for seq, salt, before, after in rows:
+        conn.execute(
+            "UPDATE journal SET before = NULL, after = NULL, salt = x'', digest = ? WHERE seq = ?",
+            (journal_payload_digest(salt, before, after), seq),
+        )
+
+
+def to_journal_json(columns: dict[str, Any] | None) -> str | None:
+    """Return columns as compact JSON, the same text for the same content."""
+    return None if columns is None else _encoder.encode(columns)
+
+
+def chain_header(
+    seq: int, at: int, theme: str, actor: Actor, op: str, entity: str, uid: bytes, change: int, undoes: int | None
+) -> str:
+    """Return the fields of a row besides its text: the part of the chain that a purge leaves readable."""
+    return f"{seq}|{at}|{theme}|{actor}|{op}|{entity}|{uid.hex()}|{change}|{undoes or ''}"
+
+
+def journal_payload_digest(salt: bytes, before: str | None, after: str | None) -> bytes:
+    """Return the salted digest of a change, 16 bytes."""
+    from hashlib import blake2b  # here: it loads OpenSSL, 2 ms that nobody who only reads should wait for
+
+    text = f"{before or ''}\x1f{after or ''}".encode()
+    return blake2b(text, digest_size=16, key=salt).digest()
+
+
+def next_chain_link(link: bytes, facts: str, payload: bytes) -> bytes:
+    """Return the next link of the chain, 20 bytes."""
+    from hashlib import blake2b
+
+    return blake2b(link + facts.encode() + payload, digest_size=20).digest()

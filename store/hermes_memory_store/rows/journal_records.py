@@ -1,0 +1,64 @@
+"""Rows of the journal in portable words, as the transaction log, a replay and a rewind read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Actor
+from hermes_memory_store.rows import journal
+
+BATCH = 5_000
+"""Rows that are read from a journal at once."""
+
+ROWS = """
+    SELECT j.seq, j.at, t.name, a.kind, a.name, j.op, j.entity, j.uid, j.change, j.undoes, j.before, j.after, j.salt,
+      j.digest, j.hash
+    FROM journal j JOIN themes t ON t.id = j.theme_id JOIN actors a ON a.id = j.actor_id
+    WHERE j.seq > ? AND j.at <= ?
+    ORDER BY j.seq LIMIT ?
+"""
+
+FOREVER = (1 << 63) - 1
+
+
+class JournalRecord(NamedTuple):
+    """A row of the journal in portable words, with what its hash is made from."""
+
+    seq: int
+    at: int
+    theme: str
+    actor: Actor
+    op: str
+    entity: str
+    uid: bytes
+    change: int
+    undoes: int | None
+    before: str | None
+    """JSON text, exactly as it was digested."""
+    after: str | None
+    salt: bytes
+    digest: bytes | None
+    """Stands for the text after a purge took it out."""
+    hash: bytes
+
+    def link(self, before: bytes) -> bytes:
+        """What the hash must be after the one before it."""
+        facts = journal.chain_header(
+            self.seq, self.at, self.theme, self.actor, self.op, self.entity, self.uid, self.change, self.undoes
+        )
+        return journal.next_chain_link(
+            before, facts, self.digest or journal.journal_payload_digest(self.salt, self.before, self.after)
+        )
+
+
+def load_records(db: Db, *, since: int = 0, until: int = FOREVER) -> Iterator[JournalRecord]:
+    """The journal after row `since`, up to the moment `until`, in portable words, oldest first."""
+    while True:
+        rows = db.rows(ROWS, (since, until, BATCH))
+        for seq, at, theme, kind, name, *rest in rows:
+            yield JournalRecord(seq, at, theme, Actor(kind, name), *rest)
+        if len(rows) < BATCH:
+            return
+        since = rows[-1][0]

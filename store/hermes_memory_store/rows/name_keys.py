@@ -1,0 +1,220 @@
+"""Names of themes, scopes and actors, and their integer keys."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Actor, FactFilter
+
+UNSCOPED = ""
+"""Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
+
+SCOPE_BY_LABEL = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?"
+
+KINDS = frozenset({"person", "session", "import", "relief", "sync"})
+"""Kinds of actors: they mean something even where none of the kind has written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeKey:
+    """A scope's key and what a write needs to know of it."""
+
+    id: int
+    uid: bytes
+    label: str
+    status: str
+
+
+class Names:
+    """Look up keys by name, and cache those that never change."""
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self.known_themes: dict[str, int] = {}
+        self.known_theme_names: dict[int, str] = {}
+        self.known_actors: dict[int, Actor] = {}
+        self.known_actor_keys: dict[tuple[str, str], int] = {}
+        """By kind and name."""
+        db.on_rollback(self.forget)
+
+    def forget(self) -> None:
+        """Clear the cache: a transaction was rolled back, or the file was replaced."""
+        for known in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
+            known.clear()
+
+    def theme(self, name: str) -> int:
+        """Return the key of a theme. :raises UnknownTheme: with the nearest existing names"""
+        key = self.theme_or_none(name)
+        if key is None:
+            raise errors.UnknownTheme(name, self.all_themes())
+        return key
+
+    def theme_or_none(self, name: str) -> int | None:
+        """Return the key of a theme, None when nothing was ever written to it."""
+        if not self._db.conn.in_transaction:
+            self._db.look_for_replacement()
+        key = self.known_themes.get(name)
+        if key is None:
+            key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
+            if key is not None:
+                self.known_themes[name] = key
+                self.known_theme_names[key] = name
+        return key
+
+    def theme_for_writing(self, conn: sqlite3.Connection, name: str, now: int) -> int:
+        """Return the key of a theme, created when it is new."""
+        key = self.theme_or_none(name)
+        if key is None:
+            key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
+            assert key is not None
+            self.known_themes[name] = key
+            self.known_theme_names[key] = name
+        return key
+
+    def theme_name(self, key: int) -> str:
+        """Return the name of a theme by its key."""
+        name = self.known_theme_names.get(key)
+        if name is None:
+            name = str(self._db.value("SELECT name FROM themes WHERE id = ?", (key,)))
+            self.known_theme_names[key] = name
+        return name
+
+    def all_themes(self) -> list[str]:
+        """Return every theme that was ever written to, by name."""
+        return [row[0] for row in self._db.rows("SELECT name FROM themes ORDER BY name")]
+
+    def actor(self, conn: sqlite3.Connection, actor: Actor) -> int:
+        """Return the key of an actor, created when it is new. Call it inside a write transaction."""
+        key = self.known_actor_keys.get((actor.kind, actor.name))
+        if key is None:
+            row = conn.execute("SELECT id FROM actors WHERE kind = ? AND name = ?", (actor.kind, actor.name)).fetchone()
+            if row is None:
+                cursor = conn.execute("INSERT INTO actors (kind, name) VALUES (?, ?)", (actor.kind, actor.name))
+                row = (cursor.lastrowid,)
+            key = int(row[0])
+            self.known_actor_keys[actor.kind, actor.name] = key
+            self.known_actors[key] = actor
+        return key
+
+    def actor_by_key(self, key: int) -> Actor:
+        """Return the actor with a key."""
+        actor = self.known_actors.get(key)
+        if actor is None:
+            kind, name = self._db.row("SELECT kind, name FROM actors WHERE id = ?", (key,)) or ("unknown", "")
+            actor = Actor(kind, name)
+            self.known_actors[key] = actor
+        return actor
+
+    def actors_called(self, text: str, theme: str | None = None) -> list[int]:
+        """Return the keys of the actors that a `by:` filter matches: a kind (`person`), a name, or `kind:name`.
+
+        :param theme: only actors who wrote in this theme; those of other themes must not be disclosed
+        :raises UnknownSession: when nobody of that name ever wrote, with the nearest who did
+        """
+        kind, _, name = text.partition(":")
+        wrote = "(?4 IS NULL OR EXISTS (SELECT 1 FROM journal WHERE actor_id = actors.id AND theme_id = ?4))"
+        theme_id = None if theme is None else self.theme_or_none(theme) or 0
+        rows = self._db.rows(
+            "SELECT id FROM actors WHERE (kind = ?1 OR name = ?1 OR (kind = ?2 AND name = ?3)) AND " + wrote,
+            (text, kind, name, theme_id),
+        )
+        if not rows and text in KINDS:
+            return []
+        if not rows:
+            known = self._db.rows(
+                "SELECT DISTINCT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) ORDER BY id DESC LIMIT 1000",
+                (theme_id,),
+            )
+            raise errors.UnknownSession(text, sorted({*(row[0] for row in known), *KINDS}))
+        return [row[0] for row in rows]
+
+    def scope(self, theme: str, label: str | None) -> ScopeKey:
+        """Return the key of an existing scope. :raises UnknownScope: with the nearest labels of that theme"""
+        theme_id = self.theme_or_none(theme)
+        if theme_id is not None:
+            key = self.scope_or_none(theme_id, label)
+            if key is not None and key.status != "withdrawn":
+                return key
+        raise errors.UnknownScope(label or "(no scope)", self.labels(theme))
+
+    def scope_or_none(self, theme_id: int, label: str | None) -> ScopeKey | None:
+        """Return the key of a scope, also of a withdrawn one, or None."""
+        args = (theme_id, label or UNSCOPED)
+        conn = self._db.conn
+        row = (
+            conn.execute(SCOPE_BY_LABEL, args).fetchone() if conn.in_transaction else self._db.row(SCOPE_BY_LABEL, args)
+        )
+        return ScopeKey(*row) if row else None
+
+    def labels(self, theme: str | None = None) -> list[str]:
+        """Return the scope labels of a theme, or of all themes."""
+        sql = (
+            "SELECT DISTINCT label FROM scopes JOIN themes ON themes.id = theme_id"
+            " WHERE status <> 'withdrawn' AND label <> '' AND (?1 IS NULL OR name = ?1) ORDER BY label"
+        )
+        return [row[0] for row in self._db.rows(sql, (theme,))]
+
+    def scope_of_fact(self, uid: str) -> str | None:
+        """Return the label of a fact's current scope; None when it has none, or no longer exists."""
+        sql = "SELECT s.label FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE f.uid = ?"
+        return self._db.value(sql, (uids.parse_uid(uid),)) or None
+
+    def label_of_scope(self, uid: str) -> str | None:
+        """Return the label of a scope by its uid; None when it has none, or no longer exists."""
+        return self._db.value("SELECT label FROM scopes WHERE uid = ?", (uids.parse_uid(uid),)) or None
+
+    def targets(self, theme: str, begun: str, most: int) -> list[str]:
+        """Return the targets of a theme's live facts that begin with these characters, in alphabetical order.
+
+        Skips from one target to the next in the index, so a target with many facts costs no more than one with few.
+        """
+        theme_id = self.theme_or_none(theme)
+        if theme_id is None:
+            return []
+        sql = (
+            "SELECT min(target) FROM facts WHERE theme_id = ?1 AND tier = ?2 AND type = ?3"
+            " AND target > ?4 AND target >= ?5 AND target < ?6"
+        )
+        found: set[str] = set()
+        for tier, kind in itertools.product(("hot", "cold"), "CDV?✓~"):
+            last, count = "", 0
+            while count < most:
+                last = self._db.value(sql, (theme_id, tier, kind, last, begun, begun + "\U0010ffff"))
+                if last is None:
+                    break
+                found.add(last)
+                count += 1
+        return sorted(found, key=str.casefold)[:most]
+
+    def authors(self, begun: str, most: int, theme: str | None = None) -> list[str]:
+        """Return the names of sessions and kinds of actors with this beginning, the newest sessions first."""
+        theme_id = None if theme is None else self.theme_or_none(theme) or 0
+        sql = (
+            "SELECT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) AND name >= ?2 AND name < ?3"
+            " GROUP BY name ORDER BY max(id) DESC LIMIT ?4"
+        )
+        rows = self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))
+        return [*(row[0] for row in rows), *(kind for kind in sorted(KINDS) if kind.startswith(begun))][:most]
+
+    def scope_ids(self, wanted: FactFilter) -> list[int] | None:
+        """Return the keys of the scopes a filter names, None when it names none.
+
+        :raises UnknownScope: when one of them does not exist
+        """
+        if not wanted.scopes:
+            return None
+        keys: list[int] = []
+        for label in wanted.scopes:
+            sql = (
+                "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
+                " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 IS NULL OR name = ?2)"
+            )
+            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, wanted.theme))]
+            if not found and label:
+                raise errors.UnknownScope(label, self.labels(wanted.theme))
+            keys += found
+        return keys

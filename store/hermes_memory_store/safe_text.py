@@ -1,0 +1,87 @@
+"""Validation of text to store, and escaping of text to show: no character that hides, reorders or controls."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from hermes_memory_store import errors
+
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that reorder what a person sees (Unicode TR9; the 'Trojan Source' characters)."""
+
+INVISIBLE = frozenset(
+    "\u00ad\u115f\u1160\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u2065\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufeff\uffa0\ufff9\ufffa\ufffb"
+) | frozenset(map(chr, range(0xE0000, 0xE0080)))
+"""Characters without a shape, among them the tags that can hide whole sentences. Joiners stay: scripts and emoji need them."""
+
+BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+"""White space that ends lines or columns: folded into one space, never refused."""
+
+SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
+"""One variation selector chooses a shape; several in a row choose nothing and can spell a hidden message."""
+
+UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co"})
+"""Unassigned ones (Cn) are not among them: they are next year's emoji, and differ between versions of Python."""
+
+
+def validate_text(text: str, what: str) -> str:
+    """Return the text in composed form (NFC), if it holds no character that a person could not recognise.
+
+    :param what: the subject of the error, such as "the content"
+    :raises UnsafeText: names the first such character and its position
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    for place, character in enumerate(text):
+        if is_unsafe_character(character):
+            raise errors.UnsafeText(
+                f"{what} holds {format_character(character)} at character {place + 1}; remove it and write again", text
+            )
+    hidden = SELECTORS.search(text)
+    if hidden:
+        raise errors.UnsafeText(
+            f"{what} holds variation selectors in a row at character {hidden.start() + 1}; remove them and write again",
+            text,
+        )
+    return unicodedata.normalize("NFC", text)
+
+
+def is_unsafe_character(character: str) -> bool:
+    """Check whether a character hides, reorders or controls."""
+    if character in BREAKS:
+        return False
+    return (
+        character in BIDI
+        or character in INVISIBLE
+        or is_noncharacter(character)
+        or (not character.isprintable() and unicodedata.category(character) in UNSAFE_CATEGORIES)
+    )
+
+
+def is_noncharacter(character: str) -> bool:
+    """Check whether Unicode guarantees that a code point will never be a character."""
+    code = ord(character)
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF or 0xFFF0 <= code <= 0xFFF8
+
+
+def format_character(character: str) -> str:
+    """Format a character as its code and name: `U+202E RIGHT-TO-LEFT OVERRIDE`."""
+    fallback = "a lone surrogate" if "\ud800" <= character <= "\udfff" else "a control character"
+    return f"U+{ord(character):04X} {unicodedata.name(character, fallback)}"
+
+
+def to_printable(text: str) -> str:
+    """Make any text safe for a terminal: unsafe characters and line ends become visible escapes."""
+    if text.isprintable() and text.isascii():
+        return text
+    text = SELECTORS.sub(lambda found: "".join(map(escape_character, found[0])), text)
+    return "".join(
+        escape_character(character) if is_unsafe_character(character) or character in BREAKS else character
+        for character in text
+    )
+
+
+def escape_character(character: str) -> str:
+    """Return a character as an escape sequence of its code."""
+    return f"\\u{{{ord(character):x}}}"

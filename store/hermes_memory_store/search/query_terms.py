@@ -1,0 +1,209 @@
+"""Query terms: the index terms that each word of a query stands for, and how well each matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from hermes_memory_store.language.stemmer import stem_completions, stem_word
+from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, index_terms, is_unspaced, split_runs
+from hermes_memory_store.language.unspaced_scripts import (
+    MAX_PAIRS,
+    STOP_RUNS,
+    estimate_word_count,
+    particle_variants,
+    run_terms,
+    without_particle,
+    without_question_words,
+)
+from hermes_memory_store.notation.abbreviations import abbreviation_variants
+
+EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
+"""How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it."""
+
+MAX_QUERY_TERMS = 16
+"""Words of a query that are looked up."""
+
+STOP_WORDS = """
+    a about am an and any are as at be been being but by can could did do does doing don for from had has have
+    having he her hers him his how i if in into is it its me might my of on or our shall she should so some than
+    that the their them then there these they this those to too was we were what when where which who whom whose
+    why will with would you your
+
+    à au aux avec ce ces cette dans de des du elle en est et eu il ils je la le les leur leurs lui ma mais même
+    mes moi mon ne nos notre nous on ont ou où par pas pour quand que quel quelle quelles quels qui quoi sa se
+    ses sont sur ta toi ton tu un une vos votre vous comment pourquoi était
+
+    aber als an auch auf aus bei bis da das dass dem der doch ein eine einem einen einer er es für hatte ich ihr
+    im ist ja kann mein nach noch nur ob oder sein sich sie sind über um und uns von vor wann warum was wer wie
+    wir wird wo wurde zu zum zur welche welcher welches
+
+    al con del donde dónde el ella ellos entre esta está este esto fue hasta las lo los más mi muy para pero por
+    porque qué quien quién ser si sobre su sus tiene uno ya cómo cuál cuándo
+"""
+"""Words of questions rather than of answers, in English, French, German and Spanish. They are not looked for when a
+query has others; words that are also names of things (`bin`, `hat`, `son`, `die`) are not among them."""
+
+_STOPS = frozenset(fold_accents(STOP_WORDS).split())
+
+STOP_TERMS = frozenset(map(stem_word, _STOPS))
+"""The same as index terms."""
+
+_QUESTION_FORM = re.compile(
+    r"\b(?:what|which) (?:kind|type|sort)s? of\b|\bhow (?:many|much|long|often|old|far)\b|\bin (?:what|which) ways?\b",
+    re.IGNORECASE,
+)
+_ELISION = re.compile(r"(?<=\w)['’](?:s|t|re|ll|ve|d|m)\b|\b(?:l|d|j|m|n|s|t|c|qu)['’](?=\w)", re.IGNORECASE)
+
+
+LEXICAL = 3
+"""Up to so many words are a search for facts that have them all; more read like a sentence."""
+
+
+@dataclass(slots=True)
+class QueryTerm:
+    """One word to search for."""
+
+    text: str
+    """As it was asked, folded."""
+    terms: dict[str, float]
+    """Single index terms that stand for it, each with how well it fits."""
+    phrases: dict[tuple[str, ...], float] = field(default_factory=dict)
+    """Several terms in a row that stand for it: an abbreviation's long form of several words."""
+    opened: bool = False
+    """Whether longer words that begin with it are among the terms."""
+
+    @property
+    def is_character(self) -> bool:
+        """Check whether it is one character of a script without spaces, with which any pair may begin."""
+        return len(self.text) == 1 and is_unspaced(self.text)
+
+    def expression(self) -> str:
+        """Return the word as an FTS5 expression."""
+        terms = [f'"{term}"' for term in self.terms]
+        return "(" + " OR ".join(terms + [to_fts_phrase(phrase) for phrase in self.phrases]) + ")"
+
+
+@dataclass(slots=True)
+class QueryTerms:
+    """All terms of a query."""
+
+    words: list[QueryTerm]
+    phrases: list[tuple[str, ...]]
+    excluded: list[str]
+    """Expressions of what must not be there."""
+    question: bool
+    """Whether it reads like a sentence: then the best of what shares its words is an answer too."""
+
+    def match_expression(self, words: Sequence[QueryTerm]) -> str | None:
+        """Return the expression for facts with all of these words and every phrase; None for an empty query."""
+        parts = [to_fts_phrase(phrase) for phrase in self.phrases] + [word.expression() for word in words]
+        return " AND ".join(parts) or None
+
+    def without_excluded(self, expression: str) -> str:
+        """Return the expression, less the excluded terms."""
+        return f"({expression}) NOT ({' OR '.join(self.excluded)})" if self.excluded else expression
+
+
+def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
+    """Convert the words and phrases of a query to terms."""
+    line = fold_accents(_ELISION.sub(" ", " ".join(words)))
+    said = split_runs(line)
+    informative = find_informative_runs(line, said)
+    kept = list(dict.fromkeys(informative or said or split_runs(" ".join(words))))[:MAX_QUERY_TERMS]
+    question = bool(informative) and (informative != said or sum(map(estimate_word_count, kept)) > LEXICAL)
+    if question:
+        kept = list(dict.fromkeys(map(without_particle, kept)))
+    return QueryTerms(
+        words=terms_for_runs(kept),
+        phrases=[terms for phrase in phrases if (terms := phrase_terms(phrase))][:MAX_QUERY_TERMS],
+        excluded=[to_fts_phrase(terms) for text in excluded if (terms := phrase_terms(text))][:MAX_QUERY_TERMS],
+        question=question,
+    )
+
+
+def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
+    """Return the runs of a folded line that an answer may contain. :param said: all its runs"""
+    left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
+    unspaced = sum(map(is_unspaced, said))
+    # Amid Chinese or Japanese, `EU` is a name and not a word of French.
+    stops = _STOPS if 2 * unspaced < len(said) else STOP_RUNS
+    if not unspaced:
+        return [run for run in left if run not in stops]
+    whole = frozenset(said)  # a single character that only the removal of its neighbours set free is none
+    return [
+        run
+        for run in left
+        if run not in stops and run not in STOP_RUNS and (len(run) > 1 or run in whole or not is_unspaced(run))
+    ]
+
+
+def terms_for_runs(kept: Sequence[str]) -> list[QueryTerm]:
+    """Return the terms for these runs: one for each word, and pairs for runs of a script without spaces."""
+    found: dict[str, QueryTerm] = {}
+    room = MAX_PAIRS
+    for run in kept:
+        if not is_unspaced(run):
+            found.setdefault(run, term_for_run(run))
+            continue
+        for term in run_terms(run):
+            if term not in found and room:
+                found[term] = QueryTerm(term, {term: EXACT})
+                room -= 1
+    return list(found.values())
+
+
+def term_for_run(run: str) -> QueryTerm:
+    """Return the terms for one query word, without longer words that begin with it."""
+    word = QueryTerm(run[:MAX_WORD], {stem_word(run[:MAX_WORD]): EXACT})
+    for form in abbreviation_variants(run):
+        terms = phrase_terms(form)
+        if len(terms) == 1:
+            word.terms.setdefault(terms[0], OTHER_FORM)
+        elif terms:
+            word.phrases.setdefault(terms, OTHER_FORM)
+    return word
+
+
+def allow_prefix_matches(word: QueryTerm, beginnings: Callable[[str], list[str]]) -> bool:
+    """Also match longer words that begin with this one; return whether the index has any.
+
+    :param beginnings: returns the index terms that begin with some characters
+    """
+    known = len(word.terms)
+    word.opened = True
+    if is_unspaced(word.text) and len(word.text) > 1:  # no term is longer than a pair
+        return False
+    for longer in stem_completions(word.text):
+        word.terms.setdefault(stem_word(longer), BEGINNING)
+    for term in beginnings(word.text):
+        word.terms.setdefault(term, BEGINNING)
+    return len(word.terms) > known
+
+
+def allow_particle_variants(word: QueryTerm) -> bool:
+    """Also match a noun of one character with other particles than in the query; return whether it can have others.
+
+    Only for a word without any hit as written: many a noun of two characters ends like a particle.
+    """
+    if word.opened or not is_unspaced(word.text):
+        return False
+    forms = particle_variants(word.text)
+    word.opened = bool(forms)
+    word.terms |= dict.fromkeys(forms, OTHER_FORM)
+    return word.opened
+
+
+def phrase_terms(text: str) -> tuple[str, ...]:
+    """Return the consecutive terms of a phrase, without the single character that ends a run in the index."""
+    found = split_runs(text[:400])
+    if not found:
+        return ()
+    terms = index_terms(text[:400])
+    return tuple(terms[:-1] if is_unspaced(found[-1]) and len(found[-1]) > 1 else terms)
+
+
+def to_fts_phrase(terms: Sequence[str]) -> str:
+    """Format terms as an FTS5 phrase. They are letters and digits only, so nothing needs escaping."""
+    return '"' + " ".join(terms) + '"'

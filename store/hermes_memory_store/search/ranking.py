@@ -1,0 +1,269 @@
+"""Ranking: how well a fact matches a query, target above content, then tier and recency.
+
+Scores are computed here over a bounded number of candidates. FTS5's bm25() would read the whole list of every word
+for its document frequency, which for a common one is a scan of the store.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from hermes_memory_store.language.month_names import find_months, is_written_in
+from hermes_memory_store.language.time_words import has_time_expression, is_time_question
+from hermes_memory_store.language.tokenizer import fold_accents, index_terms
+from hermes_memory_store.language.unspaced_scripts import join_query_words
+from hermes_memory_store.model import Tier
+from hermes_memory_store.search.query_terms import EXACT, STOP_TERMS, QueryTerm, QueryTerms
+
+TARGET = 2.0
+"""A word in the target counts as much as twice in the content."""
+
+WHOLE_TARGET = 0.5
+"""What is added when the word is all of the target."""
+
+IN_A_ROW = 0.25
+"""What two asked words that stand side by side add."""
+
+TIER = {Tier.HOT.value: 0.15, Tier.COLD.value: 0.0}
+"""What a tier adds, in units of one word; the others come last."""
+OTHER_TIER = -0.15
+
+RECENCY = 0.1
+"""What the newest candidate has above the oldest, in units of one word."""
+
+SATURATION, LENGTH = 1.4, 0.5
+"""BM25's k1 and b, for facts of a sentence."""
+
+COVERAGE = 0.05
+"""What each further asked word that is found adds to the whole, in a question."""
+
+NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
+"""How much of its score a fact lends to those written just before and after it in the same scope: what was said
+together is about the same thing."""
+
+ANSWERED = 0.4
+"""How much more of its score what asks lends to what was said next: the words of a question are in it, its answer follows."""
+
+ASKING = 0.2
+"""How much less what asks is worth itself."""
+
+SPEAKER_BONUS = 0.5
+"""How much more it is worth that a turn was said by someone whom the question names."""
+
+FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
+"""Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
+
+DATED = 1.0
+"""What a fact of the month or year that a question names has above others."""
+
+TIMED = 0.5
+"""How much more it is worth that a text tells of a time, when the question asks for one."""
+
+IN_QUESTION = 0.1
+"""How much of a tier's weight is left where relevance decides."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A fact that may match, with what ranking needs of it."""
+
+    id: int
+    scope_id: int
+    target: str
+    content: str
+    tier: str
+    updated_at: int
+    created_at: int
+    in_target: Sequence[str] = ()
+    in_content: Sequence[str] = ()
+    speaker: str = ""
+    """Who said it, where it says so."""
+    asks: bool = False
+    """Whether it ends in a question."""
+    fit: float = EXACT
+    """How well its content fits the words: `BEGINNING` when only longer words are known to."""
+    score: float = 0.0
+
+    def tokenize(self) -> None:
+        """Split its text into terms."""
+        self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
+
+    def has(self, word: QueryTerm) -> bool:
+        """Check whether one of its terms, once tokenized, stands for the word."""
+        return any(term in word.terms for term in (*self.in_target, *self.in_content))
+
+
+@lru_cache(maxsize=4096)
+def text_terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a text, cached: the same facts recur, and tokenizing costs more than ranking."""
+    return tuple(index_terms(text))
+
+
+def rank_exact(candidates: Sequence[Candidate], asked: QueryTerms) -> list[Candidate]:
+    """Rank facts that have every word, best first: by where the words stand, then tier, then recency.
+
+    Only targets are tokenized: a word that is not in the target is in the content, as good as the candidate's `fit`.
+    """
+    fits = TermMatches(asked.words)
+    in_a_row = [join_query_words(here.text, there.text) for here, there in pairwise(asked.words)]
+    newest = sorted(candidates, key=lambda one: (one.updated_at, one.id))
+    for place, one in enumerate(newest):
+        by_target = target_matches(one, fits)
+        one.score = sum(max(by_target.get(at, 0.0), one.fit) for at in range(len(asked.words)))
+        if in_a_row:
+            content = fold_accents(one.content)
+            one.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
+        one.score += TIER.get(one.tier, OTHER_TIER) + RECENCY * place / len(newest)
+    return sorted(newest, key=lambda one: (-one.score, -one.updated_at, -one.id))
+
+
+def rank_some(candidates: Sequence[Candidate], asked: QueryTerms, scores: Mapping[int, float]) -> list[Candidate]:
+    """Rank facts that have some words, by the weight of those (`scores`), position, tier and recency."""
+    fits = TermMatches(asked.words)
+    for one in candidates:
+        one.score = scores[one.id] + sum(target_matches(one, fits).values()) + TIER.get(one.tier, OTHER_TIER)
+    return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
+
+
+def target_matches(one: Candidate, fits: TermMatches) -> dict[int, float]:
+    """Return how well the target matches each query word (by position)."""
+    terms = text_terms(one.target)
+    best: dict[int, float] = {}
+    for at, fit in fits.of(terms):
+        whole = WHOLE_TARGET if fit == EXACT and len(terms) == 1 else 0.0
+        best[at] = max(best.get(at, 0.0), fit * TARGET + whole)
+    return best
+
+
+def rank_question(
+    candidates: Sequence[Candidate], asked: QueryTerms, rarity: Sequence[float], question: str
+) -> list[Candidate]:
+    """Rank facts that share words with a question, best first.
+
+    :param rarity: weight of each query word (inverse document frequency)
+    :param question: the original text, for its time expressions
+    """
+    if not candidates:
+        return []
+    for one in candidates:
+        one.tokenize()
+    average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
+    fits = TermMatches(asked.words)
+    scores = {one.id: bm25_score(one, fits, rarity, average) for one in candidates}
+    if months := find_months(question):
+        for one in candidates:
+            scores[one.id] += DATED * is_written_in(one, months)
+    fed = feedback_scores(scores, candidates, fits, average)
+    for one in candidates:
+        scores[one.id] += fed.get(one.id, 0.0)
+        if one.speaker and fits.of(text_terms(one.speaker)):
+            scores[one.id] *= 1.0 + SPEAKER_BONUS
+    total = add_neighbour_scores(scores, candidates)
+    for one in candidates if is_time_question(question) else ():
+        total[one.id] *= 1.0 + TIMED * has_time_expression(one.content)
+    newest = max(one.updated_at for one in candidates)
+    for one in candidates:
+        one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))
+        one.score += 1e-6 * one.updated_at / newest
+    return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
+
+
+class TermMatches:
+    """The query words (by position) that a term matches, and how well."""
+
+    def __init__(self, words: Sequence[QueryTerm]) -> None:
+        self.known: dict[str, list[tuple[int, float]]] = {}
+        for at, word in enumerate(words):
+            for term, fit in word.terms.items():
+                self.known.setdefault(term, []).append((at, fit))
+
+    def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
+        """Return every match of a text's terms, in their order."""
+        known = self.known
+        return [fit for term in terms if term in known for fit in known[term]]
+
+
+def bm25_score(one: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
+    """Return the BM25 score over the query words; target words are weighted, and more matched words score higher."""
+    often: dict[int, float] = {}
+    for at, fit in fits.of(one.in_content):
+        often[at] = often.get(at, 0.0) + fit
+    for at in {at for at, _ in fits.of(one.in_target)}:
+        often[at] = often.get(at, 0.0) + TARGET
+    if not often:
+        return 0.0
+    dampened = SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average)
+    total = sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
+    return total * (1 + COVERAGE * (len(often) - 1))
+
+
+def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
+    """Add the scores lent by facts written just before and after in the same scope, more where those are questions."""
+    by_id = {one.id: one for one in among}
+    total = {key: score * (1.0 - ASKING * by_id[key].asks) for key, score in scores.items()}
+    for distance, share in NEIGHBOUR_SHARE.items():
+        for key, score in scores.items():
+            later = by_id.get(key + distance)
+            if later is not None and later.scope_id == by_id[key].scope_id:
+                answered = ANSWERED if distance == 1 and by_id[key].asks else 0.0
+                total[later.id] += (share + answered) * score
+                total[key] += share * scores[later.id]
+    return total
+
+
+def spread_scores(scores: Mapping[int, float]) -> dict[int, float]:
+    """Add the scores lent by neighbours by number, before their text is known."""
+    total = dict(scores)
+    for distance, share in NEIGHBOUR_SHARE.items():
+        for key, score in scores.items():
+            other = key + distance
+            if other in total:
+                total[other] += share * score
+                total[key] += share * scores[other]
+    return total
+
+
+def feedback_scores(
+    scores: Mapping[int, float], candidates: Sequence[Candidate], fits: TermMatches, average: float
+) -> dict[int, float]:
+    """Return what the most informative terms of the best facts add to the candidates that have them."""
+    ranked = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
+    best = [one for one in ranked if scores[one.id] > 0]  # what only stands beside a hit tells nothing yet
+    sure = sum(scores[one.id] for one in best)
+    telling = {term for one in best for term in one.in_content if term not in fits.known and term not in STOP_TERMS}
+    having: dict[str, dict[int, int]] = {term: {} for term in telling}
+    for one in candidates:
+        for term in one.in_content:
+            if term in telling:
+                counts = having[term]
+                counts[one.id] = counts.get(one.id, 0) + 1
+    weights: dict[str, float] = {}
+    for one in best:
+        share = scores[one.id] / sure / max(1, len(one.in_content))
+        for term in one.in_content:
+            if term in telling and len(having[term]) > 1:
+                told = math.log(1 + len(candidates) / len(having[term]))
+                weights[term] = weights.get(term, 0.0) + share * told
+    heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
+    lengths = {one.id: SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average) for one in candidates}
+    added: dict[int, float] = {}
+    for term, weight in heaviest:
+        worth = (
+            FEEDBACK
+            * weight
+            / heaviest[0][1]
+            * inverse_document_frequency(len(having[term]), len(candidates))
+            * (SATURATION + 1)
+        )
+        for key, count in having[term].items():
+            added[key] = added.get(key, 0.0) + worth * count / (count + lengths[key])
+    return added
+
+
+def inverse_document_frequency(documents: float, total: float) -> float:
+    """Return the inverse document frequency of a word that `documents` of `total` facts have."""
+    return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))

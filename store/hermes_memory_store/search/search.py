@@ -1,0 +1,471 @@
+"""Search: facts by words and by filters, at a cost that does not grow with the store.
+
+Every step reads a bounded amount. A word's hits are read from the end of its list, newest first, and only within
+the theme; the index itself intersects scope, tier and type (see `database/fulltext.py`). Then a few hundred
+candidates are ranked (see `ranking.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.context.read_log import ReadLog
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.fulltext import scope_facet, tier_facet, type_facet
+from hermes_memory_store.database.index_health import (
+    FACTS,
+    find_damaged_indexes,
+    index_note,
+    is_index_usable,
+    note_index_trouble,
+)
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query, Session, Sort, Tier
+from hermes_memory_store.rows import fact_pages
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.search.query_syntax import clean_query, parse_query
+from hermes_memory_store.search.query_terms import (
+    BEGINNING,
+    EXACT,
+    QueryTerm,
+    QueryTerms,
+    allow_particle_variants,
+    allow_prefix_matches,
+    phrase_terms,
+    to_fts_phrase,
+    to_query_terms,
+)
+from hermes_memory_store.search.ranking import (
+    Candidate,
+    inverse_document_frequency,
+    rank_exact,
+    rank_question,
+    rank_some,
+    spread_scores,
+)
+from hermes_memory_store.search.text_scan import Within, scan_facts
+
+MAX_LIMIT = 1_000
+"""Facts one search returns at most."""
+
+NEWEST = 60
+"""Facts with every word that are ranked at least, the newest; of a common word also `SELECT` others."""
+
+SELECT = 30
+"""Of a word with more facts than are ranked: how many that have it in the target, and how many hot ones, are added."""
+
+MIN_EXACT_HITS = 5
+"""With fewer facts that have every word, those that have some are added."""
+
+POSTINGS = 300
+"""Hits of one word of a question that are looked at."""
+
+RANKED = 80
+"""Facts of a question that are read and ranked."""
+
+COMMON = 0.05
+"""A word that more than this part of all facts has is looked for in the text of what has the others."""
+
+MAX_TERMS_EXAMINED = 256
+"""Terms of the index that are looked at for those."""
+
+INDEX_HAS_TERM = "SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1"
+
+MAX_PREFIX_TERMS = 16
+"""Longer words that the beginnings in one query stand for, all together."""
+
+SEPARATE_THEMES = 16
+"""Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
+
+CANDIDATES = (
+    "SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at FROM json_each(?) j"
+    " CROSS JOIN facts f ON f.id = j.value WHERE "
+)
+
+HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+
+HITS_CHECKED = (
+    "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ?"
+    " AND EXISTS (SELECT 1 FROM facts f WHERE f.id = facts_text.rowid AND {}) ORDER BY rowid DESC LIMIT ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """The facts that contain one word."""
+
+    keys: list[int]
+    cut: bool
+    """Whether there are more than these."""
+    share: float
+    """About which part of all facts has it."""
+    rarity: float
+
+
+class Search:
+    """Find facts. It never writes; what was returned is noted and written later (see `context/read_log.py`)."""
+
+    def __init__(self, db: Db, names: Names, reads: ReadLog, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._reads = reads
+        self._clock = clock
+
+    def find(
+        self,
+        theme: str | None,
+        query: str | Query,
+        *,
+        scope: str | None = None,
+        limit: int = 20,
+        session: Session | None = None,
+        record: bool = True,
+    ) -> FactSearchResult:
+        """Find the facts that match a search line, best first.
+
+        :param theme: whose memory; None for all. One that nothing was written to is empty.
+        :param query: a line in the search language (see `query_syntax.py`), or a parsed one
+        :param scope: limits the search to one scope, in addition to the line's own filters
+        :param limit: 1 to 1,000 facts
+        :param session: the session that receives the result, for the record
+        :param record: False when the caller notes which of these it returns
+        :raises QueryError: for a filter value that means nothing
+        :raises UnknownScope: for a scope that does not exist, with the nearest
+        :raises ArgumentError: for another limit
+        """
+        validate_search_limit(limit)
+        line = query if isinstance(query, str) else None
+        taken = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
+        wanted = confine_filter(taken.filter, theme, scope)
+        if wanted is None:
+            self._names.scope_ids(
+                FactFilter(theme=theme, scopes=frozenset({scope}))
+            )  # an unknown one is an error here too
+            return FactSearchResult([], 0)
+        scope_ids = self._names.scope_ids(wanted)
+        if not taken.has_text:
+            found = self._list_by_filter(wanted, limit)
+        else:
+            look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+            within = self._within(wanted, scope_ids)
+            found = self._find_with_fallback(look, within, limit, taken) if within.ranges else FactSearchResult([], 0)
+        if record:
+            self.note("search", theme, found.facts, session=session, why=line)
+        return found
+
+    def filter_keys(self, theme: str, line: str, keys: Sequence[int], *, scope: str | None = None) -> dict[int, Fact]:
+        """Return those of these facts that pass the filters of a search line, by key.
+
+        For facts that were found in another way than by words.
+
+        :param scope: as for `find`
+        :raises QueryError: UnknownScope: as `find`
+        """
+        wanted = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope)
+        if wanted is None:
+            return {}
+        within = self._within(wanted, self._names.scope_ids(wanted))
+        inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
+        allowed = [one.id for one in self._candidates(inside, within)]
+        return {fact.id: fact for fact in fact_pages.load_facts(self._db, self._names, allowed)}
+
+    def note(
+        self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None, why: str | None
+    ) -> None:
+        """Record that these facts were returned. :param why: the search line"""
+        told = None if why is None else clean_query(why[:400])
+        self._reads.note(kind, theme, facts, session=session, why=told, tokens=sum(one.tokens for one in facts))
+
+    def _list_by_filter(self, wanted: FactFilter, limit: int) -> FactSearchResult:
+        """Find facts by filters alone, newest first."""
+        page = fact_pages.load_fact_page(
+            self._db, self._names, wanted, sort=Sort.UPDATED, descending=True, after=None, limit=limit
+        )
+        return FactSearchResult(page.facts, page.total, page.total > len(page.facts))
+
+    def _find_with_fallback(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+        """Find facts by the index, or by reading the facts where the index is damaged."""
+        if not look.words and not look.phrases and not look.excluded:
+            return FactSearchResult([], 0)
+        if is_index_usable(self._db.conn, FACTS):
+            try:
+                return self._find_facts(look, within, limit, taken)
+            except (errors.FileError, sqlite3.Error) as error:
+                if FACTS not in find_damaged_indexes(self._db.conn, error):
+                    raise
+                note_index_trouble(self._db.conn, FACTS, error)
+        # The terms that the index may have added to the words before it failed are part of the question all the same.
+        scanned = scan_facts(self._db, look, within, " ".join(taken.words))
+        best = scanned.ranked[:limit]
+        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
+        facts = fact_pages.load_facts(self._db, self._names, [one.id for one in best])
+        more = scanned.total > len(scanned.ranked)
+        return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
+
+    def _find_facts(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+        postings = [self._postings(look, word, within) for word in look.words] if len(look.words) > 1 else []
+        exact, whole = self._find_with_all_words(look, within, postings, limit)
+        with_all = 0
+        if look.question and look.words:
+            ranked, complete = self._find_answers(look, within, postings, exact, limit, taken)
+            whole = whole and complete
+        elif look.words and whole and len(exact) < (min(MIN_EXACT_HITS, limit) if postings else limit):
+            ranked, with_all, whole = self._find_with_prefixes(look, within, postings, exact, limit)
+        else:
+            ranked, with_all, whole = rank_exact(exact, look), len(exact), whole and not look.words
+        best = ranked[:limit]
+        facts = fact_pages.load_facts(self._db, self._names, [one.id for one in best])
+        # Facts with every word and those with some are measured differently; what comes later never fits better.
+        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
+        return FactSearchResult(
+            facts, len(ranked), not whole, [scores[fact.id] for fact in facts], min(with_all, len(facts))
+        )
+
+    def _find_with_all_words(
+        self, look: QueryTerms, within: Within, postings: list[TermPostings], limit: int
+    ) -> tuple[list[Candidate], bool]:
+        """Find facts that have every word and phrase; also return whether these are all."""
+        wanted = max(NEWEST, limit)
+        common = [word for word, one in zip(look.words, postings, strict=False) if one.share > COMMON]
+        others = [(word, one) for word, one in zip(look.words, postings, strict=False) if one.share <= COMMON]
+        if not others or any(word.phrases for word in common):
+            return self._newest(look, within, wanted)
+        if not any(one.cut for _, one in others):
+            keys, cut = sorted(set.intersection(*(set(one.keys) for _, one in others)), reverse=True), False
+        elif common and len(others) > 1:
+            facets = f" AND {within.narrow}" if within.narrow else ""
+            required = look.match_expression([word for word, _ in others])
+            keys, cut = self._hits(look.without_excluded(f"{required}{facets}"), within, NEWEST)
+        else:
+            return self._newest(look, within, wanted)
+        # FTS5 would walk the list of a common word to intersect it; a few facts are quicker read than that.
+        if cut or (common and len(keys) > NEWEST):
+            return self._newest(look, within, wanted)
+        found = self._candidates(keys[: 2 * wanted], within)
+        for one in found if common else ():
+            one.tokenize()
+        having = [one for one in found if all(one.has(word) for word in common)]
+        return having, len(keys) <= 2 * wanted
+
+    def _find_with_prefixes(
+        self, look: QueryTerms, within: Within, postings: list[TermPostings], exact: list[Candidate], limit: int
+    ) -> tuple[list[Candidate], int, bool]:
+        """Find facts with every word or longer ones, then, when they are few, those with some of the words.
+
+        Also returns how many the former are, and whether these are all.
+        """
+        whole = True
+        gained = False
+        for at, word in enumerate(look.words):
+            # A common word needs no longer ones, and their hits would have to be walked.
+            if (not postings or not postings[at].cut) and allow_prefix_matches(
+                word, self._prefix_terms_by_word(look, within)
+            ):
+                gained = True
+                if postings:
+                    postings[at] = self._postings(look, word, within)
+        if gained:
+            known = {one.id for one in exact}
+            opened, whole = self._find_with_all_words(look, within, postings, limit)
+            for one in opened:
+                one.fit = EXACT if one.id in known else BEGINNING
+            seen = {one.id for one in opened}
+            exact = [*(one for one in exact if one.id not in seen), *opened]
+        ranked = rank_exact(exact, look)
+        if not postings or len(ranked) >= min(MIN_EXACT_HITS, limit):
+            return ranked, len(ranked), whole
+        scores = dict.fromkeys(self._find_phrases(look, within), 0.0) | sum_scores(postings)
+        best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
+        some = self._candidates(best[: 2 * limit], within)
+        return ranked + rank_some(some, look, scores), len(ranked), whole and len(best) <= 2 * limit
+
+    def _find_answers(
+        self,
+        look: QueryTerms,
+        within: Within,
+        postings: list[TermPostings],
+        exact: list[Candidate],
+        limit: int,
+        taken: Query,
+    ) -> tuple[list[Candidate], bool]:
+        """Find facts that share words with a question; also return whether these are all."""
+        postings = postings or [self._postings(look, look.words[0], within)]
+        for at, word in enumerate(look.words):
+            if (word.is_character or not postings[at].keys) and (
+                allow_particle_variants(word) or allow_prefix_matches(word, self._prefix_terms_by_word(look, within))
+            ):
+                postings[at] = self._postings(look, word, within)
+        whole = [*(one.id for one in exact), *self._find_phrases(look, within)]
+        scores = spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings))
+        best = sorted(scores, key=lambda key: (-scores[key], -key))
+        taken_in = max(RANKED, limit)
+        candidates = self._candidates(best[:taken_in], within)
+        ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
+        return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
+
+    def _newest(self, look: QueryTerms, within: Within, wanted: int) -> tuple[list[Candidate], bool]:
+        required = look.match_expression(look.words)
+        narrowed = look.without_excluded(f"{required} AND {within.facets}" if required else within.facets)
+        found: list[Candidate] = []
+        cut = True
+        if required and within.narrow is None and not within.checked:
+            # Most facts are live: checking the tier of each costs less than intersecting with all that are.
+            keys, cut = self._hits(look.without_excluded(required), within, wanted * 3 // 2)
+            found = self._candidates(keys, within)
+        if cut and len(found) < wanted // 2:
+            keys, cut = self._hits(narrowed, within, wanted)
+            found = self._candidates(keys, within)
+        if cut and look.words:
+            span = [(within.ranges[0][0], within.ranges[-1][1])]
+            others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)
+            if not look.words[0].opened:
+                others += self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)[0]
+            found += self._candidates(list(set(others) - {one.id for one in found}), within)
+        return found, not cut
+
+    def _find_phrases(self, look: QueryTerms, within: Within) -> list[int]:
+        """Find the newest facts that contain every phrase of the query, whatever else they contain."""
+        required = look.match_expression([])
+        if required is None:
+            return []
+        facets = f" AND {within.narrow}" if within.narrow else ""
+        return self._hits(look.without_excluded(required + facets), within, NEWEST)[0]
+
+    def _postings(self, look: QueryTerms, word: QueryTerm, within: Within) -> TermPostings:
+        """Find the newest facts that contain one word, and how informative that word is."""
+        facets = f" AND {within.narrow}" if within.narrow else ""
+        expression = f"{look.match_expression([word])}{facets}"
+        keys, cut = self._hits(look.without_excluded(expression), within, POSTINGS)
+        total = max(1, sum(high - low for low, high in within.ranges))
+        often = float(len(keys))
+        if cut:
+            often = max(often, often * total / max(1, self._count_walked(keys, within)))
+        return TermPostings(keys, cut, often / total, inverse_document_frequency(often, total))
+
+    def _count_walked(self, hits: Sequence[int], within: Within) -> int:
+        """Count the ids passed to collect these hits, newest first in each range."""
+        passed = 0
+        for low, high in within.ranges:
+            inside = [key for key in hits if low <= key <= high]
+            passed += high - min(inside) + 1 if inside else high - low
+        return passed
+
+    def _hits(
+        self, expression: str, within: Within, newest: int, ranges: Sequence[tuple[int, int]] | None = None
+    ) -> tuple[list[int], bool]:
+        """Find the ids of the newest matching facts, about `newest` over all ranges, and whether there are more."""
+        places = within.ranges if ranges is None else ranges
+        share = -(-newest // len(places))
+        sql = HITS_CHECKED.format(within.where) if within.checked else HITS
+        args = within.args if within.checked else []
+        keys: list[int] = []
+        cut = False
+        for low, high in places:
+            rows = self._db.rows(sql, (expression, low, high, *args, share))
+            keys += [row[0] for row in rows]
+            cut = cut or len(rows) == share
+        return keys, cut
+
+    def _prefix_terms_by_word(self, look: QueryTerms, within: Within) -> Callable[[str], list[str]]:
+        """Return `_prefix_terms` for each word of the query, each with its share of the limit."""
+        return lambda start: self._prefix_terms(start, MAX_PREFIX_TERMS // len(look.words) or 1, within)
+
+    def _prefix_terms(self, start: str, enough: int, within: Within) -> list[str]:
+        """Find index terms that begin with these characters, the first `enough` in alphabetical order.
+
+        Only terms that occur in the searched range count: all themes share one index, and the terms of others must not
+        displace these.
+        """
+        sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT 1"
+        after, end = start, start + "\U0010ffff"
+        found: list[str] = []
+        for _ in range(MAX_TERMS_EXAMINED):
+            term = self._db.value(sql, (after, end))
+            if term is None or len(found) == enough:
+                break
+            if any(self._db.value(INDEX_HAS_TERM, (f'"{term}"', low, high)) for low, high in within.ranges):
+                found.append(term)
+            after = term + "\x01"
+        return found
+
+    def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
+        if not keys:
+            return []
+        rows = self._db.rows(CANDIDATES + within.where, (json.dumps(sorted(keys)), *within.args))
+        return [Candidate(*row) for row in rows]
+
+    def _within(self, wanted: FactFilter, scope_ids: list[int] | None) -> Within:
+        """Convert the filter to the terms of the index and of SQL."""
+        tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
+        live = any_facet(tier_facet(tier) for tier in sorted(tiers))
+        narrow = [live]
+        where = [f"f.tier IN ({', '.join(repr(tier.value) for tier in sorted(tiers))})"]
+        if scope_ids is not None:
+            narrow.append(any_facet(scope_facet(key) for key in scope_ids))
+            where.append(f"f.scope_id IN ({', '.join(map(str, scope_ids))})")
+        if wanted.types:
+            narrow.append(any_facet(type_facet(kind.value) for kind in sorted(wanted.types)))
+            where.append(f"f.type IN ({', '.join(repr(kind.value) for kind in sorted(wanted.types))})")
+        if wanted.target is not None and (terms := phrase_terms(wanted.target)):
+            narrow.append("target : " + to_fts_phrase(terms))
+        conditions, args = fact_pages.filter_conditions(self._names, wanted)
+        usual = len(narrow) == 1 and wanted.tiers >= {Tier.HOT, Tier.COLD}
+        return Within(
+            ranges=self._ranges(wanted.theme),
+            narrow=None if usual else " AND ".join(narrow),
+            live=live,
+            where=" AND ".join(where + conditions),
+            args=args,
+            checked=bool(conditions),
+        )
+
+    def _ranges(self, theme: str | None) -> list[tuple[int, int]]:
+        """Return the id range of a theme's facts, or of each theme's."""
+        sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
+        rows = self._db.rows(
+            sql + (" AND name = ?" if theme is not None else " ORDER BY id"), (theme,) if theme is not None else ()
+        )
+        ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
+        if len(ranges) > SEPARATE_THEMES:
+            return [(min(low for low, _ in ranges), max(high for _, high in ranges))]
+        return ranges
+
+
+def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
+    """Sum the scores of the words of each fact."""
+    scores: dict[int, float] = {}
+    for one in postings:
+        for key in one.keys:
+            scores[key] = scores.get(key, 0.0) + one.rarity
+    return scores
+
+
+def any_facet(facets: Any) -> str:
+    """Return an FTS5 expression for facts with one of these facets."""
+    return "(" + " OR ".join(f'"{facet}"' for facet in facets) + ")"
+
+
+def validate_search_limit(limit: int) -> None:
+    """Validate a limit. :raises ArgumentError: unless it is a whole number from 1 to `MAX_LIMIT`"""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise errors.ArgumentError(
+            f"limit is a whole number from 1 to {MAX_LIMIT:,}, not {errors.shorten_value(limit)!r}", limit
+        )
+
+
+def confine_filter(wanted: FactFilter, theme: str | None, scope: str | None) -> FactFilter | None:
+    """Combine the line's filter with a theme and a scope; return None when nothing can match."""
+    wanted = replace(wanted, theme=theme if theme is not None else wanted.theme)
+    if scope is None:
+        return wanted
+    label = clean_query(scope).strip() or None
+    if wanted.scopes and label not in wanted.scopes:
+        return None
+    return replace(wanted, scopes=frozenset({label}))

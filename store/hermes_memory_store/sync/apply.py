@@ -1,0 +1,615 @@
+"""Apply versions from other machines: which one wins, which concurrent losers are kept, and what is shown.
+
+A winner is first kept as a version, in shadow, and then shown in facts and scopes as far as the store's own rules
+allow. The rule for two facts in one place is the same on every machine: the one with the higher uid, which was
+made later, stands; the other is shown as superseded by it until the place is free again. None of that makes a new
+version.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
+from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
+from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
+from hermes_memory_store.sync.content_checks import SOURCE, UNCHANGED
+from hermes_memory_store.sync.held_versions import hold_version, release_held_version
+from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
+from hermes_memory_store.sync.row_validation import (
+    has_row_name,
+    validate_row_content,
+    validate_row_text,
+    validate_row_time,
+)
+from hermes_memory_store.sync.versions import (
+    HIDDEN_TIERS,
+    SELECT_VERSIONS,
+    UPSERT_VERSION,
+    Version,
+    find_version,
+    is_hidden_version,
+    load_payloads,
+    load_sync_rows,
+    load_versions,
+    remember_clear,
+    remember_masked,
+    shown_content,
+    to_put_columns,
+    to_sync_uid,
+)
+from hermes_memory_store.sync.wire_format import (
+    COUNTER_BITS,
+    DELETED,
+    LIVE,
+    PURGED,
+    CheckedVersion,
+    SyncRow,
+    VersionPayload,
+)
+
+SYNC = Actor("sync")
+
+ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+DELETE_SETTLED_CONFLICTS = """
+    DELETE FROM sync_conflicts
+    WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
+"""
+
+
+UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
+
+MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
+
+MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
+
+
+HeldRows = Mapping[bytes, tuple[SyncRow, CheckedVersion]]
+"""Versions that are held back, by uid, with what this machine's screens make of them."""
+
+
+class VersionApplier:
+    """Apply versions of one theme, within a running transaction."""
+
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        theme_id: int,
+        theme: str,
+        clocks: PhysicalClocks,
+        rows: Sequence[tuple[int, SyncRow]],
+        held: HeldRows,
+    ) -> None:
+        """Prepare to apply versions.
+
+        :param rows: with their sequence numbers; those that come first are older
+        :param held: held versions of the same things
+        """
+        self.changed = self.conflicts = self.ignored = self.aside = 0
+        self.newest = 0
+        """The newest clock that was seen and that both clocks allow: what is stamped here from now on is newer."""
+        self.touched: set[bytes] = set()
+        self.purged: list[bytes] = []
+        self.plain: dict[bytes, BulkFact] = {}
+        """Those of what was touched that are shown as they are."""
+        self._conn = conn
+        self._theme_id = theme_id
+        self._theme = theme
+        self._now = clocks.own_ms
+        self._clocks = clocks
+        self._held = dict(held)
+        self._rows = [one for one in rows if one[1].theme == theme and has_row_name(one[1])]
+        self.ignored += len(rows) - len(self._rows)
+        wanted = {uids.parse_uid(row.uid) for _, row in self._rows}
+        self._here = {version.uid: version for version in load_versions(conn, theme_id, wanted)}
+        self._times = Counter(row.uid for _, row in self._rows)
+        self._contested = {uid for (uid,) in conn.execute(UIDS_IN_CONFLICT, (theme_id,))}
+
+    def apply(self, screens: Mapping[int, CheckedVersion]) -> None:
+        """Decide between each version and the local one.
+
+        :param screens: results of this machine's content checks, where there are any, by identity
+        """
+        won: dict[bytes, tuple[int, SyncRow, CheckedVersion]] = {}
+        fresh: dict[bytes, SyncRow] = {}
+        for seq, row in self._rows:
+            uid, screened = uids.parse_uid(row.uid), screens.get(id(row), UNCHANGED)
+            if self._is_ahead(uid, row):
+                hold_version(self._conn, self._theme_id, row, seq, self._now)
+                self._held[uid] = row, screened
+                self.aside += 1
+                continue
+            if uid in self._held:
+                self.conflicts += replace_held_version(
+                    self._conn, self._theme_id, row, self._held.pop(uid), self._clocks
+                )
+            if not self._wins(seq, uid, row, screened):
+                continue
+            if uid in self._here:
+                remember_masked(self._conn, self._theme_id, self._here[uid])
+            elif row.kind == "fact" and row.state == LIVE and not screened and self._times[row.uid] == 1:
+                fresh[uid] = row
+            won[uid] = seq, row, screened
+            if self._times[row.uid] > 1:
+                columns = to_put_columns(self._theme_id, row, seq=seq, screened=screened)
+                self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
+            self._apply_winner(uid, row, screened)
+        others = (row for _, row in self._rows if uids.parse_uid(row.uid) not in fresh)
+        self.plain = find_bulk_facts(self._conn, self._theme_id, fresh, others)
+        put = (
+            to_put_columns(self._theme_id, row, seq=seq, screened=screened, shown=uid in self.plain)
+            for uid, (seq, row, screened) in won.items()
+        )
+        self._conn.executemany(UPSERT_VERSION, put)
+
+    def _is_ahead(self, uid: bytes, row: SyncRow) -> bool:
+        """Check whether a version is to be held back. A permanent erasure is applied whatever its clock says."""
+        if row.hlc <= self._clocks.acceptable or row.state == PURGED:
+            return False
+        here = self._here.get(uid)
+        return here is None or (here.hlc, uids.format_uid(here.node)) != (row.hlc, row.node)
+
+    def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: CheckedVersion) -> bool:
+        if row.hlc <= self._clocks.reach:
+            self.newest = max(self.newest, row.hlc)
+        here = self._here.get(uid)
+        if here is None:
+            return True
+        if (here.hlc, uids.format_uid(here.node)) == (row.hlc, row.node):
+            self._conn.execute(MARK_SENT, (seq, self._theme_id, uid))
+            self.ignored += 1
+            return False
+        ahead = bool(here.sent) and here.hlc > self._clocks.plausible
+        if here.rank > row.rank and not (ahead and here.state != PURGED):
+            if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
+                self._keep_loser(uid, row, self._row(here), screened.shown)
+            if here.sent:  # the server has it no more
+                self._conn.execute(MARK_UNSENT, (self._theme_id, uid))
+            self.ignored += 1
+            return False
+        if (
+            not is_descendant(row, here, self._clocks)
+            and PURGED not in (row.state, here.state)
+            and not is_hidden_version(here)
+        ):
+            self._keep_loser(uid, self._row(here), row, shown_content(here))
+        return True
+
+    def _apply_winner(self, uid: bytes, row: SyncRow, screened: CheckedVersion) -> None:
+        self.aside += screened.aside is not None
+        if row.state == PURGED and screened.aside is None:
+            self.purged.append(uid)
+        if uid in self._contested:
+            self._conn.execute(DELETE_SETTLED_CONFLICTS, (self._theme_id, uid, json.dumps(row.ancestors)))
+        self.touched.add(uid)
+        self.changed += 1
+
+    def _row(self, version: Version) -> SyncRow:
+        return load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
+
+    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None) -> None:
+        if comparable_content(loser) != comparable_content(winner):
+            self._contested.add(uid)
+            remember_clear(self._conn, self._theme_id, uid, shown, loser.content)
+            self.conflicts += keep_losing_version(
+                self._conn, self._theme_id, mask_version(loser, shown), "concurrent", self._now
+            )
+
+
+def replace_held_version(
+    conn: sqlite3.Connection, theme_id: int, row: SyncRow, held: tuple[SyncRow, CheckedVersion], clocks: PhysicalClocks
+) -> int:
+    """Replace a held version by the one that took its place in the team's database.
+
+    Returns 1 where the held version is kept for a person, since the author of the other did not know of it.
+    """
+    lost, screened = held
+    uid = uids.parse_uid(row.uid)
+    release_held_version(conn, theme_id, uid)
+    places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
+    names = {lost.hlc, places[lost.hlc]}
+    if not names.isdisjoint((row.hlc, *row.ancestors)) or comparable_content(lost) == comparable_content(row):
+        return 0
+    if row.state == PURGED or screened.aside is not None:
+        return 0
+    remember_clear(conn, theme_id, uid, screened.shown, lost.content)
+    # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
+    lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
+    return keep_losing_version(conn, theme_id, mask_version(lost, screened.shown), "concurrent", clocks.own_ms)
+
+
+def is_descendant(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
+    """Check whether a winner was made with knowledge of the local version.
+
+    A full list of ancestors may have lost the local one; a version that is not this store's to send was on the server
+    before the winner, and counts as known then.
+    """
+    if here.hlc in row.ancestors:
+        return True
+    if here.hlc > clocks.plausible:
+        return lowered_clocks((*here.ancestors, here.hlc), clocks.plausible)[here.hlc] in row.ancestors
+    return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
+
+
+def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
+    """Return what makes two versions different for a person: neither their time nor moves by pressure."""
+    attrs = row.attrs if isinstance(row.attrs, dict) else {}
+    if row.kind == "scope":
+        return (attrs.get("status") == ScopeStatus.CLOSED,)
+    tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
+    said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
+    return row.state, row.content, tier, *said
+
+
+def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
+    """Return a version to keep for a person, who would bring its secrets back. :param shown: without them"""
+    return row if shown is None else replace(row, content=shown)
+
+
+def keep_losing_version(
+    conn: sqlite3.Connection, theme_id: int, loser: SyncRow, why: str, now: int, other: bytes | None = None
+) -> int:
+    """Keep a losing version for a person to decide; return 1 unless it is kept already."""
+    name = (theme_id, uids.parse_uid(loser.uid), loser.hlc, uids.parse_uid(loser.node), why)
+    said = VersionPayload(loser.kind, loser.content, loser.attrs, loser.state).to_json()
+    return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
+
+
+def find_shadowed_versions(
+    conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
+) -> list[Version]:
+    """Find the shadows of these facts, and of those shown behind them; also scopes that no longer exist."""
+    found: dict[bytes, Version] = {}
+    if scopes:
+        rows = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
+        found = {version.uid: version for version in map(to_version, rows.fetchall())}
+    linked: set[bytes] = set()
+    for some in in_chunks(list(touched)):
+        behind = f"SELECT uid FROM facts WHERE superseded_by IN ({', '.join('?' * len(some))})"
+        linked.update(uid for (uid,) in conn.execute(behind, some))
+    for some in in_chunks(list(linked.union(touched))):
+        sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND uid IN ({', '.join('?' * len(some))})"
+        found |= {version.uid: version for version in map(to_version, conn.execute(sql, (theme_id, *some)))}
+    return list(found.values())
+
+
+def find_waiting_replaced(conn: sqlite3.Connection, theme_id: int, arrived: set[bytes]) -> set[bytes]:
+    """Find facts in shadow because their replacement was not here."""
+    sql = "SELECT uid, shadow ->> '$[2].superseded_by' FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL"
+    names = {str(uids.format_uid(uid)) for uid in arrived}
+    return {uid for uid, link in conn.execute(sql, (theme_id,)) if link in names}
+
+
+def to_version(row: tuple[Any, ...]) -> Version:
+    """Convert a row of `SELECT_VERSIONS` to a version."""
+    return Version(*row)
+
+
+def load_shadow(version: Version) -> VersionPayload:
+    """Return what is in shadow."""
+    return VersionPayload.from_json(str(version.shadow))
+
+
+DELETE_NOTED_CHANGE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
+
+
+NO_BULK_FACTS: Mapping[bytes, BulkFact] = MappingProxyType({})
+
+
+class ShadowSettler:
+    """Show shadows, as far as the store's own rules allow."""
+
+    def __init__(
+        self, conn: sqlite3.Connection, names: Names, journal: Journal, theme_id: int, theme: str, now: int
+    ) -> None:
+        self.conflicts = 0
+        self._conn = conn
+        self._names = names
+        self._theme_id = theme_id
+        self._theme = theme
+        self._now = now
+        self._change = BatchMutation(conn, names, journal, SYNC)
+        self._scopes: dict[str, ScopeKey] = {}
+        self._coming: set[bytes] = set()
+        self._moved: set[bytes] = set()
+        self._shown: set[bytes] = set()
+        self._screened: set[bytes] = set()
+        self._absent: set[bytes] = set()
+        self._plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS
+
+    def settle(self, touched: Collection[bytes], plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
+        """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
+
+        :param plain: facts that are shown as their versions say
+        """
+        concerned = find_shadowed_versions(self._conn, self._theme_id, touched)
+        self._coming |= plain.keys()
+        while concerned or plain:
+            waiting = [(version, load_shadow(version)) for version in concerned]
+            self._coming |= {version.uid for version, said in waiting if is_to_be_shown(said)}
+            wanted = {version.uid for version in concerned}
+            self._absent |= wanted - find_known_uids(self._conn, wanted)
+            self._show([pair for pair in waiting if not is_former_scope(*pair)], plain)
+            self._plain, plain = plain or self._plain, NO_BULK_FACTS
+            # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
+            moved, self._moved = self._moved, set()
+            if moved:
+                self._change.flush()
+            concerned = find_shadowed_versions(self._conn, self._theme_id, moved, scopes=False)
+        self._change.flush()
+        # Only now it is known whether facts stand in them.
+        there = find_shadowed_versions(self._conn, self._theme_id, set())
+        self._show([(version, said) for version in there if is_former_scope(version, said := load_shadow(version))])
+        self._change.record()
+        self._clear_shadow()
+        self._discard_noted_changes()
+
+    def _show(
+        self, waiting: list[tuple[Version, VersionPayload]], plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS
+    ) -> None:
+        steps = [(settling_order(*pair), partial(self._show_one, *pair)) for pair in waiting]
+        steps += [(standing_rank(one.place is not None, one.uid), partial(self._insert, one)) for one in plain.values()]
+        for _, step in sorted(steps, key=itemgetter(0)):
+            step()
+
+    def _show_one(self, version: Version, said: VersionPayload) -> None:
+        self._shown.add(version.uid)
+        if said.screened:
+            self._screened.add(version.uid)
+        if said.screened.aside is not None:
+            self._hide(version)
+            return
+        try:
+            if said.kind == "scope":
+                self._scope(version, said)
+            else:
+                self._fact(version, said)
+        except (errors.StoreError, KeyError, ValueError, TypeError) as error:
+            # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
+            why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
+            self._put_aside(version, said, why)
+
+    def _insert(self, one: BulkFact) -> None:
+        scope = self._scopes.get(one.label) or self._open_scope(one.label)
+        self._change.insert_fact(self._theme_id, scope, one.said, uid=one.uid, by=one.by, **one.columns)
+
+    def _hide(self, version: Version) -> None:
+        """Hide a version kept aside, also in its former wording, which the team no longer has."""
+        row = self._change.fact_row(version.uid) if version.label is None else None
+        if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
+            self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
+
+    def _put_aside(self, version: Version, said: VersionPayload, why: str) -> None:
+        said.screened = replace(said.screened, aside=why)
+        self._coming.discard(version.uid)
+        self._moved.add(version.uid)
+        self._screened.add(version.uid)
+        self._conn.execute(
+            "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+            (said.to_json(), self._theme_id, version.uid),
+        )
+
+    def _scope(self, version: Version, said: VersionPayload) -> None:
+        label = version.label or ""
+        key = self._names.scope_or_none(self._theme_id, label)
+        if said.state == LIVE:
+            wanted = {name: said.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+        elif key is None or key.status == ScopeStatus.WITHDRAWN:
+            return
+        elif self._is_used(key):
+            # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
+            opened_at = version.hlc >> COUNTER_BITS
+            wanted = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
+        else:
+            self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
+            return
+        status = ScopeStatus(wanted["status"])
+        if key is None:
+            safe_text.validate_text(label, "the scope's label")
+            key = self._change.insert_scope(
+                self._theme_id, label, status=ScopeStatus.OPEN, at=validate_row_time(wanted["opened_at"])
+            )
+        elif key.status == ScopeStatus.COOLING and status is ScopeStatus.OPEN:
+            wanted["status"] = key.status
+        stands = self._conn.execute(
+            "SELECT status, opened_at, closed_at, closed_by FROM scopes WHERE id = ?", (key.id,)
+        ).fetchone()
+        new = {name: value for (name, value), old in zip(wanted.items(), stands, strict=True) if value != old}
+        if new:
+            self._change.update_scope(key.id, "sync", **new)
+        if status is ScopeStatus.CLOSED and key.status != ScopeStatus.CLOSED:
+            self._conn.execute("DELETE FROM attention WHERE scope_id = ?", (key.id,))
+            self._conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", (key.id,))
+
+    def _is_used(self, key: ScopeKey) -> bool:
+        sql = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
+        return self._conn.execute(sql, (key.id,)).fetchone() is not None
+
+    def _fact(self, version: Version, said: VersionPayload) -> None:
+        row = None if version.uid in self._absent else self._change.fact_row(version.uid)
+        if row is not None and row.theme_id != self._theme_id:
+            raise ValueError("a fact of another theme has this uid here")
+        if said.state == DELETED:
+            if row is not None and row.tier != Tier.WITHDRAWN:
+                self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+            return
+        if said.screened.waits is not None and said.attrs["tier"] not in STANDING_TIERS:
+            # Letting it in would put it in the place of what replaced it.
+            self._put_aside(version, said, f"it was replaced, and would wait for a person ({said.screened.waits})")
+            self._hide(version)
+            return
+        wanted = self._columns(version.uid, said, row)
+        if row is not None:
+            new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
+            if new:
+                self._change.update_fact(row, "sync", keep_time=True, **new)
+            return
+        self._absent.discard(version.uid)
+        kind, _, name = str(said.attrs["by"]).partition(":")
+        scope = wanted.pop("scope")
+        notation = Notation(
+            FactType(said.attrs["type"]), validate_row_text(said.attrs["target"]), wanted.pop("content")
+        )
+        source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
+        self._change.insert_fact(
+            self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted
+        )
+
+    def _columns(self, uid: bytes, said: VersionPayload, row: FactRow | None) -> dict[str, Any]:
+        """Return the columns to show a fact, once whatever is in its place has made room."""
+        attrs = said.attrs
+        kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
+        if row is not None and (row.type, row.target) != (kind, target):
+            raise ValueError("a fact keeps its type and target")
+        content = validate_row_content(said.screened.shown or said.content)
+        times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
+        tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
+        cooled_by = attrs.get("cooled_by")
+        if said.screened.waits is not None and not (
+            row is not None and row.tier not in HIDDEN_TIERS and row.content == content
+        ):
+            # Unless somebody here has let in what it says.
+            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{said.screened.waits}"
+        link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
+        if link == uid or tier in STANDING_TIERS or not self._is_here(link):
+            link = None
+        label = validate_row_text(attrs["scope"] or UNSCOPED)
+        scope = self._scopes.get(label) or self._open_scope(label)
+        if self._change.has_pending(nocase_place(scope.id, kind, target)):
+            self._change.flush()
+        there = find_standing_fact(self._conn, scope.id, kind, target, besides=uid)
+        if tier in STANDING_TIERS and there is not None:
+            if uid > there.uid:
+                self._demote(there, uid, content)
+            else:
+                self._note(uid, there.uid, there.content, content)
+                tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
+        columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
+        return columns | times | {"superseded_by": link, "cooled_by": cooled_by}
+
+    def _open_scope(self, label: str) -> ScopeKey:
+        """Return the scope of a fact. One deleted by its version is restored for the fact, and goes with it."""
+        if label:
+            former = find_version(self._conn, self._theme_id, to_sync_uid(self._theme, label))
+            if former is not None and former.state == DELETED and former.shadow is None:
+                self._conn.execute(
+                    "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
+                    (VersionPayload("scope", label, {}, DELETED).to_json(), self._theme_id, former.uid),
+                )
+        self._scopes[label] = self._change.scope_for_writing(self._theme_id, label or None)
+        return self._scopes[label]
+
+    def _is_here(self, link: bytes | None) -> bool:
+        return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
+
+    def _demote(self, there: FactRow, by: bytes, content: str) -> None:
+        """Show a standing fact as superseded; keep what its version says in shadow."""
+        shadow_versions(self._conn, self._theme_id, [there.uid])
+        self._change.update_fact(
+            there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
+        )
+        self._moved.add(there.uid)
+        self._note(there.uid, by, content, there.content)
+
+    def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
+        """Record a conflict: two facts for one place with different contents are for a person to decide."""
+        name = (self._theme_id, loser)
+        self._conn.execute(
+            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads' AND other <> ?",
+            (*name, winner),
+        )
+        version = find_version(self._conn, *name)
+        if version is None or version.shadow is None or fold_content(stands) == fold_content(lost):
+            return
+        row = load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
+        row = mask_version(row, shown_content(version))
+        self.conflicts += keep_losing_version(self._conn, self._theme_id, row, "two heads", self._now, winner)
+
+    def _clear_shadow(self) -> None:
+        """Delete shadows that are shown as their versions say, unless a content check changed them.
+
+        Undoing the approval of such a version takes nothing from the others.
+        """
+        found = load_versions(self._conn, self._theme_id, self._shown - self._screened)
+        waiting = [one for one in found if one.shadow is not None]
+        stand = load_payloads(self._conn, self._theme_id, [version.local_name for version in waiting])
+        lifted = [one for one in waiting if stand[one.local_name].said_digest == one.said]
+        shown = [(self._theme_id, one.uid) for one in lifted]
+        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
+        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
+        things = itertools.chain((one.local_name for one in lifted), self._plain)
+        self._conn.executemany(DELETE_NOTED_CHANGE, ((self._theme_id, thing) for thing in things))
+
+    def _discard_noted_changes(self) -> None:
+        """Discard the noted changes that showing has made, since nobody made them.
+
+        A thing that differs from its version and is not in shadow stays noted and becomes a version: better one too
+        many than one that is wrong.
+        """
+        sql = "SELECT thing FROM sync_changed WHERE theme_id = ?"
+        noted = [thing for (thing,) in self._conn.execute(sql, (self._theme_id,))]
+        stand = load_payloads(self._conn, self._theme_id, noted)
+        names = {to_sync_uid(self._theme, thing): thing for thing in noted}
+        differ = {
+            version.local_name
+            for version in load_versions(self._conn, self._theme_id, names)
+            if version.shadow is None and version.said != stand[names[version.uid]].said_digest
+        }
+        self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
+
+
+def is_to_be_shown(said: VersionPayload) -> bool:
+    """Check whether a fact will be shown."""
+    return said.kind == "fact" and said.state == LIVE and said.screened.aside is None
+
+
+def is_former_scope(_: Version, said: VersionPayload) -> bool:
+    """Check whether it is a scope that was renamed, merged or undone."""
+    return said.kind == "scope" and said.state == DELETED
+
+
+def settling_order(version: Version, said: VersionPayload) -> tuple[int, int]:
+    """Return the sort key: scopes, then facts that do not stand and make room, then standing ones, newest uid first."""
+    if said.kind == "scope":
+        return 0, -int.from_bytes(version.uid, "big")
+    return standing_rank(not said.screened.aside and said.attrs.get("tier") in STANDING_TIERS, version.uid)
+
+
+def standing_rank(stands: bool, uid: bytes) -> tuple[int, int]:
+    """Return the rank of a fact in that order."""
+    return 2 if stands else 1, -int.from_bytes(uid, "big")
+
+
+def shadow_versions(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> None:
+    """Keep what the versions of facts say in shadow, before the facts are shown otherwise."""
+    says = load_payloads(conn, theme_id, wanted)
+    conn.executemany(
+        "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ? AND shadow IS NULL",
+        [(payload.to_json(), theme_id, uid) for uid, payload in says.items()],
+    )
+
+
+def is_column_different(row: FactRow, name: str, value: Any) -> bool:
+    """Check whether a fact has another value in a column."""
+    return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
+
+
+def fold_content(said: str) -> str:
+    """Fold a content, so that case and white space do not count."""
+    return " ".join(said.casefold().split())

@@ -1,0 +1,164 @@
+"""Conflicts of concurrent versions: keep the winner, restore the loser, or keep both as separate facts.
+
+Every decision is a version that descends from both, so that no other machine asks again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from hermes_memory_store import uids
+from hermes_memory_store.memory.scopes import close_scope, reopen_scope
+from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
+from hermes_memory_store.sync.apply import mask_version
+from hermes_memory_store.sync.row_validation import validate_row_content
+from hermes_memory_store.sync.versions import (
+    Version,
+    find_version,
+    is_hidden_version,
+    load_sync_rows,
+    newest_ancestors,
+    remember_masked,
+    shown_content,
+    to_version_row,
+)
+from hermes_memory_store.sync.wire_format import LIVE, SyncConflict, SyncRow, VersionPayload
+
+HIDDEN_TEXT = "(kept aside; `sync status` says why)"
+"""What is said of a version whose words are not shown here."""
+
+COPY_MASK = """
+    INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear)
+    SELECT theme_id, ?1, shown, clear FROM sync_masked WHERE theme_id = ?2 AND uid = ?3 AND shown = ?4
+"""
+"""A fact that says the same as another is masked as that is, and travels in clear."""
+
+LOST_VERSIONS = """
+    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'
+    ORDER BY at, uid, hlc
+"""
+
+
+def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
+    """Find the undecided conflicts of one theme, oldest first."""
+    found = []
+    for uid, hlc, node, why, at, other, ancestors, said in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+        stands = find_version(conn, theme_id, uid if other is None else other)
+        if stands is None:
+            continue
+        payload = VersionPayload.from_json(said)
+        label = payload.content if payload.kind == "scope" else None
+        lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
+        theirs = to_version_row(conn, theme, lost, payload)
+        (mine,) = load_sync_rows(conn, theme_id, theme, [stands])
+        mine = mask_version(mine, shown_content(stands))
+        if is_hidden_version(stands):
+            mine = replace(mine, content=HIDDEN_TEXT, attrs=theirs.attrs)
+        found.append(SyncConflict(uids.format_uid(uid), theme, mine, theirs, at, why))
+    return found
+
+
+DELETE_DECIDED = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why <> 'ahead'"
+
+
+class ConflictResolver:
+    """Carry out a decision within a running change."""
+
+    def __init__(self, change: Mutation, theme_id: int) -> None:
+        self._change = change
+        self._conn = change.conn
+        self._theme_id = theme_id
+
+    def resolve(self, met: Sequence[SyncConflict], keep: Literal["mine", "theirs", "both"]) -> None:
+        """Resolve all conflicts of one thing; of several losers the newest is restored, unless both sides are kept."""
+        lost = max((one.theirs for one in met), key=lambda row: row.rank)
+        heads = [one for one in met if one.why == "two heads"]
+        if keep == "both":
+            rows = [one.theirs for one in met if one.theirs.kind == "fact" and one.theirs.state == LIVE]
+            made = [self._keep_both(row) for row in rows]
+            if heads and made:
+                self._replace(heads[0].uid, made[-1])
+        elif keep == "theirs" and lost.kind == "scope":
+            self._scope(lost)
+        elif keep == "theirs":
+            self._bring_back(lost)
+        self._make_descendant(met)
+
+    def _make_descendant(self, met: Sequence[SyncConflict]) -> None:
+        """Make a version that descends from both, even where nothing changes: it records that both were known."""
+        uid = uids.parse_uid(met[0].uid)
+        version = find_version(self._conn, self._theme_id, uid)
+        assert version is not None
+        clocks = newest_ancestors(*version.ancestors, *(one.theirs.hlc for one in met if one.why == "concurrent"))
+        self._conn.execute(
+            "UPDATE sync_rows SET ancestors = ?, said = '' WHERE theme_id = ? AND uid = ?",
+            (json.dumps(clocks), self._theme_id, uid),
+        )
+        self._conn.execute("INSERT OR IGNORE INTO sync_changed VALUES (?, ?)", (self._theme_id, version.local_name))
+        self._conn.execute(DELETE_DECIDED, (self._theme_id, uid))
+
+    def _keep_both(self, row: SyncRow) -> bytes:
+        """Insert a fact with the losing content, under a free target."""
+        scope = self._change.scope_for_writing(self._theme_id, row.attrs["scope"])
+        kind, target, number = FactType(row.attrs["type"]), row.attrs["target"], 2
+        while find_standing_fact(self._change.conn, scope.id, kind, f"{target}.{number}") is not None:
+            number += 1
+        said = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
+        tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
+        made = self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
+        former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
+        if former is not None:
+            remember_masked(self._conn, self._theme_id, former)
+        self._conn.execute(COPY_MASK, (made, self._theme_id, uids.parse_uid(row.uid), said.content))
+        return made
+
+    def _replace(self, name: str, by: bytes) -> None:
+        row = self._change.fact_row(uids.parse_uid(name))
+        if row is not None:
+            self._change.update_fact(row, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0)
+
+    def _bring_back(self, lost: SyncRow) -> None:
+        uid = uids.parse_uid(lost.uid)
+        row = self._change.fact_row(uid)
+        if lost.state != LIVE:
+            if row is not None:
+                self._change.update_fact(row, "resolve", tier=Tier.WITHDRAWN.value)
+            return
+        attrs = lost.attrs
+        scope = self._change.scope_for_writing(self._theme_id, attrs["scope"])
+        kind, tier = FactType(attrs["type"]), attrs["tier"]
+        link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
+        if tier in STANDING_TIERS:
+            link = None
+            other = find_standing_fact(self._change.conn, scope.id, kind, attrs["target"], besides=uid)
+            if other is not None:
+                self._change.update_fact(other, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
+        elif link is not None and (link == uid or self._change.fact_row(link) is None):
+            link = None
+        columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
+        if row is None:
+            said = Notation(kind, attrs["target"], validate_row_content(lost.content))
+            self._change.insert_fact(self._theme_id, scope, said, uid=uid, **columns)
+            return
+        content = validate_row_content(lost.content)
+        if content != row.content:
+            columns["content"] = content
+        if scope.id != row.scope_id:
+            columns["scope"] = scope
+        self._change.update_fact(row, "resolve", **columns)
+
+    def _scope(self, lost: SyncRow) -> None:
+        key = self._change.names.scope_or_none(self._theme_id, lost.content)
+        if key is None or lost.state != LIVE:
+            return
+        if lost.attrs["status"] == ScopeStatus.CLOSED:
+            close_scope(self._change, key, why=str(self._change.actor))
+        elif key.status == ScopeStatus.WITHDRAWN:
+            self._change.update_scope(key.id, "open", status=ScopeStatus.OPEN)
+        else:
+            reopen_scope(self._change, key)

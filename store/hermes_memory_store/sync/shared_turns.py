@@ -1,0 +1,383 @@
+"""Captured turns that a theme shares with its team: what is pending, and what came from other machines.
+
+A turn never changes: it exists, or it was erased permanently. So it has no versions and no conflicts; it is sent
+once, and its erasure once more. An erasure by hand applies to everybody. What a theme keeps only for a time
+(`turn_days`) is erased for everybody by the machine that captured it; on the others it only leaves earlier, where
+they keep less.
+
+No network: a syncer calls `pending_turns`, sends, calls `acknowledge`, pulls, and passes the rows to `apply`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.clock import DAY_MS, Clock
+from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turns, validate_turn
+from hermes_memory_store.conversations.turns import Turns, find_known_turns
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.model import Actor, Uid
+from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.sync.row_validation import validate_row_time
+from hermes_memory_store.sync.wire_format import HiddenVersion
+from hermes_memory_themes import Policies
+
+if TYPE_CHECKING:
+    from hermes_memory_store.sync.team_sync import Sync
+
+SYNC = Actor("sync")
+
+MOST_CHARS = 400_000
+"""Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""
+
+ENROLLED_AT_ONCE = 20_000
+
+IN_OTHER_THEME = "it stands in another theme of this memory"
+
+ON, ONCE = 1, 2
+"""`sync_themes.turns`: turns are shared, or were shared once; 0 where they never were."""
+
+ENROL = """
+    INSERT OR IGNORE INTO sync_turns (theme_id, uid, erased, sent)
+    SELECT theme_id, uid, 0, 0 FROM turns WHERE theme_id = ? AND id BETWEEN ? AND ?
+"""
+
+PENDING_TURNS_FROM = """
+    FROM sync_turns y LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id
+    WHERE y.theme_id = ? AND y.sent = 0 AND y.refused IS NULL AND (y.erased = 1 OR (? AND y.altered = 0 AND t.id IS NOT NULL))
+"""
+
+NEXT = f"SELECT y.uid, length(t.content) {PENDING_TURNS_FROM} ORDER BY y.uid LIMIT ?"
+
+PENDING = """
+    SELECT y.uid, y.node, y.erased, t.role, t.content, n.name, t.at FROM sync_turns y
+    LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id LEFT JOIN sessions n ON n.id = t.session_id
+    WHERE y.theme_id = ? AND y.uid IN ({marks}) ORDER BY y.uid
+"""
+
+SKIPPED_TURNS = """
+    SELECT name, uid, refused FROM sync_turns JOIN themes ON themes.id = theme_id
+    WHERE (node IS NULL) = ? AND erased = 0 AND refused IS NOT NULL AND (?2 IS NULL OR name = ?2) ORDER BY name, uid
+"""
+
+ACKNOWLEDGE = "UPDATE sync_turns SET sent = 1 WHERE theme_id = ? AND uid = ? AND erased = ?"
+
+ADVANCE_TURN_CURSOR = """
+    UPDATE sync_themes SET turn_seq = ?1, turns_whole = max(turns_whole, seq = ?1)
+    WHERE theme_id = ?2 AND turn_seq = ?3 AND seq >= ?1
+"""
+
+RETRY_REJECTED_TURNS = "UPDATE sync_turns SET refused = NULL WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL"
+
+CLEAR_REJECTION = "UPDATE sync_turns SET refused = NULL WHERE theme_id = ? AND uid = ?"
+
+NOTE = """
+    INSERT INTO sync_turns (theme_id, uid, node, erased, sent, altered, refused) VALUES (?, ?, ?, ?, 1, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      node = excluded.node, erased = max(erased, excluded.erased), altered = max(altered, excluded.altered),
+      sent = excluded.erased >= erased,
+      refused = iif(excluded.erased, NULL, coalesce(excluded.refused, refused))
+"""
+"""What the team says of a turn. An erasure that waits here goes on waiting when the turn itself comes once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTurnRow:
+    """A turn in the form in which it is sent; once it was erased, only its uid."""
+
+    uid: Uid
+    node: Uid
+    """Which store captured it."""
+    erased: bool = False
+    role: str = ""
+    content: str = ""
+    session: str | None = None
+    """The name of the session it was said in."""
+    at: int = 0
+    """When it was said, UTC milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeSharing:
+    """A theme that shares its turns, or once did: their erasures are still announced."""
+
+    theme: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTurn:
+    """The result of checking a turn from another machine: the text to keep, or why it is not kept."""
+
+    said: PortableTurn | None = None
+    altered: bool = False
+    why: str | None = None
+
+
+class SharedTurns:
+    """Send and receive the turns of themes whose policy says `sync_turns`."""
+
+    def __init__(
+        self,
+        db: Db,
+        names: Names,
+        journal: Journal,
+        policies: Policies,
+        clock: Clock,
+        turns: Turns,
+        sync: Callable[[], Sync],
+    ) -> None:
+        """Prepare to exchange turns.
+
+        :param sync: whose content check examines turns of other machines before they are kept here
+        """
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._policies = policies
+        self._clock = clock
+        self._turns = turns
+        self._sync = sync
+
+    def themes(self, synced: Sequence[str]) -> list[ThemeSharing]:
+        """Return those of the synced themes that share turns, or once did. Tracks turns from the first call on."""
+        tracked = dict(self._db.rows("SELECT name, turns FROM sync_themes JOIN themes ON themes.id = theme_id"))
+        found = []
+        for theme in synced:
+            on, was = self.is_sharing(theme), tracked.get(theme, 0)
+            if on != (was == ON) and (on or was) and not self._db.read_only:
+                self._enrol(theme, anew=bool(was)) if on else self._stop(theme)
+            if on or was:
+                found.append(ThemeSharing(theme, on))
+        return found
+
+    def is_sharing(self, theme: str) -> bool:
+        """Check whether a theme's policy lets its turns be shared.
+
+        A theme that keeps no turns shares and accepts none.
+        """
+        policy = self._policies.for_theme(theme)
+        return policy.sync and policy.sync_turns and policy.turns != "none"
+
+    def is_known_to_team(self, theme: str) -> bool:
+        """Check whether the team knows turns of a theme, so that erasing them erases them for everybody."""
+        sql = "SELECT 1 FROM sync_themes WHERE theme_id = ? AND turns > 0"
+        known = self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
+        return known and self._policies.for_theme(theme).sync
+
+    def is_whole(self, theme: str) -> bool:
+        """Check whether everything the team has of a theme was here at some time, so that only new turns come."""
+        sql = "SELECT turns_whole FROM sync_themes WHERE theme_id = ? AND turns = 1"
+        return self.is_sharing(theme) and bool(self._db.value(sql, (self._names.theme_or_none(theme),)))
+
+    def pending_turns(self, theme: str, *, limit: int = 500) -> list[SharedTurnRow]:
+        """Return unacknowledged turns and erasures, oldest first: of `MOST_CHARS` characters in all, or one."""
+        theme_id = self._names.theme(theme)
+        wanted: list[bytes] = []
+        chars = 0
+        for uid, length in self._db.rows(NEXT, (theme_id, self.is_sharing(theme), limit)):
+            chars += length or 0
+            if wanted and chars > MOST_CHARS:
+                break
+            wanted.append(uid)
+        if not wanted:
+            return []
+        sql, mine = PENDING.format(marks=", ".join("?" * len(wanted))), self._sync().node
+        return [to_shared_turn_row(row, mine) for row in self._db.rows(sql, (theme_id, *wanted))]
+
+    def pending_turn_count(self, theme: str) -> int:
+        """Return the number of pending turns."""
+        return int(
+            self._db.value(f"SELECT count(*) {PENDING_TURNS_FROM}", (self._names.theme(theme), self.is_sharing(theme)))
+        )
+
+    def unsent_counts(self) -> dict[str, int]:
+        """Count the pending turns by theme, of those that share turns or once did; writes nothing."""
+        tracked = self._db.rows("SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE turns > 0")
+        counts = {name: self.pending_turn_count(name) for (name,) in tracked if self._policies.for_theme(name).sync}
+        return {name: count for name, count in counts.items() if count}
+
+    def acknowledge(self, theme: str, sent: Sequence[SharedTurnRow], *, base: int, end: int) -> None:
+        """Mark turns as received by the server. What was erased meanwhile stays pending.
+
+        :param base: its sequence before it had them; where turns were pulled up to there, these need no pull
+        :param end: its sequence with them
+        """
+        theme_id = self._names.theme(theme)
+        with self._db.write_transaction() as conn:
+            conn.executemany(ACKNOWLEDGE, [(theme_id, uids.parse_uid(one.uid), one.erased) for one in sent])
+            conn.execute(ADVANCE_TURN_CURSOR, (end, theme_id, base))
+
+    def mark_rejected(self, theme: str, uid: Uid, why: str) -> None:
+        """Mark a turn as rejected by the server: it stays here, and is no longer pending."""
+        sql = "UPDATE sync_turns SET refused = ? WHERE theme_id = ? AND uid = ? AND sent = 0"
+        with self._db.write_transaction() as conn:
+            conn.execute(sql, (why[:1000], self._names.theme(theme), uids.parse_uid(uid)))
+
+    def retry_rejected(self) -> int:
+        """Make rejected turns pending again, since the server may accept them by now; return how many."""
+        if not self._db.value(
+            "SELECT 1 FROM sync_turns WHERE sent = 0 AND node IS NULL AND refused IS NOT NULL LIMIT 1"
+        ):
+            return 0
+        with self._db.write_transaction() as conn:
+            return conn.execute(RETRY_REJECTED_TURNS).rowcount
+
+    def cursor(self, theme: str) -> int:
+        """Return how far a theme's turns were pulled.
+
+        Never farther than its facts, whose mark shows what the server lost.
+        """
+        sql = "SELECT turn_seq FROM sync_themes WHERE theme_id = ?"
+        return int(self._db.value(sql, (self._names.theme_or_none(theme),)) or 0)
+
+    @retry_without_index
+    def apply(
+        self, theme: str, rows: Sequence[SharedTurnRow], *, upto: int, whole: bool = False, again: bool = False
+    ) -> int:
+        """Apply turns in the server's order, and move the cursor, in one journaled transaction.
+
+        Returns how many are new here. Of a theme that no longer shares its turns, only erasures are applied.
+        `Turns.scrub` has to follow, once.
+
+        :param upto: the server's sequence up to which these are all there is
+        :param whole: that is all there is
+        :param again: these were skipped before: a keyring may be open by now, or a policy changed
+        """
+        theme_id = self._names.theme(theme)
+        mine = self._sync().node
+        rows = rows if self.is_sharing(theme) else [row for row in rows if row.erased]
+        live = [uids.parse_uid(row.uid) for row in rows if not row.erased]
+        with self._db.snapshot() as conn:
+            known = find_known_turns(conn, theme_id, live, again=again)
+        looked = {row.uid: self._check_turn(theme, row, known) for row in rows if not row.erased}
+        erased = [uids.parse_uid(row.uid) for row in rows if row.erased]
+        with self._db.write_transaction() as conn:
+            now = self._journal.now(conn)
+            known = find_known_turns(conn, theme_id, live, again=again)
+            said = {one.said.uid: one.said for one in looked.values() if one.said is not None}
+            new = [(uid, one) for uid, one in said.items() if uid not in known]
+            if again:
+                conn.executemany(CLEAR_REJECTION, [(theme_id, uid) for uid in live])
+            conn.executemany(
+                NOTE, [to_note_columns(theme_id, row, mine, looked.get(row.uid, CheckedTurn())) for row in rows]
+            )
+            entries = insert_turns(conn, theme_id, new, now)
+            if entries:
+                self._journal.append(conn, entries, actor=SYNC, at=now)
+            self._turns.erase_within(conn, theme_id, find_stored_turns(conn, theme_id, erased), SYNC, now)
+            conn.execute(
+                "UPDATE sync_themes SET turn_seq = min(?, seq), turns_whole = max(turns_whole, ?) WHERE theme_id = ?",
+                (upto, whole, theme_id),
+            )
+        return len(new)
+
+    def skipped_turns(self, theme: str | None = None) -> list[HiddenVersion]:
+        """Return the team's turns that are not kept here, with the reason."""
+        return self._rejected_turns(False, theme)
+
+    def rejected_turns(self) -> list[HiddenVersion]:
+        """Return this machine's turns that the server rejected, with the reason."""
+        return self._rejected_turns(True, None)
+
+    def states(self, theme: str) -> dict[Uid, bool]:
+        """Return whether each turn that the team knows was erased, as this store has it."""
+        return self._states(theme, sent=True)
+
+    def unsent(self, theme: str) -> set[Uid]:
+        """Return all turns about which the team lacks a message, including those it will not get."""
+        return set(self._states(theme, sent=False))
+
+    def _states(self, theme: str, *, sent: bool) -> dict[Uid, bool]:
+        sql = "SELECT uid, erased FROM sync_turns WHERE theme_id = ? AND sent = ?"
+        rows = self._db.rows(sql, (self._names.theme_or_none(theme), sent))
+        return {uids.format_uid(uid): bool(erased) for uid, erased in rows}
+
+    def _rejected_turns(self, mine: bool, theme: str | None) -> list[HiddenVersion]:
+        kept = self._db.rows(SKIPPED_TURNS, (mine, theme))
+        return [HiddenVersion(name, uids.format_uid(uid), "turn", why) for name, uid, why in kept]
+
+    def _enrol(self, theme: str, *, anew: bool) -> None:
+        """Track a theme's turns, existing ones included, in several short transactions.
+
+        :param anew: it was tracked before: messages sent meanwhile are pulled from the start
+        """
+        with self._db.write_transaction() as conn:
+            theme_id = self._names.theme_for_writing(conn, theme, self._journal.now(conn))
+            conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
+        low = theme_id << THEME_SHIFT
+        while self._enrol_some(theme_id, low, anew=anew):
+            low += ENROLLED_AT_ONCE
+
+    def _enrol_some(self, theme_id: int, low: int, *, anew: bool) -> bool:
+        """Mark some turns as unsent, from a key on; return whether there are more. Later captures come after them."""
+        with self._db.write_transaction() as conn:
+            (last,) = conn.execute("SELECT max(id) FROM turns WHERE theme_id = ?", (theme_id,)).fetchone()
+            conn.execute(ENROL, (theme_id, low, low + ENROLLED_AT_ONCE - 1))
+            if last is not None and last >= low + ENROLLED_AT_ONCE:
+                return True
+            conn.execute("UPDATE sync_themes SET turns = ? WHERE theme_id = ?", (ON, theme_id))
+            if anew:
+                conn.execute("UPDATE sync_themes SET turn_seq = 0, turns_whole = 0 WHERE theme_id = ?", (theme_id,))
+        return False
+
+    def _stop(self, theme: str) -> None:
+        with self._db.write_transaction() as conn:
+            sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
+            conn.execute(sql, (ONCE, self._names.theme(theme)))
+
+    def _check_turn(self, theme: str, row: SharedTurnRow, known: Collection[bytes]) -> CheckedTurn:
+        """Check a turn: return the text to keep, or why not; neither for a known one or one beyond the retention.
+
+        Not inside a transaction: a keyring may take its time.
+        """
+        days = self._policies.for_theme(theme).turn_days
+        uid = uids.parse_uid(row.uid)
+        try:
+            if uid in known:
+                return CheckedTurn()
+            said = validate_turn(PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at)))
+            if days and said.at < self._clock() - days * DAY_MS:
+                return CheckedTurn()
+            if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
+                return CheckedTurn(why=IN_OTHER_THEME)
+            content = self._sync().screen.turn(theme, said.content)
+            return CheckedTurn(replace(said, content=content), content != said.content)
+        except errors.StoreError as error:
+            return CheckedTurn(why=error.message)
+        except (ValueError, TypeError, AttributeError):
+            return CheckedTurn(why="it is malformed")
+
+
+def to_shared_turn_row(row: Sequence[object], mine: Uid) -> SharedTurnRow:
+    """Convert a row of `PENDING`."""
+    uid, node, erased, role, content, session, at = row
+    named, by = uids.format_uid(uid), mine if node is None else uids.format_uid(node)  # type: ignore[arg-type]
+    if erased:
+        return SharedTurnRow(named, by, True)
+    return SharedTurnRow(named, by, False, role, content, session, at)  # type: ignore[arg-type]
+
+
+def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, looked: CheckedTurn) -> tuple[object, ...]:
+    """Return the columns of `NOTE`."""
+    node = None if row.node == mine else uids.parse_uid(row.node)
+    return theme_id, uids.parse_uid(row.uid), node, row.erased, looked.altered, looked.why
+
+
+def find_stored_turns(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:
+    """Find keys, uids and contents of those of these turns that are here."""
+    there: list[tuple[int, bytes, str]] = []
+    for some in in_chunks(list(wanted)):
+        marks = ", ".join("?" * len(some))
+        there += conn.execute(
+            f"SELECT id, uid, content FROM turns WHERE theme_id = ? AND uid IN ({marks})", (theme_id, *some)
+        ).fetchall()
+    return there

@@ -1,0 +1,404 @@
+"""Versions of facts and scopes: the content of each in portable form, and the stamp that a changed one gets.
+
+Triggers note what a transaction changes, whatever changes it; before the transaction ends, each such thing gets
+its next version here. A version that no other store can have seen is replaced by the next one; one that was
+offered becomes its ancestor.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hermes_memory_store import uids
+from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
+from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
+from hermes_memory_store.rows.name_keys import UNSCOPED
+from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, next_own_tick
+from hermes_memory_store.sync.row_validation import validate_row_content
+from hermes_memory_store.sync.wire_format import (
+    DELETED,
+    LIVE,
+    MAX_ANCESTORS,
+    PURGED,
+    CheckedVersion,
+    SyncRow,
+    VersionPayload,
+    canonical_text_digest,
+    scope_sync_uid,
+    version_digest,
+)
+
+HIDDEN_TIERS = frozenset({Tier.WITHDRAWN.value, Tier.QUARANTINED.value})
+"""Tiers that others see as deleted: a creation that was undone, and what no person here has let in yet."""
+
+FACTS = """
+    SELECT f.uid, f.content, f.type, f.target, s.label, f.tier, f.pinned, f.created_at, f.updated_at, f.superseded_by,
+      f.cooled_by, a.kind, a.name
+    FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
+    WHERE f.theme_id = ? AND f.uid IN ({marks})
+"""
+
+SCOPES = """
+    SELECT label, status, opened_at, closed_at, closed_by FROM scopes
+    WHERE theme_id = ? AND status <> 'withdrawn' AND label IN ({marks})
+"""
+
+SELECT_VERSIONS = (
+    "SELECT uid, label, state, hlc, node, ancestors, said, sent, offered, seq, refused, shadow FROM sync_rows"
+)
+
+UPSERT_VERSION = """
+    INSERT INTO sync_rows (theme_id, uid, label, state, hlc, node, ancestors, said, sent, offered, seq, refused, shadow)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
+    ON CONFLICT DO UPDATE SET
+      label = excluded.label, state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
+      said = excluded.said, sent = excluded.sent, offered = excluded.offered, seq = excluded.seq, refused = NULL,
+      shadow = excluded.shadow
+"""
+
+
+MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
+
+UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
+"""What is on its way, or has arrived, stays so."""
+
+FACTS_WITHOUT_VERSION = """
+    SELECT uid FROM facts f WHERE theme_id = ?1 AND tier NOT IN ('withdrawn', 'quarantined')
+      AND NOT EXISTS (SELECT 1 FROM sync_rows WHERE theme_id = ?1 AND uid = f.uid)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A row of `sync_rows`."""
+
+    uid: bytes
+    label: str | None
+    """Of a scope; None: it is a fact."""
+    state: int
+    hlc: int
+    node: bytes
+    lineage: str
+    said: str
+    sent: int
+    offered: int
+    seq: int | None
+    refused: str | None
+    shadow: str | None
+
+    @property
+    def kind(self) -> Literal["fact", "scope"]:
+        return "fact" if self.label is None else "scope"
+
+    @property
+    def local_name(self) -> bytes | str:
+        """The name of the fact or scope in this store."""
+        return self.uid if self.label is None else self.label
+
+    @property
+    def ancestors(self) -> tuple[int, ...]:
+        return tuple(json.loads(self.lineage))
+
+    @property
+    def rank(self) -> tuple[bool, int, str]:
+        return self.state == PURGED, self.hlc, uids.format_uid(self.node)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the version, as `SyncRow.digest`."""
+        return version_digest(uids.format_uid(self.uid), self.hlc, uids.format_uid(self.node), self.said)
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether another store may know it."""
+        return bool(self.sent or self.offered)
+
+
+def newest_ancestors(*clocks: int) -> tuple[int, ...]:
+    """Return the newest of these clocks, as ancestors."""
+    return tuple(sorted(set(clocks), reverse=True)[:MAX_ANCESTORS])
+
+
+def ensure_node(conn: sqlite3.Connection) -> bytes:
+    """Return this store's name among the others, assigned on first use in a write transaction."""
+    row = conn.execute("SELECT node FROM sync_store").fetchone()
+    if row is None:
+        row = (uuid.uuid4().bytes,)
+        conn.execute("INSERT INTO sync_store (id, node) VALUES (1, ?)", row)
+    return bytes(row[0])
+
+
+def physical_clocks(conn: sqlite3.Connection, now: int) -> PhysicalClocks:
+    """Return this machine's clock, and the server's as far as it is known.
+
+    :param now: UTC milliseconds by this machine's
+    """
+    row = conn.execute("SELECT ahead_ms FROM sync_store").fetchone()
+    return PhysicalClocks(now, now + (row[0] if row else 0))
+
+
+def next_ticks(conn: sqlite3.Connection, now: int, count: int) -> range:
+    """Return the next clocks of this store. :param now: UTC milliseconds by this machine's clock"""
+    node = ensure_node(conn)
+    (last,) = conn.execute("SELECT clock FROM sync_store").fetchone()
+    first = next_own_tick(physical_clocks(conn, now), last, node)
+    conn.execute("UPDATE sync_store SET clock = ?", (first + count - 1,))
+    return range(first, first + count)
+
+
+def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None:
+    """Find the newest version of a thing."""
+    row = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid = ?", (theme_id, uid)).fetchone()
+    return Version(*row) if row else None
+
+
+def to_put_columns(
+    theme_id: int, row: SyncRow, *, seq: int | None, screened: CheckedVersion, shown: bool = False
+) -> tuple[Any, ...]:
+    """Return the columns of `UPSERT_VERSION` by which a received version replaces the previous one, in shadow.
+
+    :param shown: it will be shown as it is, and needs no shadow
+    """
+    shadow = None if shown else to_shadow(row, screened)
+    digest = (
+        row.said_digest if shadow is None or screened else canonical_text_digest(shadow)
+    )  # encoding it once is enough
+    found = (theme_id, uids.parse_uid(row.uid), to_scope_label(row), row.state, row.hlc, uids.parse_uid(row.node))
+    return (*found, json.dumps(row.ancestors) if row.ancestors else "[]", digest, 1, 1, seq, shadow)
+
+
+def to_shadow(row: SyncRow, screened: CheckedVersion) -> str | None:
+    """Return a received version as a shadow yet to be shown; None where there is nothing to show."""
+    if row.state == PURGED and screened.aside is None:
+        return None
+    return VersionPayload(row.kind, row.content, row.attrs, row.state, screened).to_json()
+
+
+def to_scope_label(row: SyncRow) -> str | None:
+    """Return the label of a scope here; a row that is no scope may claim any label."""
+    if row.kind != "scope" or not isinstance(row.content, str) or row.uid != scope_sync_uid(row.theme, row.content):
+        return None
+    return row.content
+
+
+def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
+    """Give everything noted as changed in a theme its next version; return the facts among it."""
+    noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
+    node = ensure_node(conn)
+    for things in in_chunks(noted):
+        names = {thing: to_sync_uid(theme, thing) for thing in things}
+        before = {version.uid: version for version in load_versions(conn, theme_id, names.values())}
+        says = load_payloads(conn, theme_id, things)
+        masks = find_masked_originals(conn, theme_id, names.values())
+        new = []
+        for thing, uid in names.items():
+            payload, old = says[thing], before.get(uid)
+            if old is None and payload.state == DELETED:
+                continue  # nobody was ever told of it
+            if old is not None and old.shadow is None and old.said == payload.said_digest:
+                continue
+            screened = None if old is None else find_checked_payload(old)
+            if old is not None and screened is not None:
+                beyond = to_outgoing_payload(conn, old, screened, payload)
+                if beyond is None and old.said:
+                    continue
+                payload = beyond or screened  # a decision is a version even where it changes nothing
+            shown = payload.content
+            if not payload.screened and (clear := masks.get((uid, shown))) is not None:
+                payload = VersionPayload(payload.kind, clear, payload.attrs, LIVE, CheckedVersion(shown=shown))
+            if old is not None:
+                remember_masked(conn, theme_id, old)
+            new.append((thing, uid, payload, old))
+        for (thing, uid, payload, old), tick in zip(new, next_ticks(conn, now, len(new)), strict=True):
+            descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
+            hlc = descendant_tick(tick, node, descends)
+            label = thing if isinstance(thing, str) else None
+            told = (payload.state, hlc, node, json.dumps(descends), payload.said_digest)
+            shadow = payload.to_json() if payload.screened else None
+            conn.execute(UPSERT_VERSION, (theme_id, uid, label, *told, 0, 0, None, shadow))
+            conn.execute(
+                "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
+            )
+    conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
+    return {thing for thing in noted if isinstance(thing, bytes)}
+
+
+def find_checked_payload(version: Version) -> VersionPayload | None:
+    """Return the content of a version that a content check changed here; None when none did."""
+    said = None if version.shadow is None else VersionPayload.from_json(version.shadow)
+    return said if said and said.screened else None
+
+
+def shown_content(version: Version) -> str | None:
+    """Return the content of a version as it is shown here, where its secrets are masked."""
+    said = find_checked_payload(version)
+    return said.screened.shown if said else None
+
+
+def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
+    """Keep what a version says in clear and shows masked, before another replaces it."""
+    said = find_checked_payload(version)
+    if said is not None:
+        remember_clear(conn, theme_id, version.uid, said.screened.shown, said.content)
+
+
+def remember_clear(conn: sqlite3.Connection, theme_id: int, uid: bytes, shown: str | None, clear: str | None) -> None:
+    """Keep the clear text where a content is shown masked, if it is."""
+    if shown is not None:
+        conn.execute(MASKED, (theme_id, uid, validate_row_content(shown), clear))
+
+
+def find_masked_originals(
+    conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]
+) -> dict[tuple[bytes, str | None], str]:
+    """Return what facts said in clear, by their uids and by their shown content."""
+    sql = f"SELECT uid, shown, clear FROM sync_masked WHERE theme_id = ? AND uid IN ({', '.join('?' * len(wanted))})"
+    return {(uid, shown): clear for uid, shown, clear in conn.execute(sql, (theme_id, *wanted))} if wanted else {}
+
+
+def is_hidden_version(version: Version) -> bool:
+    """Check whether a version is kept aside: nothing it says is shown here in any form."""
+    said = find_checked_payload(version)
+    return said is not None and said.screened.aside is not None
+
+
+def to_outgoing_payload(
+    conn: sqlite3.Connection, old: Version, said: VersionPayload, now: VersionPayload
+) -> VersionPayload | None:
+    """Return what a change here says to other stores about a checked fact; None for nothing.
+
+    Quarantine or keeping aside is no deletion, an approval here is no edit, and what is masked here stays in clear
+    elsewhere.
+    """
+    screened = said.screened
+    if now.state == DELETED and (screened.aside is not None or is_fact_quarantined(conn, old.uid)):
+        return None
+    if now.state != LIVE or screened.aside is not None:
+        return now
+    if screened.shown is not None and now.content == validate_row_content(screened.shown):
+        now = VersionPayload(now.kind, said.content, now.attrs, LIVE, CheckedVersion(shown=screened.shown))
+    return None if payload_without_times(now) == payload_without_times(said) else now
+
+
+def is_fact_quarantined(conn: sqlite3.Connection, uid: bytes) -> bool:
+    """Check whether a fact is quarantined here."""
+    return conn.execute("SELECT 1 FROM facts WHERE uid = ? AND tier = 'quarantined'", (uid,)).fetchone() is not None
+
+
+def payload_without_times(said: VersionPayload) -> tuple[str | None, dict[str, Any]]:
+    """Return the content of a fact, without the time of its last touch and what moved it."""
+    return said.content, {key: value for key, value in said.attrs.items() if key not in ("updated_at", "cooled_by")}
+
+
+def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
+    """Find things of a theme that differ from their newest version and wait for no other.
+
+    A scope without a version was opened for a fact that came before it.
+    """
+    noted = {thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))}
+    wrong: list[bytes | str] = [uid for (uid,) in conn.execute(FACTS_WITHOUT_VERSION, (theme_id,)) if uid not in noted]
+    shown = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
+    while some := [Version(*row) for row in shown.fetchmany(VALUES_AT_ONCE)]:
+        stand = load_payloads(conn, theme_id, [version.local_name for version in some])
+        differ = [version.local_name for version in some if version.said != stand[version.local_name].said_digest]
+        wrong += [thing for thing in differ if thing not in noted]
+    return wrong
+
+
+def to_sync_uid(theme: str, thing: bytes | str) -> bytes:
+    """Return the sync uid of a thing of this store."""
+    return thing if isinstance(thing, bytes) else uids.parse_uid(scope_sync_uid(theme, thing))
+
+
+def load_versions(conn: sqlite3.Connection, theme_id: int, wanted: Iterable[bytes]) -> Iterator[Version]:
+    """Load the newest versions of things."""
+    for some in in_chunks(list(wanted)):
+        sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"
+        yield from (Version(*row) for row in conn.execute(sql, (theme_id, *some)).fetchall())
+
+
+def load_payloads(
+    conn: sqlite3.Connection, theme_id: int, things: Collection[bytes | str]
+) -> dict[bytes | str, VersionPayload]:
+    """Load what things say as they stand in this store's tables."""
+    found: dict[bytes | str, VersionPayload] = {}
+    for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
+        marks = ", ".join("?" * len(some))
+        for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
+            found[row[0]] = to_fact_payload(row)
+        gone = [uid for uid in some if uid not in found]
+        purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
+        found.update(
+            (uid, VersionPayload("fact", None, {}, PURGED)) for (uid,) in conn.execute(purged, gone).fetchall()
+        )
+        found.update((uid, VersionPayload("fact", None, {}, DELETED)) for uid in gone if uid not in found)
+    for labels in in_chunks([thing for thing in things if isinstance(thing, str)]):
+        sql = SCOPES.format(marks=", ".join("?" * len(labels)))
+        for label, *columns in conn.execute(sql, (theme_id, *labels)):
+            found[label] = to_scope_payload(label, *columns)
+        found.update((label, VersionPayload("scope", label, {}, DELETED)) for label in labels if label not in found)
+    return found
+
+
+def to_fact_payload(row: Sequence[Any]) -> VersionPayload:
+    """Convert a row of `FACTS` to a portable payload."""
+    _, content, kind, target, label, tier, pinned, created_at, updated_at, link, cooled_by, by, name = row
+    if tier in HIDDEN_TIERS:
+        return VersionPayload("fact", None, {}, DELETED)
+    attrs = {
+        "type": kind,
+        "target": target,
+        "scope": None if label == UNSCOPED else label,
+        "tier": tier,
+        "pinned": bool(pinned),
+        "created_at": created_at,
+        "updated_at": updated_at,
+        "superseded_by": None if link is None else uids.format_uid(link),
+        "cooled_by": cooled_by,
+        "by": str(Actor(by, name)),
+    }
+    return VersionPayload("fact", content, attrs, LIVE)
+
+
+def to_scope_payload(
+    label: str, status: str, opened_at: int, closed_at: int | None, closed_by: str | None
+) -> VersionPayload:
+    """Convert a scope to a portable payload. Cooling depends on the listeners here, and is not sent."""
+    said = ScopeStatus.OPEN.value if status == ScopeStatus.COOLING else status
+    attrs = {"status": said, "opened_at": opened_at, "closed_at": closed_at, "closed_by": closed_by}
+    return VersionPayload("scope", label, attrs, LIVE)
+
+
+def load_sync_rows(conn: sqlite3.Connection, theme_id: int, theme: str, wanted: Sequence[Version]) -> list[SyncRow]:
+    """Load versions with their content."""
+    says = load_payloads(conn, theme_id, [version.local_name for version in wanted if version.shadow is None])
+    made = []
+    for version in wanted:
+        payload = says[version.local_name] if version.shadow is None else VersionPayload.from_json(version.shadow)
+        made.append(to_version_row(conn, theme, version, payload))
+    return made
+
+
+def to_version_row(conn: sqlite3.Connection, theme: str, version: Version, payload: VersionPayload) -> SyncRow:
+    """Combine a version with its content."""
+    replaced = None
+    if version.label is None:
+        sql = "SELECT min(uid) FROM facts WHERE superseded_by = ?"
+        (replaced,) = conn.execute(sql, (version.uid,)).fetchone()
+    return SyncRow(
+        theme=theme,
+        uid=uids.format_uid(version.uid),
+        kind=payload.kind,  # type: ignore[arg-type]  # one that this program does not know is kept as it came
+        content=payload.content,
+        attrs=payload.attrs,
+        state=payload.state,
+        hlc=version.hlc,
+        node=Uid(uids.format_uid(version.node)),
+        ancestors=version.ancestors,
+        supersedes=None if replaced is None else uids.format_uid(replaced),
+    )

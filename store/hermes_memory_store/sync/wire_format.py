@@ -1,0 +1,205 @@
+"""The wire format of sync: the newest version of a fact or a scope, and how two versions compare.
+
+A version is named by its clock and the node that made it: the clock is a hybrid one, 48 bits of milliseconds and
+16 of counter. Of two versions of one thing the purged one wins, else the higher (clock, node); the winner descends
+from the other when it names that clock among its ancestors, and otherwise both were made concurrently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hermes_memory_store.model import Millis, Uid
+
+LIVE, DELETED, PURGED = 0, 1, 2
+"""States of a version: it is there, its creation was taken back, or it was erased for good."""
+
+MAX_ANCESTORS = 16
+"""Clocks of earlier versions that a version names."""
+
+COUNTER_BITS = 16
+"""Low bits of a clock that count within its millisecond."""
+
+SCOPES = uuid.UUID("6f1f8f5e-9a52-5b0e-8a3c-3d1a7f0f2c11")
+"""Namespace of the uids by which scopes travel."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRow:
+    """One version of one thing in its wire format."""
+
+    theme: str
+    uid: Uid
+    kind: Literal["fact", "scope"]
+    content: str | None
+    """The fact's content, the scope's label. None for a fact that is deleted or purged."""
+    attrs: dict[str, Any]
+    """Every other column in portable words; empty when deleted or purged."""
+    state: int
+    """0 live, 1 deleted (a tombstone: it may come back), 2 purged (absorbing)."""
+    hlc: int
+    node: Uid
+    ancestors: tuple[int, ...] = ()
+    """Clocks of versions it descends from, newest first."""
+    supersedes: Uid | None = None
+
+    @property
+    def at(self) -> Millis:
+        """The time of its making, by its clock."""
+        return Millis(self.hlc >> COUNTER_BITS)
+
+    @property
+    def rank(self) -> tuple[bool, int, str]:
+        """The key that decides between two versions of one thing: the higher one wins."""
+        return self.state == PURGED, self.hlc, self.node
+
+    @property
+    def said_digest(self) -> str:
+        """Digest of its content without author and time: equal for equal versions on every machine."""
+        return version_content_digest(self.kind, self.content, self.attrs, self.state)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the version: its content, its clock and its node."""
+        return version_digest(self.uid, self.hlc, self.node, self.said_digest)
+
+
+@dataclass(frozen=True, slots=True)
+class PullCursor:
+    """How far a theme was pulled, and the newest of the server's marks that was seen."""
+
+    seq: int = 0
+    mark_seq: int | None = None
+    mark_token: Uid | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PullListing:
+    """How far a full listing of the server's rows of a theme has come."""
+
+    seq: int
+    gc_seq: int
+    """Up to where deleted rows may have been removed when it began: as long as that is so, each that was listed and deleted
+    afterwards is still to come."""
+    head: PullCursor
+    """Where the server was when it began: as long as that mark is there, nothing of what was listed was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The result of applying pulled rows."""
+
+    changed: int = 0
+    conflicts: int = 0
+    ignored: int = 0
+    """Known already, older than what is here, or of a thing that was purged."""
+    aside: int = 0
+    """Kept and not shown: malformed, or refused by the theme's policy."""
+    unreached: tuple[str, ...] = ()
+    """Backups that still hold what a purge erased, since they could not be opened or changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncConflict:
+    """Two concurrent versions: the one that stands, and the one that lost."""
+
+    uid: Uid
+    """Of the thing that lost; what `resolve` is told."""
+    theme: str
+    mine: SyncRow
+    """What stands now."""
+    theirs: SyncRow
+    """What lost, whichever machine it came from."""
+    at: Millis
+    why: Literal["concurrent", "two heads"] = "concurrent"
+    """Two versions of one thing, or two facts that both stand for one scope, type and target."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A version that the server rejected."""
+
+    row: SyncRow
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenVersion:
+    """A version from the team that is kept and not shown here: it is malformed, or refused by the theme's policy."""
+
+    theme: str
+    uid: Uid
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedVersion:
+    """What this machine's content checks made of another machine's version. Local only, never sent."""
+
+    shown: str | None = None
+    """The content as it is shown where that is not what the version says: its secrets are masked."""
+    waits: str | None = None
+    """The rule for which it waits for a person."""
+    aside: str | None = None
+    """Why it is not shown at all."""
+
+    def __bool__(self) -> bool:
+        return (self.shown, self.waits, self.aside) != (None, None, None)
+
+
+@dataclass(slots=True)
+class VersionPayload:
+    """The content of a version, without its name."""
+
+    kind: str
+    content: str | None
+    attrs: dict[str, Any] = field(default_factory=dict)
+    state: int = LIVE
+    screened: CheckedVersion = CheckedVersion()
+
+    @property
+    def said_digest(self) -> str:
+        return version_content_digest(self.kind, self.content, self.attrs, self.state)
+
+    def to_json(self) -> str:
+        one = self.screened
+        screened = [[one.shown, one.waits, one.aside]] if one else []
+        return to_canonical_json([self.kind, self.content, self.attrs, self.state, *screened])
+
+    @classmethod
+    def from_json(cls, text: str) -> VersionPayload:
+        kind, content, attrs, state, *screened = json.loads(text)
+        return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in screened))
+
+
+def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
+    """Return 32 hexadecimal digits that identify a version."""
+    return hashlib.sha256(f"{uid}|{hlc}|{node}|{said}".encode()).hexdigest()[:32]
+
+
+def version_content_digest(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:
+    """Return 32 hexadecimal digits that are equal for equal contents."""
+    return canonical_text_digest(to_canonical_json([kind, content, attrs, state]))
+
+
+def canonical_text_digest(text: str) -> str:
+    """Return the same digest for content in its canonical form."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def to_canonical_json(value: Any) -> str:
+    """Encode as canonical JSON: one text for equal values, whatever the order of their keys."""
+    return CANONICAL.encode(value)
+
+
+def scope_sync_uid(theme: str, label: str) -> Uid:
+    """Return the sync uid of a scope: the same on every machine for that label in that theme."""
+    return Uid(str(uuid.uuid5(SCOPES, f"{theme}\n{label}")))

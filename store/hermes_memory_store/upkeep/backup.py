@@ -1,0 +1,395 @@
+"""Backups: online, verified, private, and registered, so that a purge can reach what it must erase.
+
+Beside every store `memory.db` stands `memory.db.backups`, one JSON line for each backup made of it. A backup is
+written under a temporary name and gets its own only when it is complete, verified and on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.clock import Clock, format_iso_time, system_clock
+from hermes_memory_store.context.read_log import ReadLog
+from hermes_memory_store.database import database_copies, filesystem, fulltext
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.filesystem import file_lock
+from hermes_memory_store.database.item_kinds import FACT, ItemKind
+from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.rows import journal
+from hermes_memory_store.upkeep import hermes_030_file
+from hermes_memory_store.upkeep.item_erasure import delete_items
+
+TRIES = 5
+"""How often a restore begins again because somebody wrote meanwhile."""
+
+UNFINISHED = ".partial"
+"""How the temporary name of a file in the making ends."""
+
+
+SYNCED = {
+    "sync_conflicts": "DELETE FROM sync_conflicts WHERE uid = ?",
+    "sync_rows": "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
+    "sync_masked": "DELETE FROM sync_masked WHERE uid = ?",
+}
+"""Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
+
+BURY = "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal"
+
+ERASED_EVERYWHERE = """
+    INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
+    ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
+"""
+
+
+class BackupSource(Protocol):
+    """An open store, as far as a backup of it is concerned."""
+
+    @property
+    def db(self) -> Db: ...
+    @property
+    def reads(self) -> ReadLog: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """Report of a backup that was made."""
+
+    file: Path
+    facts: int
+    registered: bool = True
+    """Whether a later purge will find it: false when the store's folder cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """Report of a backup that was restored."""
+
+    file: Path
+    facts: int
+    kept: Path | None
+    """Where the memory that it replaced was kept; None when there was none."""
+
+
+def create_backup(
+    store: BackupSource, file: str | Path, *, overwrite: bool = False, progress: database_copies.Progress | None = None
+) -> BackupReport:
+    """Copy a store while it is in use. When this returns the file is complete, verified and on the disk.
+
+    :param file: destination; an existing file is refused unless `overwrite`
+    :raises ArgumentError: when the file exists, or is the store itself
+    :raises FileError: DiskFull, StoreUnreadable, …; no file is left behind then
+    """
+    store.reads.flush()
+    target = Path(file).expanduser().absolute()
+    return back_up_file(store.db.path, target, why="backup", now=store.clock(), overwrite=overwrite, progress=progress)
+
+
+def back_up_file(
+    db: Path,
+    target: Path,
+    *,
+    why: str,
+    now: int,
+    overwrite: bool = False,
+    progress: database_copies.Progress | None = None,
+) -> BackupReport:
+    """Back up a file that is not open as a store, such as before an upgrade or before it is replaced."""
+    if target.exists() and db.exists() and os.path.samefile(target, db):
+        raise errors.ArgumentError(f"{target} is the memory itself; choose another file", target)
+    if target.exists() and not target.is_file():
+        raise errors.ArgumentError(f"{target} is no file that a backup could replace; choose another name", target)
+    if target.exists() and not overwrite:
+        raise errors.ArgumentError(
+            f"{target} exists already; choose another name, or say that it may be replaced", target
+        )
+    registered = register_backup(db, target, why, now)
+    with temporary_copy(target) as made:
+        seen = database_copies.copy_database(db, made, progress=progress)
+        if overwrite:
+            database_copies.rename_over(made, target)
+        else:
+            try:
+                database_copies.rename_exclusively(made, target)
+            except FileExistsError:
+                raise errors.ArgumentError(f"{target} exists already; choose another name", target) from None
+    return BackupReport(target, seen.rows.get("facts", 0), registered)
+
+
+def default_backup_path(db: Path, why: str, now: int) -> Path:
+    """Return the default name of a backup beside its store: `memory.db.<why>.<time>.bak`."""
+    stamp = format_iso_time(now).replace("-", "").replace(":", "")
+    name = db.with_name(f"{db.name}.{why}.{stamp}.bak")
+    number = 1
+    while name.exists():
+        number += 1
+        name = db.with_name(f"{db.name}.{why}.{stamp}-{number}.bak")
+    return name
+
+
+def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_clock) -> RestoreReport:
+    """Restore a verified backup in the place of a store; the replaced content is kept beside it.
+
+    Processes that have the store open continue with the restored content.
+
+    :raises StoreUnreadable: when the backup is not a sound memory; nothing was changed then
+    :raises StoreTooNew: StoreNeedsUpgrade, StoreLocked
+    """
+    source, target = Path(file).expanduser().absolute(), Path(db).expanduser().absolute()
+    if not source.is_file():
+        raise errors.StoreUnreadable(f"there is no backup at {source}", source)
+    if target.exists() and os.path.samefile(source, target):
+        raise errors.ArgumentError(f"{source} is the memory itself; name a backup of it", source)
+    facts = verify_backup(source)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file_lock(target):
+        if not target.exists() or target.stat().st_size == 0:
+            install_backup(source, target)
+            return RestoreReport(target, facts, None)
+        kept = default_backup_path(target, "replaced", clock())
+        try:
+            replace_store_content(source, target, kept, clock())
+        except errors.StoreUnreadable:
+            preserve_unreadable_store(target, kept)
+            register_backup(target, kept, "replaced", clock())
+            install_backup(source, target)
+    return RestoreReport(target, facts, kept)
+
+
+def verify_backup(file: Path) -> int:
+    """Verify a backup; return its number of facts. :raises FileError: it is not a sound memory of this version"""
+    with database_copies.connect_plainly(file) as conn:
+        application, version = (
+            conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if application != APPLICATION_ID:
+            if hermes_030_file.is_hermes_030(conn):
+                raise errors.StoreNeedsUpgrade(f"{file} is a memory of hermes-memory 0.3.0; upgrade it instead", file)
+            raise errors.StoreUnreadable(f"{file} is not a backup of a memory", file)
+        if version > STORE_VERSION:
+            raise errors.StoreTooNew(
+                f"{file} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
+                "nothing was touched, please upgrade hermes-memory-tui",
+                file,
+            )
+        return database_copies.verify_database(conn, file).rows["facts"]
+
+
+def find_backups(db: str | Path) -> list[Path]:
+    """Find every file that may hold a copy of a store: registered, adjacent and unfinished backups.
+
+    A registered file that was deleted is omitted; one whose whole folder is missing (a disk that is not mounted) is
+    included, since it may come back.
+    """
+    place = Path(db).expanduser().absolute()
+    found: dict[Path, None] = {}
+    for line in load_backup_registry(place):
+        file = Path(line["file"])
+        found.update(dict.fromkeys(find_unfinished_copies(file)))
+        if file.exists() or not file.parent.exists():
+            found[file] = None
+    found.update(dict.fromkeys(sorted(place.parent.glob(f"{place.name}.*.bak"))))
+    found.update(dict.fromkeys(find_unfinished_copies(place)))
+    return list(found)
+
+
+def find_unfinished_copies(file: Path) -> list[Path]:
+    """Find the files being written under that name, and those left by a process that died."""
+    return sorted(file.parent.glob(f".{file.name}.*{UNFINISHED}"))
+
+
+def purge_facts_from_backup(
+    path: Path, wanted: Collection[bytes | str], kind: ItemKind = FACT, *, everywhere: Collection[bytes] = ()
+) -> bool:
+    """Erase facts from one backup: its facts, journal, full-text index and free pages.
+
+    :param wanted: uids, as bytes or text
+    :returns: whether the backup no longer holds them; False when it could not be reached or changed
+    """
+    if path.name.endswith(UNFINISHED):
+        return remove_interrupted_copy(path)
+    keys = [uid if isinstance(uid, bytes) else uids.parse_uid(uid) for uid in wanted]
+    try:
+        with database_copies.connect_plainly(path, "rw") as conn:
+            conn.execute("PRAGMA secure_delete = ON")
+            if conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+                was_held = erase_facts_from_store_file(conn, kind, keys, everywhere)
+            elif hermes_030_file.is_hermes_030(conn):
+                was_held = kind is FACT and hermes_030_file.erase_facts_from_hermes_030(conn, keys)
+            else:
+                return False
+            if was_held:
+                # Free pages keep what was deleted from them until the file is written anew.
+                conn.execute("VACUUM")
+        filesystem.flush_to_disk(path)
+    except (errors.FileError, OSError):
+        return False
+    return True
+
+
+def remove_interrupted_copy(path: Path) -> bool:
+    """Remove what an interrupted backup left; return whether it is gone. One in progress is left alone."""
+    if is_copy_in_progress(path):
+        return False
+    remove_temporary_database(path)
+    return True
+
+
+def remove_temporary_database(made: Path) -> None:
+    """Remove a temporary database and the files that SQLite and the lock put beside it."""
+    for ending in ("", "-journal", "-wal", "-shm", ".lock"):
+        made.with_name(made.name + ending).unlink(missing_ok=True)
+
+
+def erase_facts_from_store_file(
+    conn: sqlite3.Connection, kind: ItemKind, keys: Collection[bytes], everywhere: Collection[bytes] = ()
+) -> bool:
+    """Erase facts from a backup in the store's format; return whether it held any of them."""
+    tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if kind.table not in tables:
+        return False
+    held = False
+    conn.execute("BEGIN IMMEDIATE")
+    for uid in keys:
+        rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
+        held = (kind is FACT and redact_fact(conn, uid, tables)) or bool(rows) or held
+        delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
+        for _, theme_id, *_ in rows:
+            if kind is FACT:
+                conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
+                conn.execute(BURY, (uid, theme_id))
+            elif uid in everywhere and "sync_turns" in tables:
+                conn.execute(ERASED_EVERYWHERE, (theme_id, uid))
+    is_clean = not held or fulltext.optimize_index(conn, kind)
+    conn.execute("COMMIT")
+    if not is_clean:
+        raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
+    return held
+
+
+def redact_fact(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
+    """Take the text of a fact out of a backup's journal and of what sync keeps there; whether there was any."""
+    held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
+    journal.redact_journal(conn, uid)
+    for table, statement in SYNCED.items():
+        if table in tables:
+            held = conn.execute(statement, (uid,)).rowcount > 0 or held
+    return held
+
+
+def replace_store_content(source: Path, target: Path, kept: Path, now: int) -> None:
+    """Keep a verified copy of the store, then replace its content; start again when another process wrote meanwhile."""
+    for _ in range(TRIES):
+        try:
+            try_replace_store_content(source, target, kept, now)
+        except database_copies.SourceChanged:
+            continue
+        os.chmod(target, 0o600)
+        return
+    raise errors.StoreLocked(f"{target} is being written all the time; stop the writers first", target)
+
+
+def try_replace_store_content(source: Path, target: Path, kept: Path, now: int) -> None:
+    """Try to replace the store's content once. :raises SourceChanged: when a process wrote after the copy was taken"""
+    with database_copies.connect_plainly(target) as watching:
+        version = watching.execute("PRAGMA data_version").fetchone()[0]
+        back_up_file(target, kept, why="replaced", now=now, overwrite=True)
+        database_copies.overwrite_database(
+            source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version
+        )
+
+
+def install_backup(source: Path, target: Path) -> None:
+    """Copy a verified backup to a place without a store."""
+    with temporary_copy(target) as made:
+        database_copies.copy_database(source, made)
+        with database_copies.connect_plainly(made, "rw") as conn:
+            conn.execute("PRAGMA journal_mode = WAL")
+        database_copies.rename_over(made, target)
+
+
+def preserve_unreadable_store(db: Path, kept: Path) -> None:
+    """Rename an unreadable file and its log, which frees its place."""
+    for ending in ("-wal", "-shm", ""):
+        part = db.with_name(db.name + ending)
+        if part.exists():
+            os.replace(part, kept.with_name(kept.name + ending))
+    filesystem.flush_to_disk(db.parent)
+
+
+@contextmanager
+def temporary_copy(target: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `target` for a file being written; remove what earlier crashes left there."""
+    if not target.parent.is_dir():
+        raise errors.StoreUnreadable(f"there is no folder {target.parent}", target)
+    for left in find_unfinished_copies(target):
+        remove_interrupted_copy(left)
+    made = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield made
+    finally:
+        remove_temporary_database(made)
+
+
+def is_copy_in_progress(path: Path) -> bool:
+    """Check whether the process that writes this file is still running."""
+    pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def register_backup(db: Path, file: Path, why: str, now: int) -> bool:
+    """Register a backup before it is made; return whether that was possible.
+
+    A full disk must not prevent a backup elsewhere.
+    """
+    line = json.dumps({"file": str(file), "made_at": format_iso_time(now), "why": why})
+    try:
+        handle = os.open(backup_registry_path(db), os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            # A line that a crash cut off must not swallow this one.
+            cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            os.write(handle, b"\n" * cut_off + line.encode() + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError:
+        return False
+    return True
+
+
+def backup_registry_path(db: Path) -> Path:
+    """Return the path of the list of a store's backups."""
+    return db.with_name(db.name + ".backups")
+
+
+def load_backup_registry(db: Path) -> list[dict[str, str]]:
+    """Load the list of a store's backups, without lines that a crash cut off."""
+    try:
+        text = backup_registry_path(db).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    lines = []
+    for line in text.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and isinstance(said.get("file"), str):
+            lines.append(said)
+    return lines

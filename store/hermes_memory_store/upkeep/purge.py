@@ -1,0 +1,209 @@
+"""Purge: permanent erasure from the facts, the journal, the full-text index and the free pages of the file.
+
+Archiving is the reversible act. A purge leaves a tombstone for each fact, which records that something was here,
+never what it said.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.database.item_kinds import FACT
+from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, PurgePlan, Tier
+from hermes_memory_store.rows import journal
+from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.row_reader import RowReader
+from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
+
+SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
+"""What a purge takes that names neither a scope nor a tier: what no longer stands."""
+
+
+SAMPLES = 3
+"""Facts a preview shows."""
+
+
+class Purge:
+    """Preview exactly what a purge would erase, and erase it."""
+
+    def __init__(self, db: Db, names: Names, journal: Journal, eraser: ItemEraser) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+        self._eraser = eraser
+
+    def preview(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] | None = None,
+    ) -> PurgePlan:
+        """Count what `execute` with the same arguments erases.
+
+        :param scope: only this scope; then all tiers unless `tiers` says otherwise
+        :param older_than_ms: only what was last changed longer ago than this
+        :param tiers: only these; superseded and archived facts when neither scope nor tiers are given
+        :raises UnknownTheme: UnknownScope; an unknown name never means everything
+        """
+        where, args = self._where(theme, scope, older_than_ms, tiers)
+        counts = self._db.rows(f"SELECT f.tier, count(*) FROM facts f WHERE {where} GROUP BY f.tier", args)
+        newest = self._db.rows(
+            f"{FACTS_WITH_READS} WHERE {where} AND f.tier <> 'withdrawn' ORDER BY f.updated_at DESC LIMIT {SAMPLES}",
+            args,
+        )
+        by_tier = {Tier(tier): number for tier, number in counts}
+        return PurgePlan(theme, scope, by_tier, RowReader(self._names).facts(newest))
+
+    @retry_without_index
+    def execute(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] | None = None,
+        actor: Actor = PERSON,
+    ) -> PurgePlan:
+        """Erase facts in one transaction, then erase them from the file's free pages and its write-ahead log."""
+        with self._db.write_transaction() as conn:
+            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+            where, args = self._where(theme, scope, older_than_ms, tiers)
+            rows = conn.execute(
+                f"SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f WHERE {where}", args
+            ).fetchall()
+            self._erase(conn, rows, actor)
+        if not rows:
+            return plan
+        return replace(plan, unreached=self._eraser.scrub_items(FACT, [row[1] for row in rows]))
+
+    @retry_without_index
+    def soft_delete(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] = SAFE_TIERS,
+        actor: Actor,
+    ) -> PurgePlan:
+        """Purge on behalf of an agent: hide superseded and archived facts at once, erase them later.
+
+        They are erased when the theme's retention is over. Until then `undo` restores them.
+
+        :param tiers: others only where the user has agreed
+        """
+        with self._db.write_transaction() as conn:
+            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+            where, args = self._where(theme, scope, older_than_ms, tiers)
+            change = Mutation(conn, self._names, self._journal, actor)
+            for row in conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE {where}", args).fetchall():
+                change.update_fact(FactRow(*row), HOLD_OPERATION, tier=Tier.WITHDRAWN.value)
+            change.record()
+        return plan
+
+    @retry_without_index
+    def erase_soft_deleted(self, theme: str, retention_ms: int) -> int:
+        """Erase what agents purged longer ago than the retention; return the number of facts."""
+        sql = """
+            SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f
+            WHERE f.theme_id = ? AND f.tier = 'withdrawn' AND f.updated_at < ?
+              AND (SELECT op FROM journal j WHERE j.uid = f.uid ORDER BY seq DESC LIMIT 1) = ?
+        """
+        theme_id = self._names.theme_or_none(theme)
+        with self._db.write_transaction() as conn:
+            rows = conn.execute(sql, (theme_id, self._clock_now() - retention_ms, HOLD_OPERATION)).fetchall()
+            self._erase(conn, rows, RELIEF)
+        if rows:
+            self._eraser.scrub_items(FACT, [row[1] for row in rows])
+        return len(rows)
+
+    def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
+        """Erase single facts by uid; return how many there were."""
+        return self._erase_each(wanted, actor)[0]
+
+    def erase(self, names: Collection[str], *, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+        """Erase single facts by their whole uids, in one transaction.
+
+        Returns how many there were, and the copies of the store that still hold them because they could not be reached.
+        """
+        return self._erase_each([uids.parse_uid(name) for name in names], actor)
+
+    def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
+        """Erase facts of a theme within a running transaction; call `finish` after it.
+
+        Facts that were never here get their tombstone as well, so that nothing brings them back.
+        """
+        rows = []
+        for uid in wanted:
+            sql = "SELECT id, uid, theme_id, target, content, tier FROM facts WHERE theme_id = ? AND uid = ?"
+            row = conn.execute(sql, (theme_id, uid)).fetchone()
+            if row is not None:
+                rows.append(row)
+                continue
+            at, actor_id = self._journal.now(conn), self._names.actor(conn, actor)
+            # The journal says it too: a replay must know it.
+            self._journal.append(conn, [JournalEntry("purge", "fact", uid, theme_id, None, None)], actor=actor, at=at)
+            conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
+        self._erase(conn, rows, actor)
+
+    def finish(self, erased: Sequence[bytes]) -> tuple[str, ...]:
+        """Finish an `erase_within` after its transaction; return the copies that could not be reached."""
+        return self._eraser.scrub_items(FACT, erased)
+
+    @retry_without_index
+    def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
+        asked = list(wanted)
+        rows: list[tuple[Any, ...]] = []
+        with self._db.write_transaction() as conn:
+            for some in in_chunks(asked):
+                marks = ", ".join("?" * len(some))
+                sql = f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})"
+                rows += conn.execute(sql, some).fetchall()
+            self._erase(conn, rows, actor)
+        if not rows:
+            return 0, ()
+        return len(rows), self._eraser.scrub_items(FACT, [row[1] for row in rows])
+
+    def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
+        if not rows:
+            return
+        at = self._journal.now(conn)
+        actor_id = self._names.actor(conn, actor)
+        entries = []
+        for key, uid, theme_id, target, content, tier in rows:
+            delete_items(conn, FACT, [(key, target, content)])
+            journal.redact_journal(conn, uid)
+            conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
+            entries.append(JournalEntry("purge", "fact", uid, theme_id, None, {"tier": tier}))
+        conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
+        self._journal.append(conn, entries, actor=actor, at=at)
+
+    def _where(
+        self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None
+    ) -> tuple[str, tuple[Any, ...]]:
+        wanted = tiers if tiers else (frozenset(Tier) if scope is not None else SAFE_TIERS)
+        where = f"f.theme_id = ? AND f.tier IN ({', '.join('?' * len(wanted))})"
+        args: list[Any] = [self._names.theme(theme), *(tier.value for tier in wanted)]
+        if scope is not None:
+            where += " AND f.scope_id = ?"
+            args.append(self._names.scope(theme, scope).id)
+        if older_than_ms is not None:
+            if older_than_ms < 0:
+                raise errors.ArgumentError("an age cannot be negative", older_than_ms)
+            where += " AND f.updated_at < ?"
+            args.append(self._clock_now() - older_than_ms)
+        return where, tuple(args)
+
+    def _clock_now(self) -> int:
+        return self._journal.current_time()

@@ -1,0 +1,194 @@
+"""Options common to all commands: the store file, the theme and the output format."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
+from hermes_memory_store.store import Store, is_store_missing
+from hermes_memory_themes import resolve_theme
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+READING_PATIENCE_S = 2.0
+"""How long a search waits for writers before it gives up noting what was read."""
+
+
+@dataclass(slots=True)
+class CommandSettings:
+    """The common options of one call, and the store they open."""
+
+    db: str | None = None
+    theme: str | None = None
+    as_json: bool = False
+    past: Store | None = None
+    """The store as of a past moment, while `at` runs another command."""
+
+    def path(self) -> Path:
+        """Return the path of the store file."""
+        return Path(self.db).expanduser() if self.db else filesystem.default_store_path()
+
+    def named_theme(self) -> str | None:
+        """Return the theme given by option or environment variable, or None."""
+        named = self.theme or os.environ.get("HERMES_MEMORY_THEME", "").strip()
+        return resolve_theme(flag=self.theme) if named else None
+
+    def resolved_theme(self) -> str:
+        """Return the theme of this call, whether it exists or not."""
+        return resolve_theme(flag=self.theme)
+
+    def reading_theme(self, store: Store) -> str:
+        """Return the theme to read. One named with `--theme` must exist; the default theme may still be empty."""
+        theme = self.resolved_theme()
+        if self.theme is not None:
+            store.names.theme(theme)
+        return theme
+
+    def confining_theme(self, store: Store) -> str | None:
+        """Return the theme in which uids are looked up: None for any, unless `--theme` names one."""
+        return None if self.theme is None else self.reading_theme(store)
+
+    @contextmanager
+    def store(self, *, writing: bool = False, noting: bool = False, creating: bool = False) -> Iterator[Store]:
+        """Open the store: read-only, unless it is for `writing`, or for `noting` which facts were recalled.
+
+        A hermes-memory 0.3.0 file is upgraded first, with a verified backup next to it.
+
+        :param creating: open it for writing, and create it when missing
+        :raises StoreMissing: when there is none and the command does not create one
+        """
+        if self.past is not None:
+            if writing or creating:
+                raise ArgumentError("the past can be read, not changed; use a reading command after `at TIME`")
+            yield self.past
+            return
+        path = self.path()
+        is_new = is_store_missing(path)
+        with self._open_store(path, writing, noting, creating) as store:
+            if is_new and not self.as_json:
+                click.echo(f"there was no memory at {path}; this is a new one", err=True)
+            yield store
+
+    def _open_store(self, path: Path, writing: bool, noting: bool, creating: bool) -> Store:
+        try:
+            if writing or creating:
+                return Store.open(path, create=creating)
+            if noting and not filesystem.is_unwritable(path):
+                return Store.open(path, create=False, lock_timeout_s=READING_PATIENCE_S)
+            return open_read_only(path)
+        except StoreNeedsUpgrade:
+            from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+            from hermes_memory_tui.cli.progress_bars import progress_bar
+
+            with progress_bar("upgrading") as progress:
+                report = upgrade_hermes_030(path, progress=progress)
+            if report.backup is not None and not self.as_json:
+                click.echo(f"upgraded a hermes-memory 0.3.0 file; the old one is kept at {report.backup}", err=True)
+            return Store.open(path)
+
+
+@contextmanager
+def temporary_store() -> Iterator[Store]:
+    """Open an empty temporary store, for a dry run where no store exists yet."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hermes-memory-") as folder,
+        Store.open(Path(folder) / "memory.db") as store,
+    ):
+        yield store
+
+
+def open_read_only(path: Path) -> Store:
+    """Open a store read-only."""
+    try:
+        return Store.open(path, read_only=True)
+    except StoreUnfinished:
+        # A creation that was cut off is finished by whoever may write.
+        return Store.open(path)
+
+
+def common_options(command: F) -> F:
+    """Add `--db`, `--theme` and `--json`, accepted before or after the command name; the last value wins."""
+    for option in (
+        click.option(
+            "--json", "as_json", is_flag=True, expose_value=False, callback=store_common_option,
+            help="Answer with one JSON document.",
+        ),
+        click.option(
+            "--theme", metavar="NAME", expose_value=False, callback=store_common_option, shell_complete=complete_themes,
+            help="Whose memory.  [default: $HERMES_MEMORY_THEME, default]",
+        ),
+        click.option(
+            "--db", metavar="FILE", expose_value=False, callback=store_common_option, type=click.Path(),
+            help="The store.  [default: $HERMES_MEMORY_DB, ~/.hermes/memory.db]",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def store_common_option(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Store a common option in the `CommandSettings` that all commands of this call share."""
+    settings = ctx.ensure_object(CommandSettings)
+    value = reject_blank(ctx, parameter, value)
+    if value not in (None, False):
+        assert parameter.name is not None
+        setattr(settings, parameter.name, value)
+
+
+def reject_blank(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Reject an empty option value: an unset shell variable must not mean everything, or the default."""
+    if isinstance(value, str) and not value.strip():
+        raise click.BadParameter("it is empty; leave the option out, or say what it is", param=parameter)
+    return value
+
+
+def scope_option(help_text: str) -> Callable[[F], F]:
+    """Add `--scope LABEL`, completed from the existing labels."""
+    return click.option(
+        "--scope", metavar="LABEL", callback=reject_blank, shell_complete=complete_scopes, help=help_text
+    )
+
+
+def complete_themes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete theme names in the shell."""
+    return complete_from_store(ctx, incomplete, lambda store: store.names.all_themes())
+
+
+def complete_scopes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete scope labels in the shell."""
+    theme = ctx.ensure_object(CommandSettings).resolved_theme()
+    return complete_from_store(ctx, incomplete, lambda store: store.names.labels(theme))
+
+
+def complete_from_store(
+    ctx: click.Context, incomplete: str, names: Callable[[Store], list[str]]
+) -> list[CompletionItem]:
+    """Return the names with this prefix.
+
+    A store that cannot be read completes nothing: a prompt is no place for errors.
+    """
+    from click.shell_completion import CompletionItem
+
+    from hermes_memory_store.errors import StoreError
+
+    try:
+        with Store.open(ctx.ensure_object(CommandSettings).path(), read_only=True) as store:
+            return [CompletionItem(name) for name in names(store) if name.startswith(incomplete)]
+    except StoreError:
+        return []
+
+
+pass_settings = click.make_pass_decorator(CommandSettings, ensure=True)
+"""Hands the `Settings` to a command as its first argument."""

@@ -1,0 +1,139 @@
+"""Report an import from another program's memory, as a JSON document or for people."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_memory_store.errors import ImportFileError
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.common_options import CommandSettings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.progress_bars import Progress
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+if TYPE_CHECKING:
+    from hermes_memory_store.transfer.importers import ForeignImportReport
+
+KINDS = ("hermes-memory", "pgvector", "mcp-memory", "mem0", "engram", "basic-memory")
+"""The store's own `importers.KINDS`, which every command would have to import."""
+
+SHOWN = 20
+"""Lines of each list that are printed; `--json` has all."""
+
+EXAMPLE = 100
+"""Characters of an example."""
+
+
+def import_checked(
+    settings: CommandSettings,
+    store: Store,
+    source: Path,
+    kind: str,
+    scope: str | None,
+    dry_run: bool,
+    progress: Progress | None,
+) -> ForeignImportReport:
+    """Import another program's memory with the content checks for agents' writes, since its authors are unknown."""
+    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.trust import Vault, WriteChecks
+    from hermes_memory_store.transfer.importers import CheckedText, import_foreign_memory
+
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
+        # What is only tried must not come to the keyring.
+        vault = Vault(Path(folder) / "secrets.json", "file") if dry_run else None
+        vault = vault or Vault(Path(BridgePaths.of(store.path).folder) / "secrets.json")
+        trust = WriteChecks(store.policies, vault).for_one_call()
+
+        def screen(theme: str | None, target: str | None, content: str) -> CheckedText:
+            assert theme is not None
+            if target is None:
+                return CheckedText(trust.mask(theme, "turn", content).content)
+            verdict = trust.check_fact(theme, target, content)
+            return CheckedText(verdict.content, None if verdict.suspicion is None else verdict.suspicion.rule)
+
+        try:
+            return import_foreign_memory(
+                store, source, theme=settings.resolved_theme(), kind=kind, one_theme=settings.theme is not None, scope=scope,
+                dry_run=dry_run, screen=screen, progress=progress,
+            )  # fmt: skip
+        except ImportFileError:
+            trust.take_back()  # nothing came in that stands for them
+            raise
+
+
+def print_foreign_report(settings: CommandSettings, report: ForeignImportReport, dry_run: bool) -> None:
+    """Print the import report in the requested output format."""
+    if settings.as_json:
+        print_document(foreign_report_json(report, dry_run))
+        return
+    verb = "would create" if dry_run else "created"
+    told = [
+        f"{report.kind}: {verb} {format_quantity(report.created, 'fact')}",
+        f"{report.deduplicated:,} already there",
+    ]
+    told += [f"{report.superseded:,} superseded"] if report.superseded else []
+    told += [f"{format_quantity(report.turns, 'turn')}"] if report.turns or report.turns_there else []
+    told += [f"{report.turns_there:,} turns already there"] if report.turns_there else []
+    told += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
+    told += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    told += [f"{report.purged:,} purged here before and left out"] if report.purged else []
+    told += [f"{len(report.skips):,} skipped"] if report.skips else []
+    told += [f"{len(report.errors):,} refused"] if report.errors else []
+    click.echo(", ".join(told))
+    for one in report.mapping[:SHOWN]:
+        place = f"theme {one.theme}, scope {one.scope}" if one.scope else f"theme {one.theme}"
+        click.echo(to_printable(f"  {one.count:,} x {one.what} -> {one.becomes} in {place}"))
+        click.echo(to_printable(f"      {one.example[:EXAMPLE]}{'…' if len(one.example) > EXAMPLE else ''}"))
+    print_omitted_count(len(report.mapping))
+    for note in report.notes:
+        click.echo(to_printable(f"  {note}"), err=True)
+    for skip in report.skips[:SHOWN]:
+        click.echo(to_printable(f"  {skip.place} skipped: {skip.why}"), err=True)
+    print_omitted_count(len(report.skips))
+    for bad in report.errors[:SHOWN]:
+        click.echo(to_printable(f"  {bad.place}: {bad.error}"), err=True)
+    print_omitted_count(len(report.errors))
+
+
+def print_omitted_count(number: int) -> None:
+    """Print how many lines of a list were omitted."""
+    if number > SHOWN:
+        click.echo(f"  and {number - SHOWN:,} more", err=True)
+
+
+def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str, Any]:
+    """Return the report as JSON: the keys of an import of the program's own formats, plus further ones."""
+    return {
+        "from": report.kind,
+        "created": report.created,
+        "deduplicated": report.deduplicated,
+        "superseded": report.superseded,
+        "skipped": report.skip_count,
+        "split": report.split,
+        "waiting": report.waiting,
+        "turns": report.turns,
+        "turns_deduplicated": report.turns_there,
+        "purged": report.purged,
+        "skips": [{"line": one.place.line, "file": one.place.file or None, "why": one.why} for one in report.skips],
+        "errors": [
+            {"line": one.place.line, "file": one.place.file or None, **one.error.as_dict()} for one in report.errors
+        ],
+        "mapping": [
+            {
+                "what": one.what,
+                "becomes": one.becomes,
+                "theme": one.theme,
+                "scope": one.scope,
+                "count": one.count,
+                "example": one.example,
+            }
+            for one in report.mapping
+        ],
+        "notes": report.notes,
+        "dry_run": dry_run,
+    }

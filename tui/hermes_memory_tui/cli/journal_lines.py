@@ -1,0 +1,100 @@
+"""Format journal rows for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.model import Change
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.terminal_output import print_hanging
+
+DERIVED_COLUMNS = frozenset(
+    {"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"}
+)
+"""Columns that follow from the others, or repeat when it was."""
+
+REOPENED = ("closed_by", None)
+"""A scope that is open is closed by nobody; that need not be said."""
+
+MAX_CACHED_NAMES = 10_000
+"""Names kept while a long log is printed."""
+
+
+class JournalPrinter:
+    """Prints journal rows and looks up names that most rows do not repeat."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[str, str] = {}
+
+    def print(self, change: Change) -> None:
+        """Print the time, the author, the operation and the subject of a change."""
+        when = format_iso_time(change.at)[:19].replace("T", " ")
+        head = f"{change.seq:>6}  {when}  {to_printable(str(change.actor)):<12}  {change.op:<9}  "
+        print_hanging(head, to_printable(self._description(change)))
+
+    def _description(self, change: Change) -> str:
+        before, after = change.before or {}, change.after or {}
+        if "content" in after and "target" in after:
+            name = f"{after.get('type', '')}[{after['target']}]"
+            self._remember(change.uid, name)
+            place = f"  ({after['scope']})" if after.get("scope") else ""
+            return f"{name}: {after['content']}{place}"
+        if change.entity == "scope" and "label" in after and change.before is None:
+            self._remember(change.uid, f"scope {after['label']}")
+            return f"scope {after['label']}"
+        if change.before is None and change.after is None:
+            return "(erased)"
+        if change.entity == "source" and "source" in after:
+            return f"source {after['source']}: {after.get('rule') or 'ask'}"
+        names = [name for name in {**before, **after} if name not in DERIVED_COLUMNS]
+        told = [
+            format_column_change(name, before.get(name), after.get(name))
+            for name in names
+            if (name, after.get(name)) != REOPENED
+        ]
+        return "  ".join([self._name(change), *told])
+
+    def _name(self, change: Change) -> str:
+        name = self._names.get(change.uid)
+        if name is None:
+            name = self._find_name(change)
+            self._remember(change.uid, name)
+        return name
+
+    def _find_name(self, change: Change) -> str:
+        if change.entity == "scope":
+            label = next((one.label for one in self._store.scopes.list(change.theme) if one.uid == change.uid), None)
+            if label is not None:
+                return f"scope {label}"
+        # The first row says it even where an undo took the thing away again; it is empty when the thing was purged.
+        (first,) = self._store.journal.changes(uid=change.uid, limit=1)
+        said = first.after or {}
+        if "target" in said:
+            return f"{said.get('type', '')}[{said['target']}]"
+        return f"{change.entity} {said.get('label', short_uid(change.uid))}"
+
+    def _remember(self, uid: str, name: str) -> None:
+        if len(self._names) >= MAX_CACHED_NAMES:
+            self._names.clear()
+        self._names[uid] = name
+
+
+def print_changes(store: Store, changes: Sequence[Change]) -> None:
+    """Print changes, one per line."""
+    lines = JournalPrinter(store)
+    for change in changes:
+        lines.print(change)
+
+
+def format_column_change(name: str, before: Any, after: Any) -> str:
+    """Format a column with its values before and after."""
+    if name == "pinned":
+        return "pinned" if after else "not pinned"
+    if before is None or after is None:
+        return f"{name}: {after if before is None else before}"
+    return f"{name}: {before} → {after}"

@@ -1,0 +1,145 @@
+"""Output for scripts: one JSON document per command.
+
+The keys are a contract (`docs/cli.md`): keys may be added, never changed or removed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.model import Change, Fact, FactType, Gauge, QuarantinedFact, Scope, Session, SourceRule, Tier
+
+
+def print_document(content: dict[str, Any]) -> None:
+    """Print one JSON document."""
+    # A terminal that is not UTF-8 gets escapes that every JSON reader understands.
+    escaped = "utf" not in (sys.stdout.encoding or "").lower()
+    click.echo(json.dumps(content, ensure_ascii=escaped, indent=2 if sys.stdout.isatty() else None))
+
+
+def fact_json(fact: Fact) -> dict[str, Any]:
+    """Return a fact with the keys of the JSON contract."""
+    return {
+        "uid": fact.uid,
+        "theme": fact.theme,
+        "scope": fact.scope,
+        "type": fact.type.word,
+        "target": fact.target,
+        "content": fact.content,
+        "tier": fact.tier.value,
+        "pinned": fact.pinned,
+        "created_at": format_iso_time(fact.created_at),
+        "updated_at": format_iso_time(fact.updated_at),
+        "notation": fact.notation,
+        "tokens": fact.tokens,
+        "actor": str(fact.actor),
+        "superseded_by": fact.superseded_by,
+        "reads": fact.reads,
+        "read_at": None if fact.read_at is None else format_iso_time(fact.read_at),
+    }
+
+
+def gauge_json(gauge: Gauge) -> dict[str, Any]:
+    """Return a gauge with the keys of the JSON contract."""
+    return {
+        "used": gauge.used,
+        "budget": gauge.budget,
+        "pct": round(gauge.pct, 1),
+        "tokens": gauge.tokens,
+        "level": gauge.level.value,
+        "facts": gauge.facts,
+        "pinned": gauge.pinned,
+    }
+
+
+def scope_json(scope: Scope) -> dict[str, Any]:
+    """Return a scope with the keys of the JSON contract."""
+    return {
+        "uid": scope.uid,
+        "theme": scope.theme,
+        "label": scope.label,
+        "status": scope.status.value,
+        "opened_at": format_iso_time(scope.opened_at),
+        "closed_at": None if scope.closed_at is None else format_iso_time(scope.closed_at),
+        "closed_by": scope.closed_by,
+        "facts": {tier.value: scope.facts.get(tier, 0) for tier in Tier if tier is not Tier.WITHDRAWN},
+        "silence": scope.silence,
+    }
+
+
+def session_json(session: Session) -> dict[str, Any]:
+    """Return a session with the keys of the JSON contract."""
+    return {
+        "uid": session.uid,
+        "theme": session.theme,
+        "name": session.name,
+        "client": session.client,
+        "pid": session.pid,
+        "status": session.status.value,
+        "started_at": format_iso_time(session.started_at),
+        "heartbeat_at": format_iso_time(session.heartbeat_at),
+        "lease_ms": session.lease_ms,
+        "turn": session.turn,
+        "scope": session.scope,
+        "ended_at": None if session.ended_at is None else format_iso_time(session.ended_at),
+        "checkpoint": session.checkpoint,
+    }
+
+
+def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
+    """Return a quarantined fact with the keys of the JSON contract."""
+    from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
+
+    return {
+        "fact": fact_json(waiting.fact),
+        "why": waiting.why,
+        "what": explain_injection_rule(waiting.why),
+        "source": waiting.source,
+        "at": format_iso_time(waiting.at),
+    }
+
+
+def rule_json(rule: SourceRule) -> dict[str, Any]:
+    """Return a source rule with the keys of the JSON contract."""
+    return {"theme": rule.theme, "source": rule.source, "rule": rule.rule, "at": format_iso_time(rule.at)}
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """Return a journal row with the keys of the JSON contract."""
+    return {
+        "seq": change.seq,
+        "at": format_iso_time(change.at),
+        "actor": str(change.actor),
+        "op": change.op,
+        "before": journal_values_json(change.before),
+        "after": journal_values_json(change.after),
+        "entity": change.entity,
+        "uid": change.uid,
+        "theme": change.theme,
+        "change": change.change,
+        "undoes": change.undoes,
+        "hash": change.hash,
+    }
+
+
+def journal_values_json(words: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the values recorded in a journal row with the keys of the JSON contract.
+
+    None when there were none, or when they were erased.
+    """
+    if words is None:
+        return None
+    said = dict(words)
+    for name, value in words.items():
+        if name == "type":
+            said[name] = FactType(value).word
+        elif name.endswith("_at") and isinstance(value, int):
+            said[name] = format_iso_time(value)
+        elif name == "pinned":
+            said[name] = bool(value)
+    return said

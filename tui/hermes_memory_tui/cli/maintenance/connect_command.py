@@ -1,0 +1,35 @@
+"""`connect`: add the memory to an agent host, or install the provider of hermes-agent. The bridge's own command."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_bridge.cli.connect_commands import connect_options
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+
+
+@click.command("connect", short_help="Connect an agent host to this memory.")
+@connect_options
+@common_options
+@pass_settings
+def connect_command(settings: CommandSettings, /, **flags: Any) -> None:
+    """Connect an agent host to this memory. Without HOST: list the hosts and whether each is connected."""
+    from hermes_memory_bridge.connect.host_config_files import ConnectRequest, connect_host
+
+    request = ConnectRequest(db=settings.db, theme=settings.theme, **flags)
+    if not settings.as_json:
+        sys.exit(connect_host(request))
+    if request.host and not (request.yes or request.dry_run or request.check):
+        raise ArgumentError("with --json nobody can be asked; add --yes or --dry-run")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = connect_host(request)
+    print_document({"ok": code == 0, "said": said.getvalue()})
+    sys.exit(code)

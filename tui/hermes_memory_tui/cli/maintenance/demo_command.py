@@ -1,0 +1,104 @@
+"""`demo`: try the inspector on a temporary memory that agents use. All demo data is deleted at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.demo.demo_environment import DemoEnvironment
+
+MOST_AGENTS = 50
+
+SHOWN = 90
+"""Characters of what was called that a line shows."""
+
+
+@click.command("demo", short_help="Look at a memory that agents are using.")
+@click.option("--agents", type=click.IntRange(1, MOST_AGENTS), default=3, show_default=True, help="How many.")
+@click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
+@click.option(
+    "--facts", type=click.IntRange(0, 1_000_000), default=0, help="So many more facts, in a theme of their own."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Other agents do other things.")
+@click.option("--no-inspector", is_flag=True, help="Print what is called instead.")
+@common_options
+@pass_settings
+def demo_command(
+    settings: CommandSettings, agents: int, seconds: float | None, facts: int, seed: int, no_inspector: bool
+) -> int:
+    """Open the inspector on a temporary memory with a bridge and simulated agents.
+
+    The demo data is deleted when you quit.
+    """
+    from hermes_memory_tui.demo.demo_environment import DemoEnvironment
+
+    if settings.db is not None:
+        raise click.UsageError("demo makes a store of its own; leave --db out")
+    if settings.as_json and not no_inspector:
+        raise click.UsageError("--json goes with --no-inspector")
+    if no_inspector:
+        with DemoEnvironment(agents, facts, seed, listening=True) as stage:
+            return run_headless(settings, stage, seconds)
+    from hermes_memory_tui.app import has_interactive_terminal, run_inspector
+
+    theme = settings.named_theme() if settings.theme else None
+    if not has_interactive_terminal():
+        return run_inspector()  # which says why not
+    with DemoEnvironment(agents, facts, seed) as stage:
+        return run_inspector(stage.store, theme, leave_after_s=seconds)
+
+
+def run_headless(settings: CommandSettings, stage: DemoEnvironment, seconds: float | None) -> int:
+    """Print the calls of the agents, and at the end their number."""
+    from hermes_memory_tui.demo.demo_environment import DemoSignalReceived
+
+    calls: Counter[str] = Counter()
+    refused = 0
+    started = time.monotonic()
+    told = None
+    try:
+        for one in stage.reports(seconds):
+            started = started if calls else time.monotonic()
+            calls[one["tool"]] += 1
+            refused += not one["done"]
+            if not settings.as_json:
+                click.echo(format_demo_call(one))
+    except DemoSignalReceived as error:
+        told = error
+    took_s = round(time.monotonic() - started, 1)
+    if settings.as_json:
+        print_document(
+            {"agents": stage.agents, "seconds": took_s, "calls": dict(sorted(calls.items())), "refused": refused}
+        )
+    else:
+        said = f"{format_quantity(calls.total(), 'call')} by {format_quantity(stage.agents, 'agent')} in {took_s:g} s"
+        click.echo(said + (f", {refused} refused" if refused else ""))
+    if told is not None:
+        raise told
+    return 0 if calls else report_no_calls(stage)
+
+
+def report_no_calls(stage: DemoEnvironment) -> int:
+    """Print why no agent made a call, as far as the bridge reports it, and return the exit code."""
+    said = (stage.home / "bridge.out").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    print(f"no agent reached the bridge{': ' + to_printable(said[-1]) if said else ''}", file=sys.stderr)
+    return 1
+
+
+def format_demo_call(one: dict[str, Any]) -> str:
+    """Format a call as one line."""
+    said = to_printable(" ".join(str(one["said"]).split()))
+    said = said if len(said) <= SHOWN else said[: SHOWN - 1] + "…"
+    answer = to_printable(" ".join(str(one["answer"]).split("\n", 1)[0].split()))[:SHOWN]
+    failed = "" if one["done"] else style_text("  refused", fg="red")
+    return f"{one['agent']:<12}  {one['tool']:<19}  {said}{failed}  {style_text('→ ' + answer, dim=True)}"

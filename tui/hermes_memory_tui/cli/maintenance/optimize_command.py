@@ -1,0 +1,86 @@
+"""`optimize`: relieve the host's own MEMORY.md and USER.md."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files, undo_relief
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import is_store_missing
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, temporary_store
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+
+@click.command("optimize", short_help="Make room in MEMORY.md and USER.md.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
+@click.option("--undo", is_flag=True, help="Put back what the newest relief replaced; again, what the one before did.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage."
+)
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Profile folder. [default: $HERMES_HOME, ~/.hermes]",
+)
+@common_options
+@pass_settings
+def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, threshold: float, home: Path | None) -> None:
+    """Free space in MEMORY.md and USER.md: abbreviate, move facts to the store, drop what it already holds."""
+    place = home or Path(os.environ.get("HERMES_HOME", "").strip() or Path.home() / ".hermes")
+    if undo:
+        if dry_run:
+            raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
+        undo_optimize(settings, place)
+        return
+    with (
+        temporary_store()
+        if dry_run and is_store_missing(settings.path())
+        else settings.store(creating=not dry_run) as store
+    ):
+        report = relieve_files(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
+    if settings.as_json:
+        both = {"memory": file_report_json(report.memory), "user": file_report_json(report.user)}
+        print_document(both | {"dry_run": dry_run, "acted": report.has_acted})
+        return
+    for name, file in (("MEMORY", report.memory), ("USER", report.user)):
+        click.echo(
+            f"{name}  {file.before_pct:.1f}% → {file.after_pct:.1f}%  ({format_quantity(file.migrated, 'fact')} moved)"
+        )
+        for kept in file.kept:
+            click.echo(f"  kept: {to_printable(str(kept))}")
+        if file.why:
+            click.echo(f"  {file.why}")
+        for line in file.diff.splitlines():
+            click.echo(f"  {to_printable(line)}")
+
+
+def undo_optimize(settings: CommandSettings, home: Path) -> None:
+    """Undo the newest relief of the files. Facts that it moved stay in the store, where they can be archived."""
+    done = undo_relief(home)
+    if settings.as_json:
+        print_document({"restored": [*map(str, done.restored)], "changed_since": [*map(str, done.changed_since)]})
+        return
+    for path in done.restored:
+        click.echo(f"{to_printable(str(path))} is as it was before the relief; facts that it moved stay in the memory")
+    for path in done.changed_since:
+        click.echo(f"{to_printable(str(path))} was written to since, and was left alone", err=True)
+
+
+def file_report_json(file: FileReliefReport) -> dict[str, Any]:
+    """Return one file with the keys of the JSON contract; `before` and `after` in percent of the host's limit."""
+    return {
+        "before": round(file.before_pct, 1),
+        "after": round(file.after_pct, 1),
+        "diff": file.diff,
+        "migrated": file.migrated,
+        "abbreviated": file.abbreviated,
+        "removed": file.removed,
+        "kept": [str(kept) for kept in file.kept],
+        "why": file.why,
+        "backup": None if file.copy is None else str(file.copy),
+    }

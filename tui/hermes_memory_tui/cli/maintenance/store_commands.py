@@ -1,0 +1,105 @@
+"""The commands `backup`, `doctor` and `upgrade`."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import click
+
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import refuse_missing_store
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging, style_text
+
+
+@click.command("backup", short_help="Copy the store, or put a copy back.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--restore", is_flag=True, help="Put the backup FILE back; what it replaces is kept beside it.")
+@common_options
+@pass_settings
+def backup_command(settings: CommandSettings, file: Path, overwrite: bool, restore: bool) -> None:
+    """Copy the store to FILE while it is in use, and verify the copy."""
+    from hermes_memory_store.upkeep.backup import create_backup, restore_backup
+
+    if restore:
+        if overwrite:
+            raise click.UsageError("--overwrite is for making a backup; --restore keeps what it replaces")
+        back = restore_backup(file, settings.path())
+        if settings.as_json:
+            print_document({"file": str(back.file), "facts": back.facts, "kept": back.kept and str(back.kept)})
+        else:
+            kept = f"; what it replaced is kept at {back.kept}" if back.kept else ""
+            click.echo(f"restored {format_quantity(back.facts, 'fact')} from {file}{kept}")
+        return
+    with settings.store() as store, progress_bar("copying") as progress:
+        if file.expanduser().exists() and not overwrite:
+            raise ArgumentError(f"{file} exists already; choose another name, or say --overwrite", file)
+        made = create_backup(store, file, overwrite=overwrite, progress=progress)
+    if settings.as_json:
+        print_document({"file": str(made.file), "facts": made.facts})
+    else:
+        click.echo(f"{format_quantity(made.facts, 'fact')} in {made.file}, verified")
+
+
+@click.command("doctor", short_help="Check the store, and repair it.")
+@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt.")
+@common_options
+@click.pass_context
+def doctor_command(ctx: click.Context, repair: bool) -> None:
+    """Check the file, the index, the journal chain and the gauges; exit code 1 when a check fails."""
+    from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
+
+    settings = ctx.ensure_object(CommandSettings)
+    with settings.store(writing=repair) as store, progress_bar("examining") as progress:
+        begun = itertools.count()
+        each = (lambda _: progress(next(begun), len(CHECKS))) if progress else None
+        checks = examine_store(store, repair=repair, progress=each)
+    ok = all(check.ok for check in checks)
+    if settings.as_json:
+        found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
+        print_document({"ok": ok, "checks": found})
+    else:
+        width = max(len(check.name) for check in checks)
+        for check in checks:
+            mark = style_text("ok ", fg="green") if check.ok else style_text("BAD", fg="red", bold=True)
+            click.echo(f"{mark}  ", nl=False)
+            print_hanging(
+                f"{check.name:<{width}}  ", to_printable(check.detail) + (" (repaired)" if check.repaired else "")
+            )
+    ctx.exit(0 if ok else 1)
+
+
+@click.command("upgrade", short_help="Upgrade a hermes-memory 0.3.0 file.")
+@common_options
+@pass_settings
+def upgrade_command(settings: CommandSettings) -> None:
+    """Upgrade a hermes-memory 0.3.0 file in place, with a verified backup next to it.
+
+    Every command upgrades such a file when it opens one; this one does nothing else. --theme names the theme that
+    receives the facts.
+    """
+    from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
+
+    path = settings.path()
+    refuse_missing_store(path)
+    if not needs_upgrade(path):
+        with settings.store():
+            pass
+        if settings.as_json:
+            print_document({"upgraded": False})
+        else:
+            click.echo(f"{path} needs no upgrade")
+        return
+    with progress_bar("upgrading") as progress:
+        report = upgrade_hermes_030(path, theme=settings.resolved_theme(), progress=progress)
+    if settings.as_json:
+        kept = report.backup and str(report.backup)
+        print_document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes})
+    else:
+        held = f"{format_quantity(report.facts, 'fact')} in {format_quantity(report.scopes, 'scope')}"
+        click.echo(f"upgraded {held}; the old file is kept at {report.backup}")

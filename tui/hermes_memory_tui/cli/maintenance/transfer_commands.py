@@ -1,0 +1,187 @@
+"""The commands `export` and `import`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import is_store_missing
+from hermes_memory_store.transfer.export_import import ImportReport
+from hermes_memory_tui.cli.common_options import (
+    CommandSettings,
+    common_options,
+    pass_settings,
+    scope_option,
+    temporary_store,
+)
+from hermes_memory_tui.cli.import_report import KINDS, import_checked, print_foreign_report
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+OURS = ("spec", "jsonl")
+"""What this program's own `export` writes."""
+
+SHOWN_ERRORS = 20
+"""Refused lines that are printed; `--json` lists all."""
+
+
+@click.command("export", short_help="Write facts to a file.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
+@scope_option("Only this scope.")
+@click.option(
+    "--format", "form", type=click.Choice(["spec", "jsonl"]), default="spec", show_default=True,
+    help="MEMORY_SPEC lines, or JSON lines with everything.",
+)  # fmt: skip
+@click.option("--turns", is_flag=True, help="With jsonl: the captured turns, too.")
+@common_options
+@pass_settings
+def export_command(settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool) -> None:
+    """Write a theme's facts to FILE, or to standard output.
+
+    With --json, the count goes to standard output, or to standard error when the facts are on standard output.
+    """
+    from hermes_memory_store.transfer.export_import import export_jsonl, export_spec
+
+    if turns and (form != "jsonl" or scope is not None):
+        raise ArgumentError("--turns goes with --format jsonl and without --scope: turns belong to no scope", scope)
+    exported = 0
+    to_stdout = str(file) == "-"
+    with settings.store() as store:
+        if not to_stdout and any(is_same_file(file, part) for part in (store.path, Path(f"{store.path}-wal"))):
+            raise ArgumentError(f"{file} is the memory itself; choose another file", file)
+        theme = settings.reading_theme(store)
+        lines: Iterator[str] = iter(())
+        if scope is not None or store.names.theme_or_none(theme) is not None:
+            if form == "spec":
+                lines = export_spec(store, theme, scope=scope)
+            else:
+                lines = export_jsonl(store, theme, scope=scope, turns=turns)
+        with open_export(file) as out:
+            for line in lines:
+                exported += is_exported_fact(line, form)
+                out.write(line + "\n")
+    if settings.as_json:
+        click.echo(f'{{"exported": {exported}}}', err=to_stdout)
+    elif not to_stdout:
+        click.echo(f"exported {format_quantity(exported, 'fact')} to {file}")
+
+
+@contextmanager
+def open_export(file: Path) -> Iterator[IO[str]]:
+    """Open standard output, a device, or a file that is replaced only once complete and readable by its owner only."""
+    if str(file) == "-":
+        yield sys.stdout
+        return
+    target = file.expanduser().resolve()
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding="utf-8") as out:
+            yield out
+        return
+    try:
+        with atomic_write(target, encoding="utf-8") as out:
+            yield out
+    except OSError as error:
+        # The name that was asked for, not that of the file in the making.
+        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
+
+
+def is_same_file(file: Path, part: Path) -> bool:
+    """Check whether two paths name the same existing file."""
+    file = file.expanduser()
+    return file.exists() and part.exists() and os.path.samefile(file, part)
+
+
+def is_exported_fact(line: str, form: str) -> bool:
+    """Check whether a line of an export is a fact rather than a heading."""
+    if form == "spec":
+        return bool(line) and not line.startswith("#")
+    return line.startswith('{"kind":"fact"')
+
+
+@click.command("import", short_help="Read facts from a file.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--from",
+    "kind",
+    type=click.Choice([*OURS, *KINDS]),
+    help="What wrote FILE.  [default: recognised]",
+)
+@scope_option("Put facts that name no scope into this one.")
+@click.option("--dry-run", is_flag=True, help="Only count what would happen.")
+@common_options
+@pass_settings
+def import_command(settings: CommandSettings, file: Path, kind: str | None, scope: str | None, dry_run: bool) -> None:
+    """Read facts from FILE (- for standard input): MEMORY_SPEC, exported JSON lines, or another program's memory.
+
+    Other programs: hermes-memory (its SQLite file), pgvector (a dump or an export of its tables), mcp-memory (its
+    JSONL), mem0 and engram (their JSON), basic-memory (its folder). --theme puts everything into one theme;
+    without it each row of pgvector goes into its own.
+
+    Importing the same file again changes nothing. An invalid line is reported and does not stop the rest.
+    """
+    from hermes_memory_store.transfer.export_import import import_file
+    from hermes_memory_store.transfer.importers import detect_format
+
+    opened = (
+        temporary_store() if dry_run and is_store_missing(settings.path()) else settings.store(creating=not dry_run)
+    )
+    with (
+        spool_to_disk(file) as readable,
+        opened as store,
+        progress_bar("importing") as progress,
+    ):
+        theme = settings.resolved_theme()
+        kind = kind or detect_format(readable)
+        if kind is not None and kind in KINDS:
+            foreign = import_checked(settings, store, readable, kind, scope, dry_run, progress)
+        else:
+            report = import_file(
+                store, readable, theme=theme, scope=scope, dry_run=dry_run, form=kind, progress=progress
+            )
+    if kind in KINDS:
+        print_foreign_report(settings, foreign, dry_run)
+        return
+    if settings.as_json:
+        errors = [{"line": bad.line, **bad.error.as_dict()} for bad in report.errors]
+        counts = {"created": report.created, "deduplicated": report.deduplicated, "skipped": report.skipped}
+        print_document({**counts, "turns": report.turns, "errors": errors, "dry_run": dry_run})
+    else:
+        print_import_report(report, dry_run)
+
+
+def print_import_report(report: ImportReport, dry_run: bool) -> None:
+    """Print what an import did, for people."""
+    verb = "would create" if dry_run else "created"
+    told = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
+    told += [format_quantity(report.turns, "turn")] if report.turns else []
+    told += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
+    told += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
+    click.echo(", ".join(told))
+    for bad in report.errors[:SHOWN_ERRORS]:
+        click.echo(f"  {to_printable(str(bad))}", err=True)
+    if len(report.errors) > SHOWN_ERRORS:
+        click.echo(f"  and {len(report.errors) - SHOWN_ERRORS:,} more", err=True)
+
+
+@contextmanager
+def spool_to_disk(file: Path) -> Iterator[Path]:
+    """Return the file itself, or a copy of standard input in a file that only its owner may read."""
+    if str(file) != "-":
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield Path(kept.name)

@@ -1,0 +1,49 @@
+"""`at TIME COMMAND …`: run a read command against the store as of a past time."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_memory_store.clock import parse_moment
+from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.progress_bars import progress_bar
+
+READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
+"""Commands that make sense of a past moment."""
+
+
+@click.command(
+    "at",
+    short_help="Ask the store as it was at a past moment.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("time")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
+@common_options
+@pass_settings
+def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -> int:
+    """Run a command on the store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d).
+
+    E.g. at 2d search login, at 2026-03-01 status. Commands: search, facts, fact, history, status, themes, scopes,
+    sessions, export, log.
+    """
+    from hermes_memory_tui.cli.command_runner import invoke_command
+
+    with settings.store() as store:
+        then = parse_moment(time, store.clock())
+        with progress_bar("going back") as progress:
+            past = open_store_at(store, then, progress=progress)
+        with past:
+            inner = CommandSettings(settings.db, settings.theme, settings.as_json, past)
+            return invoke_command(list(command), inner)
+
+
+def reject_unless_reading(ctx: click.Context, command: str | None) -> None:
+    """Reject a command that cannot run on a past state.
+
+    :raises UsageError: when no command is given, or it is not a read command
+    """
+    if command not in READING:
+        said = "after `at TIME` comes a command" if command is None else f"{command!r} does not read"
+        raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)

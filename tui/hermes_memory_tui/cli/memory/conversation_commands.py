@@ -1,0 +1,113 @@
+"""`turns`: search or purge captured conversations."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time, parse_duration
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Turn
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+SHOWN = 160
+"""Characters of a turn that a line shows."""
+
+
+@click.command("turns", short_help="List, find or erase captured turns.")
+@click.argument("query", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
+@click.option("--session", metavar="NAME", help="Only of this session.")
+@click.option("--purge", is_flag=True, help="Erase them for good instead.")
+@click.option("--older-than", metavar="AGE", help="With --purge: only what was said longer ago, e.g. 30d.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+@pass_settings
+def turns_command(
+    settings: CommandSettings,
+    query: str | None,
+    limit: int,
+    session: str | None,
+    purge: bool,
+    older_than: str | None,
+    yes: bool,
+) -> None:
+    """List captured messages, newest first, or search them for QUERY, best match first.
+
+    With --purge they are erased permanently.
+    """
+    if purge:
+        if query or session:
+            raise ArgumentError(
+                "--purge takes turns by their age only; leave QUERY and --session out", query or session
+            )
+        purge_conversations(settings, 0 if older_than is None else parse_duration(older_than), yes)
+        return
+    if older_than is not None:
+        raise ArgumentError("--older-than goes with --purge", older_than)
+    with settings.store() as store:
+        theme = settings.reading_theme(store)
+        found: list[tuple[Turn, float | None]]
+        if query:
+            hits = store.turns.search(theme, query, limit=limit, session=session)
+            found = [(hit.turn, hit.score) for hit in hits]
+            note = store.turns.note()
+        else:
+            note = None
+            found = [(turn, None) for turn in store.turns.list(theme, session=session, limit=limit)]
+    if settings.as_json:
+        noted = {} if note is None else {"note": note}
+        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in found], **noted})
+        return
+    if note is not None:
+        click.echo(f"note: {note}", err=True)
+    for turn, _ in found:
+        said = to_printable(" ".join(turn.content.split()))
+        click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {said[:SHOWN]}{'…' if len(said) > SHOWN else ''}")
+    if not found:
+        click.echo("nothing was captured" if not query else "nothing was said of that", err=True)
+
+
+def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
+    """Return a turn as JSON."""
+    return {
+        "uid": turn.uid,
+        "theme": turn.theme,
+        "session": turn.session,
+        "role": turn.role,
+        "content": turn.content,
+        "at": format_iso_time(turn.at),
+        "score": score,
+    }
+
+
+def purge_conversations(settings: CommandSettings, older_than_ms: int, yes: bool) -> None:
+    """Erase turns permanently, after a confirmation."""
+    from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
+
+    with settings.store(writing=True) as store:
+        theme = settings.reading_theme(store)
+        count = store.turns.count(theme, older_than_ms=older_than_ms)
+        whose = ", on all machines of the team," if store.shared_turns.is_known_to_team(theme) else ""
+        if count and not yes:
+            if not sys.stdin.isatty():
+                raise ArgumentError(
+                    f"{format_quantity(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked",
+                    count,
+                )
+            if not confirm_on_terminal(
+                f"Erase {format_quantity(count, 'turn')} of theme {theme!r}{whose} for good?", sys.stderr
+            ):
+                raise ArgumentError("it was not confirmed; nothing was erased")
+        erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
+    if settings.as_json:
+        print_document({"purged": erased, "unreached": list(unreached)})
+        return
+    click.echo(f"{format_quantity(erased, 'turn')} of theme {theme!r} erased")
+    for copy in unreached:
+        click.echo(f"still in a backup that could not be reached: {to_printable(copy)}", err=True)

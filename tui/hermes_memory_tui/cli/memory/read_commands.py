@@ -1,0 +1,163 @@
+"""The commands `search`, `facts`, `fact` and `history`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+from click.core import ParameterSource
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.model import Fact, Sort
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.journal_lines import print_changes
+from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
+from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
+from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts, print_hanging, print_pairs
+
+LIMIT = click.IntRange(1, 1000)
+
+
+@click.command("search", short_help="Find facts by words and filters.", cls=QueryCommand)
+@click.argument("query", nargs=-1, required=True)
+@scope_option("Only in this scope.")
+@click.option("--limit", type=LIMIT, default=20, show_default=True)
+@click.option("--all-themes", is_flag=True, help="In the memory of every theme.")
+@common_options
+@pass_settings
+def search_command(
+    settings: CommandSettings, query: tuple[str, ...], scope: str | None, limit: int, all_themes: bool
+) -> None:
+    """Find facts by words, "phrases", -exclusions and filters.
+
+    Filters: type: scope: tier: target: before: after: by:  — e.g. login type:decision after:7d -draft
+    """
+    with settings.store(noting=True) as store:
+        theme = None if all_themes else settings.reading_theme(store)
+        found = store.search.find(theme, join_query(query), scope=scope, limit=limit)
+    print_found_facts(settings, found.facts, found.total, more=found.more, with_theme=all_themes, note=found.note)
+
+
+@click.command("facts", short_help="List facts, those changed last first.", cls=QueryCommand)
+@click.argument("filters", nargs=-1, metavar="[FILTER]...")
+@scope_option("Only of this scope.")
+@click.option("--limit", type=LIMIT, default=50, show_default=True)
+@click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
+@click.option("--ascending", is_flag=True, help="Oldest, or A, first.")
+@click.option("--all-themes", is_flag=True, help="Of every theme.")
+@common_options
+@click.pass_context
+def facts_command(
+    ctx: click.Context,
+    filters: tuple[str, ...],
+    scope: str | None,
+    limit: int,
+    sort: str,
+    ascending: bool,
+    all_themes: bool,
+) -> None:
+    """List facts, most recently changed first. Takes the same filters as search.
+
+    E.g. facts tier:cold target:db --sort target --ascending. With search words, the best match comes first, as in
+    search.
+    """
+    from hermes_memory_store.search.query_syntax import parse_query
+
+    settings = ctx.ensure_object(CommandSettings)
+    line = join_query(filters)
+    with settings.store(noting=True) as store:
+        theme = None if all_themes else settings.reading_theme(store)
+        query = parse_query(line, theme=theme, now=store.clock())
+        more, note = False, None
+        if query.has_text:
+            if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
+                raise click.UsageError("words are ranked by how well they match; leave --sort and --ascending out", ctx)
+            found = store.search.find(theme, line, scope=scope, limit=limit)
+            facts, total, more, note = found.facts, found.total, found.more, found.note
+        else:
+            wanted = query.filter
+            if scope is not None:
+                wanted = replace(wanted, scopes=frozenset({scope}))
+            page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
+            facts, total, more = page.facts, page.total, page.more
+    print_found_facts(settings, facts, total, more=more, with_theme=all_themes, note=note)
+
+
+def print_found_facts(
+    settings: CommandSettings, facts: list[Fact], total: int, *, more: bool, with_theme: bool, note: str | None = None
+) -> None:
+    """Print a list of facts.
+
+    :param note: a remark on how they were found
+    """
+    if settings.as_json:
+        noted = {} if note is None else {"note": note}
+        print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **noted})
+        return
+    if note is not None:
+        click.echo(f"note: {note}", err=True)
+    print_facts(facts, with_theme=with_theme)
+    if not facts:
+        click.echo("no facts", err=True)
+    elif total > len(facts):
+        # On standard error, so that what is piped on is facts and nothing else.
+        click.echo(
+            f"{len(facts):,} of {'more than ' if more else ''}{format_quantity(total, 'fact')}; --limit N shows more",
+            err=True,
+        )
+
+
+@click.command("fact", short_help="Show one fact.")
+@click.argument("uid")
+@common_options
+@pass_settings
+def fact_command(settings: CommandSettings, uid: str) -> None:
+    """Show one fact with all its details.
+
+    UID is the full uid, or its last or first characters, six or more.
+    """
+    with settings.store() as store:
+        fact = store.facts.get(uid, theme=settings.confining_theme(store))
+        chain = store.facts.chain(fact.uid)
+    if settings.as_json:
+        print_document(fact_json(fact) | {"chain": [one.uid for one in chain]})
+        return
+    print_hanging("", to_printable(fact.notation))
+    click.echo()
+    print_pairs(
+        [
+            ("uid", fact.uid),
+            ("theme", fact.theme),
+            ("scope", fact.scope or "(none)"),
+            ("type", fact.type.word),
+            ("tier", fact.tier.value + (", pinned" if fact.pinned else "")),
+            ("written", f"{format_iso_time(fact.created_at)} by {fact.actor}"),
+            ("changed", format_iso_time(fact.updated_at)),
+            (
+                "read",
+                format_quantity(fact.reads, "time")
+                + (f", last {format_iso_time(fact.read_at)}" if fact.read_at else ""),
+            ),
+            ("costs", format_quantity(fact.tokens, "token")),
+        ]
+    )
+    place = [one.uid for one in chain].index(fact.uid)
+    for said, others in (("in place of", chain[:place]), ("superseded by", chain[place + 1 :])):
+        if others:
+            click.echo(f"\n{said}")
+            print_facts(others, indent="  ")
+
+
+@click.command("history", short_help="Every change of one fact.")
+@click.argument("uid")
+@common_options
+@pass_settings
+def history_command(settings: CommandSettings, uid: str) -> None:
+    """List every change of one fact: time, author, values before and after."""
+    with settings.store() as store:
+        changes = store.facts.history(uid, theme=settings.confining_theme(store))
+        if settings.as_json:
+            print_document({"changes": [change_json(change) for change in changes]})
+        else:
+            print_changes(store, changes)

@@ -1,0 +1,149 @@
+"""`review`: quarantined facts that await review, and rules on their sources."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.memory.sources import session_source
+from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, complete_from_store, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document, quarantined_json, rule_json
+from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
+from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging, print_table
+
+SAID = {
+    "always": "suspicious facts from {} are let in without asking",
+    "never": "suspicious facts from {} are refused",
+    None: "each suspicious fact from {} waits for you",
+}
+
+
+@click.group("review", invoke_without_command=True, short_help="Decide on suspicious facts that wait.")
+@common_options
+@click.pass_context
+def review_command(ctx: click.Context) -> None:
+    """Review suspicious facts that agents wrote: list, approve or refuse them.
+
+    Without a subcommand the quarantined facts are listed.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_quarantined)
+
+
+@review_command.command("list", short_help="What waits, and the rules.")
+@common_options
+@pass_settings
+def list_quarantined(settings: CommandSettings) -> None:
+    """List quarantined facts, newest first, with reason and source, and the source rules.
+
+    All themes unless --theme names one.
+    """
+    with settings.store() as store:
+        theme = settings.confining_theme(store)
+        waiting, rules = store.facts.quarantine_queue(theme), store.sources.list(theme)
+        total = store.facts.count(FactFilter(theme=theme, tiers=frozenset({Tier.QUARANTINED})))
+    if settings.as_json:
+        told = {"waiting": [quarantined_json(one) for one in waiting], "total": total}
+        print_document(told | {"rules": [rule_json(one) for one in rules]})
+        return
+    print_quarantined(waiting)
+    if total > len(waiting):
+        click.echo(f"and {format_quantity(total - len(waiting), 'older fact')}", err=True)
+    if not waiting:
+        click.echo("nothing waits", err=True)
+    if rules:
+        click.echo()
+        print_table(
+            ("source", "theme", "rule", "since"),
+            [(one.source, one.theme, one.rule, format_iso_time(one.at)[:16].replace("T", " ")) for one in rules],
+        )
+
+
+def print_quarantined(waiting: list[QuarantinedFact]) -> None:
+    """Print quarantined facts: author, source and reason, and below that the fact."""
+    from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
+
+    length = distinct_uid_length([one.fact.uid for one in waiting])
+    for one in waiting:
+        when, source = format_iso_time(one.at)[:16].replace("T", " "), to_printable(one.source or "(unknown)")
+        print_hanging(
+            f"{short_uid(one.fact.uid, length)}  ",
+            f"{when}  {one.fact.theme}  {source}  {to_printable(explain_injection_rule(one.why))}",
+        )
+        scope = f"  ({to_printable(one.fact.scope)})" if one.fact.scope else ""
+        print_hanging("    ", to_printable(one.fact.notation) + scope)
+
+
+@review_command.command("approve", short_help="Let facts in.")
+@uid_arguments
+def approve_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+    """Approve facts: they become live under the rules of a write."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.approve(uids, theme=settings.confining_theme(store))
+    print_tier_change(settings, "let in", changed)
+
+
+@review_command.command("refuse", short_help="Put facts away; undo brings them back.")
+@uid_arguments
+def refuse_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+    """Refuse facts: hidden everywhere, erased after the theme's retention (7 days), restorable with undo until then."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.refuse(uids, theme=settings.confining_theme(store))
+    print_tier_change(settings, "refused", changed)
+
+
+def source_names(store: Store, theme: str | None = None) -> list[str]:
+    """Return the programs that wrote to this theme."""
+    written = (one.source for one in store.facts.quarantine_queue(theme) if one.source)
+    return sorted({*written, *map(session_source, store.sessions.list(theme))})
+
+
+def source_arguments(command: Any) -> Any:
+    """Add the argument `SOURCE` and the common options."""
+    return click.argument("source", shell_complete=lambda ctx, _, begun: complete_from_store(ctx, begun, source_names))(
+        common_options(pass_settings(command))
+    )
+
+
+@review_command.command("always", short_help="Let in what SOURCE writes from now on.")
+@source_arguments
+def always_command(settings: CommandSettings, source: str) -> None:
+    """Accept everything that SOURCE writes into the theme, even if suspicious."""
+    set_source_rule(settings, source, "always")
+
+
+@review_command.command("never", short_help="Refuse what is suspicious of SOURCE from now on.")
+@source_arguments
+def never_command(settings: CommandSettings, source: str) -> None:
+    """Refuse suspicious facts that SOURCE writes into the theme."""
+    set_source_rule(settings, source, "never")
+
+
+@review_command.command("ask", short_help="Take the rule on SOURCE away.")
+@source_arguments
+def ask_command(settings: CommandSettings, source: str) -> None:
+    """Remove the rule on SOURCE: suspicious facts await review again."""
+    set_source_rule(settings, source, None)
+
+
+def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -> None:
+    """Set the rule on a source, and print the rule now in force."""
+    theme = settings.resolved_theme()
+    with settings.store(creating=True) as store:
+        seqs = store.sources.set_rule(theme, source, rule)
+        known = source_names(store) if rule is not None and not settings.as_json else [source.strip()]
+    if settings.as_json:
+        print_document({"theme": theme, "source": source.strip(), "rule": rule, "changes": list(seqs)})
+        return
+    if source.strip() not in known:
+        near = difflib.get_close_matches(source, known, n=2)
+        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        click.echo(f"no program of that name has written here yet{to_printable(meant)}", err=True)
+    click.echo(f"theme {theme}: {SAID[rule].format(to_printable(source.strip()))}")

@@ -1,0 +1,88 @@
+"""The commands `scopes` and `scope close|reopen|rename`."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_memory_store.model import ChangeResult, Scope, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, complete_scopes, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document, scope_json
+from hermes_memory_tui.cli.terminal_output import format_quantity, print_table
+
+
+@click.command("scopes", short_help="List units of work.")
+@click.option("--all-themes", is_flag=True, help="Of every theme.")
+@common_options
+@pass_settings
+def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
+    """List scopes (units of work): open, cooling or closed, and the number of facts in each."""
+    with settings.store() as store:
+        scopes = store.scopes.list(None if all_themes else settings.reading_theme(store))
+    if settings.as_json:
+        print_document({"scopes": [scope_json(scope) for scope in scopes]})
+    elif not scopes:
+        click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …", err=True)
+    else:
+        print_table(
+            ("scope", "theme", "status", "hot", "cold", "archived", "closed by"),
+            [scope_table_row(scope) for scope in scopes],
+        )
+
+
+def scope_table_row(scope: Scope) -> tuple[object, ...]:
+    """Return a scope as a row of the table."""
+    counts = (scope.facts.get(tier, 0) for tier in (Tier.HOT, Tier.COLD, Tier.ARCHIVED))
+    return (scope.label, scope.theme, scope.status.value, *counts, scope.closed_by or "")
+
+
+@click.group("scope")
+@common_options
+def scope_command() -> None:
+    """Close, reopen or rename a scope."""
+
+
+@scope_command.command("close")
+@click.argument("label", shell_complete=complete_scopes)
+@common_options
+@pass_settings
+def close_command(settings: CommandSettings, label: str) -> None:
+    """Close a scope: its hot facts become cold. Writing to it reopens it."""
+    with settings.store(writing=True) as store:
+        theme = settings.resolved_theme()
+        print_scope_change(settings, store, theme, label, store.scopes.close(theme, label))
+
+
+@scope_command.command("reopen")
+@click.argument("label", shell_complete=complete_scopes)
+@common_options
+@pass_settings
+def reopen_command(settings: CommandSettings, label: str) -> None:
+    """Reopen a closed scope and restore the facts cooled by closing it to hot."""
+    with settings.store(writing=True) as store:
+        theme = settings.resolved_theme()
+        print_scope_change(settings, store, theme, label, store.scopes.reopen(theme, label))
+
+
+@scope_command.command("rename")
+@click.argument("label", shell_complete=complete_scopes)
+@click.argument("new")
+@common_options
+@pass_settings
+def rename_command(settings: CommandSettings, label: str, new: str) -> None:
+    """Rename a scope."""
+    with settings.store(writing=True) as store:
+        theme = settings.resolved_theme()
+        changed = store.scopes.rename(theme, label, new)
+        print_scope_change(settings, store, theme, " ".join(new.split()), changed)
+
+
+def print_scope_change(settings: CommandSettings, store: Store, theme: str, label: str, changed: ChangeResult) -> None:
+    """Print the scope after the change."""
+    scope = store.scopes.get(theme, label)
+    if settings.as_json:
+        print_document(scope_json(scope) | {"changed": list(changed.uids), "changes": list(changed.seqs)})
+    else:
+        moved = len(set(changed.uids) - {scope.uid})
+        click.echo(f"scope {to_printable(scope.label)} is {scope.status.value}; {format_quantity(moved, 'fact')} moved")

@@ -1,0 +1,173 @@
+"""`write`, `edit`, and changes of tier and pin: `pin`, `unpin`, `archive`, `restore`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import ChangeResult, Fact, WriteResult
+from hermes_memory_store.notation.memory_spec import parse_notation
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.json_documents import gauge_json, print_document
+
+
+@click.command("write", short_help="Write a fact.")
+@click.argument("notation", nargs=-1, required=True)
+@scope_option("The unit of work it belongs to; opened if new.")
+@click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
+@common_options
+@pass_settings
+def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: str | None, split: bool) -> None:
+    """Write a fact: TYPE[target]: content, e.g. 'C[db.id]: UUID mndtry'. A single - reads facts, one per line.
+
+    Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
+    """
+    line = " ".join(notation)
+    if line != "-":
+        parse_notation(line, limit=len(line))  # what is no fact creates no store
+    with settings.store(creating=True) as store:
+        theme = settings.resolved_theme()
+        if line != "-":
+            result = store.facts.write(theme, line, scope=scope, split=split)
+            if settings.as_json:
+                print_document(write_result_json(result))
+            else:
+                print_write_result(result)
+            return
+        written: list[WriteResult] = []
+        try:
+            for number, line in stdin_fact_lines():
+                try:
+                    written.append(store.facts.write(theme, line, scope=scope, split=split))
+                except StoreError as error:
+                    error.message = f"line {number}: {error.message}; what came before it is written"
+                    raise
+                if not settings.as_json:
+                    print_write_result(written[-1])
+        finally:
+            # What was acknowledged is told even when a later line is refused.
+            if settings.as_json:
+                print_document({"written": [write_result_json(result) for result in written]})
+
+
+def stdin_fact_lines() -> Iterator[tuple[int, str]]:
+    """Return the non-empty lines of standard input with their numbers; undecodable bytes stay recognisable."""
+    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, line.rstrip("\n")
+
+
+def write_result_json(result: WriteResult) -> dict[str, Any]:
+    """Return the JSON document of one write."""
+    return {
+        "uid": result.fact.uid,
+        "status": result.status,
+        "superseded": list(result.superseded),
+        "theme": result.fact.theme,
+        "scope": result.fact.scope,
+        "gauge": gauge_json(result.gauge),
+        "notation": result.fact.notation,
+        "tier": result.fact.tier.value,
+        "closed": list(result.closed),
+        "parts": [part.uid for part in result.parts],
+        "relief": {
+            "merged": result.relief.merged,
+            "cooled": result.relief.cooled,
+            "archived": result.relief.archived,
+        },
+        "changes": list(result.seqs),
+    }
+
+
+def print_write_result(result: WriteResult) -> None:
+    """Print the result of one write, for people."""
+    click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f} %")
+    if result.parts:
+        click.echo(f"  stored in {len(result.parts)} parts")
+    for uid in result.superseded:
+        click.echo(f"  superseded {uid}")
+    for label in result.closed:
+        click.echo(f"  closed scope {to_printable(label)}")
+    moved = result.relief
+    if moved.merged or moved.cooled or moved.archived:
+        click.echo(
+            f"  relief: {moved.merged} merged, {moved.cooled} cooled, {moved.archived} archived (undo takes it back)"
+        )
+
+
+@click.command("edit", short_help="Give a fact another content.")
+@click.argument("uid")
+@click.argument("content", nargs=-1, required=True)
+@common_options
+@pass_settings
+def edit_command(settings: CommandSettings, uid: str, content: tuple[str, ...]) -> None:
+    """Replace the content of a fact. It keeps its uid; `history` shows and `undo` restores the previous content."""
+    with settings.store(writing=True) as store:
+        fact = store.facts.get(uid, theme=settings.confining_theme(store))
+        print_tier_change(settings, "edited", store.facts.edit(fact.uid, strip_fact_head(fact, " ".join(content))))
+
+
+def strip_fact_head(fact: Fact, content: str) -> str:
+    """Return the content alone, when the whole line was copied and edited at its end."""
+    return content.removeprefix(f"{fact.type.value}[{fact.target}]:").strip()
+
+
+def uid_arguments(command: Any) -> Any:
+    """Add the argument `UID...` and the common options."""
+    return click.argument("uids", nargs=-1, required=True, metavar="UID...")(common_options(pass_settings(command)))
+
+
+@click.command("pin", short_help="Keep facts hot whatever the pressure.")
+@click.option("--off", is_flag=True, help="Unpin instead.")
+@uid_arguments
+def pin_command(settings: CommandSettings, uids: tuple[str, ...], off: bool) -> None:
+    """Pin facts: pressure never moves them out of the hot tier."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.pin(uids, not off, theme=settings.confining_theme(store))
+    print_tier_change(settings, "unpinned" if off else "pinned", changed)
+
+
+@click.command("unpin", short_help="Let pressure move pinned facts again.")
+@uid_arguments
+def unpin_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+    """Unpin facts, so that pressure may move them again."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.pin(uids, False, theme=settings.confining_theme(store))
+    print_tier_change(settings, "unpinned", changed)
+
+
+@click.command("archive", short_help="Put facts away; kept, and found when asked for.")
+@uid_arguments
+def archive_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+    """Archive facts: kept, but found only on request (tier:archived)."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.archive(uids, theme=settings.confining_theme(store))
+    print_tier_change(settings, "archived", changed)
+
+
+@click.command("restore", short_help="Bring facts back to hot.")
+@uid_arguments
+def restore_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+    """Restore cold, archived, superseded or quarantined facts to hot."""
+    with settings.store(writing=True) as store:
+        changed = store.facts.restore(uids, theme=settings.confining_theme(store))
+    print_tier_change(settings, "restored", changed)
+
+
+def print_tier_change(settings: CommandSettings, done: str, changed: ChangeResult) -> None:
+    """Print the result of a change of single facts."""
+    if settings.as_json:
+        print_document({"changed": list(changed.uids), "changes": list(changed.seqs)})
+    elif not changed.seqs:
+        click.echo("nothing to change")
+    else:
+        names = ", ".join(short_uid(uid) for uid in changed.uids)
+        click.echo(f"{done} {names}  (take it back: hermes-memory-tui undo --change {changed.seqs[0]})")

@@ -1,0 +1,52 @@
+"""Search queries as a shell passes them: split into arguments, with exclusions that look like options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+
+class QueryCommand(click.Command):
+    """A command whose arguments are a search query: `-draft` excludes a word and is not an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, move_exclusions_last(args, self.short_options(ctx), self.valued_options(ctx)))
+
+    def short_options(self, ctx: click.Context) -> set[str]:
+        """Return the options with a single dash that this command defines."""
+        options = {name for option in self.get_params(ctx) for name in option.opts if not name.startswith("--")}
+        return options | set(self.get_help_option_names(ctx))
+
+    def valued_options(self, ctx: click.Context) -> set[str]:
+        """Return the options that take the next argument as their value."""
+        return {
+            name
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option) and not option.is_flag
+            for name in option.opts
+        }
+
+
+def move_exclusions_last(args: Sequence[str], short: set[str], valued: set[str]) -> list[str]:
+    """Move arguments that exclude a word behind a `--`, where no parser takes them for options."""
+    kept: list[str] = []
+    excluded: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            return [*kept, "--", *excluded, *rest]
+        if arg in valued:
+            kept += [arg, *(value for value in [next(rest, None)] if value is not None)]
+        elif arg.startswith("-") and not arg.startswith("--") and len(arg) > 1 and arg not in short:
+            excluded.append(arg)
+        else:
+            kept.append(arg)
+    return [*kept, "--", *excluded] if excluded else kept
+
+
+def join_query(words: tuple[str, ...]) -> str:
+    """Join arguments into one query: an argument with spaces stays a phrase, a single argument is the whole query."""
+    if len(words) == 1:
+        return words[0]
+    return " ".join(f'"{word}"' if " " in word and '"' not in word and ":" not in word else word for word in words)

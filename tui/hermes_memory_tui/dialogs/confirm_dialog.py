@@ -1,0 +1,188 @@
+"""`Confirmation`: previews what an action would change. Typing a text, not a key, arms what cannot be undone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from hermes_memory_store.model import Change, Gauge, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.dialogs.modal import Modal
+from hermes_memory_tui.model.bulk_actions import Preview
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.gauge_panel import styled_bar_parts
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.text_panel import to_border_title
+
+BAR = 24
+"""Cells of a gauge."""
+
+MAX_SIDE_EFFECTS = 6
+"""Changes of facts that were not chosen that are shown; the rest is counted."""
+
+
+class Confirmation(Modal[bool]):
+    """Enter confirms, escape cancels. Dismissed with whether to run the action."""
+
+    CSS_PATH = "../screens/confirming.tcss"
+    BINDING_GROUP_TITLE = "Before it is done"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown", priority=True),
+        Binding("escape", "leave", "Leave", id="confirm.leave", tooltip="Change nothing"),
+        Binding("down", "scroll(1)", "Down", id="confirm.down", tooltip="Scroll down", show=False),
+        Binding("up", "scroll(-1)", "Up", id="confirm.up", tooltip="Scroll up", show=False),
+    ]
+
+    def __init__(self, preview: Preview) -> None:
+        super().__init__()
+        self.preview = preview
+        self.line = Input(id="confirm-line", compact=True, max_length=300)
+        self.line.display = preview.act.final
+        self._said = Static("", id="confirm-said", markup=False)
+        self._body = VerticalScroll(Static(preview_text(preview), id="confirm-text", markup=False), id="confirm-body")
+
+    @property
+    def required_text(self) -> str:
+        """The text to type before the action can run; empty when it can be undone."""
+        if not self.preview.act.final:
+            return ""
+        return self.preview.scope or str(self.preview.facts)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="confirm", classes="alarm" if self.preview.act.final else ""):
+            yield self._body
+            yield self._said
+            yield self.line
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        many = display_formats.pluralise(self.preview.facts, "fact")
+        whole = f" of scope {to_printable(self.preview.scope)}" if self.preview.scope else ""
+        self.query_one("#confirm").border_title = to_border_title(f"{self.preview.act.word} · {many}{whole}")
+        if self.preview.act.final:
+            self.line.focus()
+        else:
+            self._body.focus()
+        self._update_prompt()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._update_prompt()
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether the action can run now."""
+        typed = self.line.value.strip().replace(",", "") if self.preview.scope is None else self.line.value.strip()
+        return self.preview.refused is None and (not self.required_text or typed == self.required_text)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Shown, but dimmed, until it is armed.
+        return None if action == "do" and not self.is_armed else True
+
+    def _update_prompt(self) -> None:
+        if self.preview.refused is not None:
+            said = Content.styled(f"It would be refused: {to_printable(str(self.preview.refused))}", "$error")
+        elif not self.required_text:
+            said = Content.styled("enter does it; u takes it back afterwards", "$dim")
+        elif self.is_armed:
+            said = Content.styled("enter erases them now", "bold $error")
+        else:
+            what = "the scope's name" if self.preview.scope else "how many they are"
+            said = Content.assemble(
+                ("Nothing brings back what is erased. ", "bold $error"),
+                f"Type {what}, ",
+                (self.required_text, "bold"),
+                ", to go on.",
+            )
+        self._said.update(said)
+        self.refresh_bindings()
+
+    def action_do(self) -> None:
+        if self.is_armed:
+            self.dismiss(True)
+
+    def action_leave(self) -> None:
+        self.dismiss(False)
+
+    def action_scroll(self, lines: int) -> None:
+        self._body.scroll_relative(y=lines, animate=False)
+
+
+def preview_text(preview: Preview) -> Content:
+    """Return everything that an action would change, as text."""
+    tiers = ", ".join(
+        f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(number)} {tier.value}"
+        for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
+    )
+    types = ", ".join(f"{display_formats.format_count(number)} {kind.word}" for kind, number in preview.types.items())
+    lines = [Content(tiers), Content.styled(types, "$dim"), Content("")]
+    for fact in preview.samples:
+        lines.append(
+            Content.assemble(
+                (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$dim"),
+                (f"{display_formats.fact_name(fact)}  ", "bold"),
+                to_printable(fact.content)[:100],
+                (f"  {to_printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
+            )
+        )
+    more = preview.facts - len(preview.samples)
+    if more > 0:
+        lines.append(Content.styled(f"  and {display_formats.format_count(more)} more", "$dim"))
+    if preview.act.final:
+        lines += [
+            Content(""),
+            Content("Erased from the store, its journal, its index and the backups this program made."),
+            Content.styled("To put facts away instead, archive them.", "$dim"),
+        ]
+    if preview.same:
+        lines += [
+            Content(""),
+            Content.styled(f"{display_formats.format_count(preview.same)} of them would stay as they are", "$dim"),
+        ]
+    if preview.others:
+        lines += [
+            Content(""),
+            Content.styled("and besides", "bold"),
+            *(side_effect_line(change, preview) for change in preview.others[:MAX_SIDE_EFFECTS]),
+        ]
+        rest = len(preview.others) - MAX_SIDE_EFFECTS
+        if rest > 0:
+            lines.append(Content.styled(f"  and {display_formats.format_count(rest)} more changes", "$dim"))
+    if not preview.foretold:
+        lines += [
+            Content(""),
+            Content.styled("Too many to try out beforehand: what pressure does then is not foretold.", "$warning"),
+            Content.styled("Agents that write wait until it is done.", "$warning"),
+        ]
+    for before, after in preview.gauges:
+        lines += [Content(""), preview_gauge_line("now", before), preview_gauge_line("then", after)]
+    return Content("\n").join(lines)
+
+
+def side_effect_line(change: Change, preview: Preview) -> Content:
+    """Return the line on a side effect: a change of something that was not selected."""
+    name = preview.names.get(change.uid, f"{change.entity} {short_uid(change.uid)}")
+    doing = {"supersede": "superseded", "cool": "cooled", "archive": "archived", "merge": "merged", "open": "opened"}
+    return Content.assemble(
+        ("  ↷ ", "$warning"), f"{to_printable(name)} ", (doing.get(change.op, change.op), "$warning")
+    )
+
+
+def preview_gauge_line(word: str, gauge: Gauge) -> Content:
+    """Format a gauge as one line."""
+    return Content.assemble(
+        (f"{word:<6}", "$dim"),
+        *styled_bar_parts(gauge.pct, BAR, gauge.level.value),
+        f" {gauge.pct:.0f}%",
+        (
+            f"  {display_formats.pluralise(gauge.facts, 'hot fact')}, {display_formats.pluralise(gauge.tokens, 'token')}",
+            "$dim",
+        ),
+        (f"  {to_printable(gauge.theme)}", "$dim"),
+    )

@@ -1,0 +1,111 @@
+"""`WriteMixin`: the person's changes to the memory. Every write runs in a thread, so no lock freezes a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_tui.model.memory import ActionResult
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.model.bulk_actions import Preview
+    from hermes_memory_tui.widgets.title_bar import TitleBar
+
+    Base = Screen[None]
+else:
+    Base = object
+
+WRITING_SHOWS_S = 0.2
+"""From when on a waiting write is shown: an ordinary one is over long before."""
+
+
+class WriteMixin(Base):
+    """A screen that writes. The title shows when a write waits for the lock."""
+
+    title_bar: TitleBar
+    _writes = 0
+
+    def write(
+        self,
+        act: Callable[[], ActionResult],
+        then: Callable[[], object] | None = None,
+        otherwise: Callable[[StoreError], object] | None = None,
+    ) -> None:
+        """Run a write in a thread; show what it did, or why it failed.
+
+        :param then: called when it is done
+        :param otherwise: called with the error instead of a notification
+        """
+        self._writes += 1
+        self.set_timer(WRITING_SHOWS_S, self._show_writing)
+        self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
+
+    def preview_then_write(
+        self, preview: Callable[[], Preview], act: Callable[[], ActionResult], then: Callable[[], object] | None = None
+    ) -> None:
+        """Preview what an action would change, and run it when the person confirms.
+
+        :param then: called when it is done
+        """
+
+        def look() -> None:
+            try:
+                found = preview()
+            except StoreError as error:
+                self.app.call_from_thread(self.show_error, error)
+            else:
+                self.app.call_from_thread(ask, found)
+
+        def ask(found: Preview) -> None:
+            from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
+
+            if found.facts:
+                self.app.push_screen(Confirmation(found), decide)
+            else:
+                self.notify("There is nothing in it.", timeout=4)
+
+        def decide(agreed: bool | None) -> None:
+            if agreed:
+                self.write(act, then)
+
+        self.run_worker(look, thread=True, group="looking", exclusive=True)
+
+    def _write(
+        self,
+        act: Callable[[], ActionResult],
+        then: Callable[[], object] | None,
+        otherwise: Callable[[StoreError], object] | None,
+    ) -> None:
+        try:
+            done = act()
+        except StoreError as error:
+            self.app.call_from_thread(self._finish_refused_write, error, otherwise)
+        else:
+            self.app.call_from_thread(self._finish_write, done, then)
+
+    def _show_writing(self) -> None:
+        self.title_bar.writing = self._writes > 0
+
+    def _finish_refused_write(self, error: StoreError, otherwise: Callable[[StoreError], object] | None) -> None:
+        self._writes -= 1
+        self._show_writing()
+        (otherwise or self.show_error)(error)
+
+    def _finish_write(self, done: ActionResult, then: Callable[[], object] | None) -> None:
+        self._writes -= 1
+        self._show_writing()
+        if then is not None:
+            then()
+        self.notify(done.message, timeout=4, markup=False)
+        self.after_write()
+
+    def after_write(self) -> None:
+        """Update the screen after a write made here."""
+
+    def show_error(self, error: StoreError) -> None:
+        """Show the person why an action failed."""
+        self.notify(str(error), severity="error", timeout=8, markup=False)

@@ -1,0 +1,38 @@
+"""Every key binding of the app with its action id; the keymap may name any of them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+from textual.binding import Binding
+
+import hermes_memory_tui
+from hermes_memory_tui.inspector import Inspector
+
+PACKAGES = ("screens", "views", "dialogs", "widgets")
+
+
+def all_bindings() -> Iterator[tuple[type, Binding]]:
+    """Yield every binding of this app with the class that owns it."""
+    yield from ((Inspector, one) for one in Inspector.BINDINGS if isinstance(one, Binding))
+    for module in binding_modules():
+        for owner in vars(module).values():
+            if inspect.isclass(owner) and owner.__module__ == module.__name__:
+                yield from ((owner, one) for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding))
+
+
+def binding_ids() -> set[str]:
+    """Return the ids of all bindings."""
+    return {one.id for _, one in all_bindings() if one.id}
+
+
+def binding_modules() -> Iterator[ModuleType]:
+    """Import and yield the modules that define screens and widgets."""
+    for package in PACKAGES:
+        for path in hermes_memory_tui.__path__:
+            for found in pkgutil.iter_modules([f"{path}/{package}"]):
+                yield importlib.import_module(f"hermes_memory_tui.{package}.{found.name}")

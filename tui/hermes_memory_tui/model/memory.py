@@ -1,0 +1,767 @@
+"""`Memory`: the inspector's access to the store. Screens call it, widgets never do.
+
+Three connections keep the screen responsive whatever other processes do: one reads for the screen and waits
+for nothing, one reads long listings for worker threads, one writes and may wait for a lock. Every method may
+be called from any thread.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from hermes_memory_store import errors
+from hermes_memory_store.context.read_log import FactReading, ReadLog
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import (
+    Change,
+    ChangeResult,
+    Fact,
+    FactFilter,
+    FactPage,
+    FactType,
+    Gauge,
+    Millis,
+    Query,
+    Scope,
+    Session,
+    Sort,
+    ThemeSummary,
+    Tier,
+)
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.search.query_syntax import parse_query
+from hermes_memory_store.store import Store
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
+from hermes_memory_tui.text import display_formats
+
+if TYPE_CHECKING:
+    from hermes_memory_store.relief.file_relief import OptimizeReport
+
+T = TypeVar("T")
+
+SCREEN_WAIT_S = 0.1
+"""How long a read for the screen may wait for a lock: a frame or two, then the screen says so and tries again."""
+
+FIRST_PAGE = 100
+"""Facts that are painted at once, while the whole listing is still being read."""
+
+MAX_SEARCH_RESULTS = 1_000
+"""Facts a search by words lists, best first; nobody reads further down than that."""
+
+MAX_FOLLOWED_CHANGES = 300
+"""Changes that are followed one by one; when more came at once, everything is read anew."""
+
+
+FEW_THEMES = 4
+"""Themes whose targets are offered when none is chosen: each costs a millisecond or two."""
+
+RECENT = 20
+"""Newest journal rows among which the last change of a fact or a scope is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingRequest:
+    """What the fact table shows: a place in the tree and a search line."""
+
+    theme: str | None = None
+    scopes: frozenset[str | None] = frozenset()
+    line: str = ""
+    sort: Sort = Sort.UPDATED
+    descending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FactListing:
+    """The keys of the facts of a request, in order."""
+
+    view: ListingRequest
+    keys: array[int]
+    total: int
+    """How many there are; more than `keys` when the listing was cut off."""
+    ranked: bool
+    """Best first, because words were searched for."""
+    wanted: FactFilter
+    seq: int = 0
+    """A journal row that everything in it is at least as new as."""
+    is_index_damaged: bool = False
+    """Whether the facts themselves were read, because their full-text index is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything besides facts: themes, scopes, gauges and sessions."""
+
+    themes: list[ThemeSummary]
+    scopes: list[Scope]
+    sessions: list[Session]
+    newest: Change | None
+    """What happened last to a fact or a scope."""
+    seq: int
+    """The newest journal row this was read at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactDetails:
+    """A fact with its history and predecessors."""
+
+    fact: Fact
+    history: list[Change]
+    chain: list[Fact]
+    readers: list[FactReading]
+    """Who was told it last."""
+
+
+BY_UNDO = "u undoes."
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """The result of a write: a message for the person and the facts to focus."""
+
+    said: str
+    show: str | None = None
+    """Uid of the fact to put the cursor on."""
+    back: str = BY_UNDO
+    """How to take it back."""
+
+    @property
+    def message(self) -> str:
+        """The message shown to the person."""
+        return f"{self.said}. {self.back}" if self.back else f"{self.said}."
+
+
+FINAL = "Nothing brings that back."
+
+NOT_BY_UNDO = "u does not take that back."
+
+
+@dataclass(frozen=True, slots=True)
+class UnjournaledAction:
+    """An action of the person that changes no fact or scope, so that the journal cannot undo it."""
+
+    said: str
+    """What it did."""
+    back: str
+    """How to take it back, or that nothing does."""
+    seq: int
+    """The newest journal row when it was done: undo takes back what is newer first."""
+    undo: Callable[[Memory], ActionResult] | None = None
+    """Takes it back, where that can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoHistory:
+    """The person's actions that the journal does not record, for the memory that replaces this one."""
+
+    identity: tuple[int, int] | None
+    """The file it was done to."""
+    unjournaled: tuple[UnjournaledAction, ...]
+    together: dict[int, tuple[int, ...]]
+    redo: tuple[tuple[int, ...], ...]
+
+
+class ListingInterrupted(Exception):
+    """Raised when a listing was interrupted."""
+
+
+class Memory:
+    """One store, as the inspector uses it."""
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
+        self._redo: list[tuple[int, ...]] = []
+        """Rows of the undos that can be done again, each with those that were made in one go."""
+        self._together: dict[int, tuple[int, ...]] = {}
+        """Changes a person made in one go, by each of them: undo takes all of them back."""
+        self._unjournaled: list[UnjournaledAction] = []
+        """What a person did here that the journal does not hold, and `undo` has not come to yet."""
+        self._refused: UnjournaledAction | None = None
+        """The one of these that `undo` could not take back just now, which it said."""
+        self._closed = False
+        self._looking = threading.Lock()
+        self._views: Store | None = None
+        self.epoch = 0
+        """Rises whenever anybody committed, and when another file came to stand at the path."""
+        self.files = 0
+        """How many files were opened: another one may come to stand at the same path."""
+        self.on_close: Callable[[], None] | None = None
+        """What is to be done when it is closed for good."""
+        self._connect()
+        self.shown_path = self.path
+        """The file as the person knows it."""
+
+    @classmethod
+    def open(cls, path: str | Path | None, *, read_only: bool = False) -> Memory:
+        """Open a store, creating it when missing.
+
+        :raises FileError: when it cannot be used as it is
+        """
+        return cls(lambda: Store.open(path, read_only=read_only))
+
+    def _connect(self) -> None:
+        store = self._open_store()
+        screen, listings = store.reader(noting=False), store.reader(noting=False)
+        screen.db.lock_timeout_s = SCREEN_WAIT_S
+        self._store, self._screen, self._listings = store, screen, listings
+        self.files += 1
+        self._redo.clear()  # rows of the file that stood here before
+        self._unjournaled.clear()
+        self._together.clear()
+        self.path = store.path
+        self.read_only = store.db.read_only
+        self.kept = store.kept
+        self._identity = filesystem.file_identity(self.path)
+        self._version = screen.data_version()
+        self.epoch += 1
+
+    @property
+    def undo_history(self) -> UndoHistory:
+        """The undo history of this memory, for `adopt_undo_history`; available after closing, too."""
+        return UndoHistory(self._identity, tuple(self._unjournaled), dict(self._together), tuple(self._redo))
+
+    def adopt_undo_history(self, deeds: UndoHistory) -> None:
+        """Continue the undo history of another memory of the same file; that of another file is ignored."""
+        if deeds.identity == self._identity:
+            self._unjournaled[:] = deeds.unjournaled
+            self._together = dict(deeds.together)
+            self._redo[:] = deeds.redo
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the memory was closed permanently; a screen may outlive it briefly."""
+        return self._closed
+
+    def close(self) -> None:
+        """Close all connections permanently."""
+        self.interrupt()
+        self._closed = True
+        self._close(self._stores())
+        if self.on_close is not None:
+            self.on_close()
+
+    def _stores(self) -> list[Store]:
+        """Return all connections, the writer last.
+
+        SQLite removes the write-ahead log only when the writer is the last to close.
+        """
+        views, self._views = self._views, None
+        return [self._screen, self._listings, *([views] if views is not None else []), self._store]
+
+    def _close(self, stores: Iterable[Store]) -> None:
+        for store in stores:
+            store.close()
+
+    # What is there
+
+    def read_view(self, job: Callable[[Store], T]) -> T:
+        """Run a read job for a view in the calling thread; one at a time."""
+        with self._looking:
+            if self._closed:  # a reader opened now would make a log that nobody tidies away
+                raise sqlite3.ProgrammingError("the memory is closed")
+            if self._views is None:
+                self._views = self._store.reader(noting=False)
+            return job(self._views)
+
+    @contextmanager
+    def open_reader(self) -> Iterator[Store]:
+        """Open a separate read-only connection for long reads."""
+        store = self._store.reader(noting=False)
+        try:
+            yield store
+        finally:
+            store.db.close()
+
+    def now(self) -> Millis:
+        """Return the current time by the store's clock."""
+        return self._store.clock()
+
+    def parse_request(self, view: ListingRequest) -> Query:
+        """Parse the search line of a request, confined to its place.
+
+        :raises QueryError:
+        """
+        query = parse_query(view.line, theme=view.theme, now=self.now())
+        return replace(query, filter=replace(query.filter, scopes=query.filter.scopes or view.scopes))
+
+    def first_page(self, view: ListingRequest) -> FactPage:
+        """Return the first facts of a request without search words, and their total number."""
+        return self._screen.facts.page(
+            self.parse_request(view).filter, sort=view.sort, descending=view.descending, limit=FIRST_PAGE
+        )
+
+    def load_listing(self, view: ListingRequest) -> FactListing:
+        """Return every fact of a request. May take a second for a million facts: call it from a worker thread.
+
+        :raises Interrupted: when `interrupt` was called meanwhile
+        """
+        listings = self._listings
+        try:
+            return self._load_listing(view)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise ListingInterrupted from error
+            raise
+        except sqlite3.ProgrammingError as error:
+            if self._closed or self._listings is not listings:
+                raise ListingInterrupted from error
+            raise
+
+    def interrupt(self) -> None:
+        """Interrupt the listing being read, because another one is requested."""
+        if not self._closed:
+            self._listings.db.conn.interrupt()
+
+    def _load_listing(self, view: ListingRequest) -> FactListing:
+        query = self.parse_request(view)
+        seq = self._listings.journal.last_seq()
+        if query.has_text:
+            found = self._listings.search.find(view.theme, query, limit=MAX_SEARCH_RESULTS)
+            keys = array("q", (fact.id for fact in found.facts))
+            return FactListing(
+                view,
+                keys,
+                max(found.total, len(keys)),
+                True,
+                query.filter,
+                seq,
+                is_index_damaged=found.note is not None,
+            )
+        keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
+        return FactListing(view, keys, len(keys), False, query.filter, seq)
+
+    def facts(self, keys: Sequence[int]) -> list[Fact]:
+        """Return facts by key, for drawing rows."""
+        return self._screen.facts.by_ids(keys)
+
+    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
+        """Export facts to a file and return their number. Takes seconds for many: call it from a worker thread."""
+        from hermes_memory_tui.model import fact_export
+
+        return fact_export.export_facts(self._store, keys, file, replace=replace, progress=progress)
+
+    def fact(self, uid: str) -> Fact:
+        """Return the current state of a fact."""
+        return self._screen.facts.get(uid)
+
+    def detail(self, uid: str) -> FactDetails:
+        """Return a fact with its history and the facts it replaced."""
+        facts = self._screen.facts
+        fact = facts.get(uid)
+        # The reading connection knows the notes that were written, not those this process still gathers.
+        readers = ReadLog(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
+        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers)
+
+    def overview(self) -> Overview:
+        """Return the themes, their scopes, and active sessions."""
+        return self._overview(lambda _: self._screen.scopes.list())
+
+    def first_overview(self, theme: str | None) -> Overview:
+        """Return the overview with only the scopes of the first frame: those of the theme that starts expanded."""
+
+        def seen(themes: list[ThemeSummary]) -> list[Scope]:
+            unfolded = themes[0].name if len(themes) == 1 else theme
+            return [] if unfolded is None else self._screen.scopes.list(unfolded)
+
+        return self._overview(seen)
+
+    def _overview(self, scopes: Callable[[list[ThemeSummary]], list[Scope]]) -> Overview:
+        screen = self._screen
+        sessions = [session for session in screen.sessions.list() if session.ended_at is None]
+        with screen.db.snapshot():
+            recent = screen.journal.changes(limit=RECENT, newest_first=True)
+            newest = next((change for change in recent if change.entity in ("fact", "scope")), None)
+            seq = recent[0].seq if recent else 0
+            themes = screen.themes()
+            return Overview(themes, scopes(themes), sessions, newest, seq)
+
+    def gauge(self, theme: str) -> Gauge:
+        """Return how full a theme's hot tier is."""
+        return self._screen.tiers.gauge(theme)
+
+    def content_limit(self, theme: str) -> int:
+        """Return the maximum number of characters of a fact's content in a theme."""
+        return self._store.policies.for_theme(theme).fact_chars
+
+    def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Return targets with this prefix in a theme, or in the first few themes."""
+        names = self._screen.names
+        themes = [theme] if theme is not None else names.all_themes()[:FEW_THEMES]
+        return list(dict.fromkeys(target for one in themes for target in names.targets(one, begun, most)))[:most]
+
+    def authors(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Return possible authors of facts: session names with this prefix, and kinds of actors."""
+        return self._screen.names.authors(begun, most, theme)
+
+    def changes(self, since: int) -> list[Change]:
+        """Return journal rows after `since`, oldest first, at most one more than `MAX_FOLLOWED_CHANGES`."""
+        return self._screen.journal.changes(since=since, limit=MAX_FOLLOWED_CHANGES + 1)
+
+    def poll_commits(self) -> bool:
+        """Return whether anybody committed since the last call. Costs microseconds.
+
+        :raises StoreUnreadable: when the file is gone; a file that came back is opened again
+        """
+        found = filesystem.file_identity(self.path)
+        if found is None:
+            raise errors.StoreUnreadable(f"{self.path} is gone; what you see is what was read last", self.path)
+        if found != self._identity:
+            # The old connections stay until the new ones are there: what cannot be opened must not end the app.
+            before = self._stores()
+            self.interrupt()
+            self._connect()
+            self._close(before)
+            return True
+        version = self._screen.data_version()
+        if version == self._version:
+            return False
+        self._version = version
+        self.epoch += 1
+        return True
+
+    # What a person does
+
+    def add_fact(self, theme: str, line: str, scope: str | None) -> ActionResult:
+        """Write a new fact."""
+        with self._person_store() as store:
+            result = store.facts.write(theme, line, scope=scope)
+        said = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "was there already")
+        if result.superseded:
+            said += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
+        if result.closed:
+            said += f", closes {', '.join(result.closed)}"
+        return ActionResult(said, result.fact.uid)
+
+    @retry_without_index
+    def edit_fact(self, base: Fact, content: str) -> ActionResult:
+        """Replace a fact's content, provided it is unchanged since the person started editing.
+
+        :raises FactConflict: when somebody changed it meanwhile
+        """
+        with self._person_store() as store, store.db.write_transaction():
+            stands = store.facts.get(base.uid)
+            if stands.content != base.content:
+                raise errors.FactConflict(
+                    f"{display_formats.fact_name(base)} was changed by {display_formats.actor_name(stands.actor)} meanwhile",
+                    base.uid,
+                )
+            store.facts.edit(base.uid, content)
+        return ActionResult(f"{display_formats.fact_name(base)} edited", base.uid)
+
+    def facts_for_write(self, keys: Sequence[int]) -> list[Fact]:
+        """Return facts by key as the writer sees them.
+
+        May take a second for many thousands: call it from a worker thread.
+        """
+        return self._store.facts.by_ids(keys)
+
+    def preview_action(self, act: BulkAction, facts: Sequence[Fact]) -> Preview:
+        """Return what an action on these facts would change. May take a second: call it from a worker thread."""
+        return bulk_actions.preview_bulk_action(self._store, act, facts)
+
+    def preview_scope(self, theme: str, label: str) -> Preview:
+        """Return what purging a whole scope would erase."""
+        plan = self._store.purge.preview(theme, scope=label)
+        facts = self._store.facts
+        all_of_it = FactFilter(theme=theme, scopes=frozenset({label}), tiers=frozenset(Tier) - {Tier.WITHDRAWN})
+        # The hot tier is bounded, the rest is not: only what is hot is read, for the gauge.
+        hot = facts.by_ids(facts.ids(replace(all_of_it, tiers=frozenset({Tier.HOT}))))
+        types = {kind: facts.count(replace(all_of_it, types=frozenset({kind}))) for kind in FactType}
+        return replace(
+            bulk_actions.preview_bulk_action(self._store, bulk_actions.PURGE, hot, scope=label),
+            facts=plan.total,
+            tiers=plan.by_tier,
+            types={kind: number for kind, number in types.items() if number},
+            samples=facts.page(all_of_it, limit=bulk_actions.MAX_SAMPLES).facts,
+        )
+
+    def run_action(self, act: BulkAction, facts: Sequence[Fact]) -> ActionResult:
+        """Run an action as one change.
+
+        :raises StoreError: in that case nothing was changed
+        """
+        if not facts:
+            return ActionResult("what you chose is gone", back="")
+        with self._person_store() as store:
+            answer = act.run(store, [fact.uid for fact in facts])
+        what = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
+        said = f"{what} {act.done}"
+        if act.final:
+            return self.record_unjournaled(ActionResult(said + unreached_copies_note(answer), back=FINAL))
+        if isinstance(answer, ChangeResult) and not answer.uids:
+            return ActionResult(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
+        return ActionResult(said)
+
+    def purge_scope(self, theme: str, label: str) -> ActionResult:
+        """Erase everything in a scope permanently."""
+        with self._person_store() as store:
+            plan = store.purge.execute(theme, scope=label)
+        said = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} erased for good"
+        return self.record_unjournaled(
+            ActionResult(said + unreached_copies_note((plan.total, plan.unreached)), back=FINAL)
+        )
+
+    def close_scope(self, theme: str, label: str) -> ActionResult:
+        """Close a scope; its hot facts become cold."""
+        with self._person_store() as store:
+            changed = store.scopes.close(theme, label)
+        if not changed.seqs:
+            return ActionResult(f"scope {to_printable(label)} is closed already", back="")
+        return ActionResult(
+            f"scope {to_printable(label)} closed, {display_formats.pluralise(len(changed.uids), 'fact')} cooled"
+        )
+
+    def reopen_scope(self, theme: str, label: str) -> ActionResult:
+        """Reopen a scope; facts cooled by closing it become hot again."""
+        with self._person_store() as store:
+            changed = store.scopes.reopen(theme, label)
+        if not changed.seqs:
+            return ActionResult(f"scope {to_printable(label)} is open already", back="")
+        return ActionResult(
+            f"scope {to_printable(label)} reopened, {display_formats.pluralise(len(changed.uids), 'fact')} warmed"
+        )
+
+    def undo(self) -> ActionResult:
+        """Undo the newest change by a person that is still in effect. Changes by agents are left alone.
+
+        Newer actions that are not in the journal come first: they are undone in their own way; where that is not
+        possible or is refused, this is reported once and nothing else is undone instead.
+
+        :raises NothingToUndo:
+        :raises UndoConflict:
+        """
+        newest = self._newest_by_person()
+        refused, self._refused = self._refused, None
+        while self._unjournaled and (newest is None or newest.seq <= self._unjournaled[-1].seq):
+            last = self._unjournaled[-1]
+            before = newest is not None or len(self._unjournaled) > 1
+            if last.undo is None:
+                self._unjournaled.pop()
+                more = " u again takes back your change before it." if before else ""
+                raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
+            try:
+                done = last.undo(self)
+            except errors.StoreError as error:
+                if last is not refused:
+                    self._refused = last
+                    more = ", or your change before it" if before else ""
+                    said = f"{error.message}. u again takes it back if that can be done then{more}"
+                    raise errors.UndoConflict(said, error.value) from error
+                if not before:
+                    self._refused = last
+                    raise
+                self._unjournaled.pop()  # the person was told, and nothing became of it
+                continue
+            self._unjournaled.pop()
+            return done
+        if newest is None:
+            raise errors.NothingToUndo("nothing of yours to undo")
+        return self.undo_change(newest)
+
+    def _newest_by_person(self) -> Change | None:
+        """Return the newest change by a person that is still in effect."""
+        journal, before = self._store.journal, None
+        while (change := journal.newest_by("person", entities=("fact", "scope"), before=before)) is not None:
+            if not self._store.undo.is_undone(change.change):
+                return change
+            before = change.change  # the rows of one change stand one after the other
+        return None
+
+    def record_unjournaled(
+        self, done: ActionResult, undo: Callable[[Memory], ActionResult] | None = None
+    ) -> ActionResult:
+        """Record an action that the journal does not contain.
+
+        :param undo: reverts it
+        """
+        back = done.back or NOT_BY_UNDO
+        self._unjournaled.append(UnjournaledAction(done.said, back, self._screen.journal.last_seq(), undo))
+        return replace(done, back=back)
+
+    @retry_without_index
+    def undo_change(self, change: Change) -> ActionResult:
+        """Undo one change, whoever made it.
+
+        :raises UndoConflict: when later changes depend on it
+        """
+        together = self._together.get(change.change, (change.change,))
+        with self._store.db.write_transaction():
+            undone = [self._store.undo.change(one) for one in reversed(together)]
+        self._redo.append(tuple(one.seqs[0] for one in undone))
+        uids = {uid: None for one in undone for uid in one.uids}
+        return ActionResult(f"undone: {self._describe_undo(change, uids)}", first_fact_uid(change), "ctrl+r redoes.")
+
+    def undo_session(self, theme: str, name: str) -> ActionResult:
+        """Undo every change by a session that is still in effect.
+
+        :raises NothingToUndo:
+        :raises UndoConflict:
+        """
+        undone = self._store.undo.session(name, theme=theme, leaving=True)
+        rows = [self._store.journal.get(seq) for seq in undone.seqs]
+        self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
+        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(name)} taken back"
+        if undone.left:
+            said += f"; {len(undone.left)} left, because somebody built on them: {undone.left[0]}"
+        return ActionResult(said, back="ctrl+r redoes.")
+
+    @retry_without_index
+    def redo(self) -> ActionResult:
+        """Redo the last undo, provided nothing else was written here since."""
+        if not self._redo:
+            raise errors.NothingToUndo("nothing to redo")
+        rows = [self._store.journal.get(seq) for seq in self._redo[-1]]
+        with self._store.db.write_transaction():
+            redone = [self._store.undo.change(row.seq) for row in reversed(rows)]
+        self._redo.pop()
+        first = rows[0] if rows[0].undoes is None else self._store.journal.get(rows[0].undoes)
+        uids = {uid: None for one in redone for uid in one.uids}
+        return ActionResult(f"redone: {self._describe_undo(first, uids)}", first_fact_uid(first))
+
+    def newest_change_of(self, fact: Fact) -> Change:
+        """Return the newest change of a fact that is still in effect.
+
+        :raises NothingToUndo:
+        """
+        for change in reversed(self._store.facts.history(fact.uid)):
+            if change.undoes is None and not self._store.undo.is_undone(change.change):
+                return change
+        raise errors.NothingToUndo(f"nothing left to undo on {display_formats.fact_name(fact)}")
+
+    def run_write(
+        self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = BY_UNDO
+    ) -> ActionResult:
+        """Run any write as the person and return its result.
+
+        When it changed no fact and no scope, it is recorded as not covered by undo.
+
+        :param back: how to revert it
+        """
+        with self._person_store() as store:
+            before = store.journal.last_seq()
+            result = act(store)
+            mine = [row for row in store.journal.changes(since=before) if row.actor.kind == "person"]
+        done = ActionResult(said if isinstance(said, str) else said(result), back=back)
+        if any(row.entity in ("fact", "scope") for row in mine):
+            return done
+        return self.record_unjournaled(replace(done, back="" if back == BY_UNDO else back))
+
+    def relieve_files(self, theme: str, home: Path, said: Callable[[OptimizeReport], str]) -> ActionResult:
+        """Relieve the host's files; `undo` restores them and reverts the facts that were moved to the store."""
+        from hermes_memory_store.relief.file_relief import relieve_files
+
+        with self._person_store() as store:
+            report = relieve_files(store, theme, home=home)
+        return self.record_unjournaled(
+            ActionResult(said(report)), partial(Memory._restore_files, home=home, report=report)
+        )
+
+    def _restore_files(self, home: Path, report: OptimizeReport) -> ActionResult:
+        from hermes_memory_store.host_files import memory_file_copies
+
+        ours = [one for one in (report.memory, report.user) if one.copy is not None]
+        if not ours:
+            raise errors.NothingToUndo("that relief changed no file")
+        for one in ours:
+            newest = memory_file_copies.find_memory_file_copies(one.path)[:1]
+            if not newest or newest[0].path != one.copy:
+                raise errors.UndoConflict(
+                    f"{one.path} was relieved again, or put back, since; hermes-memory-tui optimize --undo takes the newest "
+                    "relief back",
+                    one.path,
+                )
+        done = memory_file_copies.undo_relief(home)
+        said = f"undone: {' and '.join(path.name for path in done.restored)} as before the relief"
+        if done.changed_since:
+            names = " and ".join(path.name for path in done.changed_since)
+            return ActionResult(
+                f"{said}; {names} was written to since and left alone, so the moved facts stay", back=""
+            )
+        rows = [seq for one in ours for seq in one.changes]
+        try:
+            with self._store.db.write_transaction():
+                for seq in reversed(rows):
+                    if not self._store.undo.is_undone(self._store.journal.get(seq).change):
+                        self._store.undo.change(seq)
+        except errors.StoreError as error:
+            return ActionResult(f"{said}; the facts it moved stay here: {error}", back="")
+        return ActionResult(
+            f"{said}, {display_formats.pluralise(report.migrated_count, 'fact')} taken back from the memory", back=""
+        )
+
+    @retry_without_index
+    def run_grouped_write(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> ActionResult:
+        """Run a write of several changes, all or none; undo reverts them together."""
+        with self._person_store() as store, store.db.write_transaction():
+            before = store.journal.last_seq()
+            result = act(store)
+            made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
+        self._together |= dict.fromkeys(made, made)
+        return ActionResult(said if isinstance(said, str) else said(result))
+
+    @property
+    def _db(self) -> Db:
+        return self._store.db
+
+    @contextmanager
+    def _person_store(self) -> Iterator[Store]:
+        yield self._store
+        self._redo.clear()
+        self._refused = None
+
+    def _describe_undo(self, change: Change, uids: Iterable[str]) -> str:
+        facts = [uid for uid in uids if uid != change.uid]
+        if change.entity == "scope":
+            label = (change.after or {}).get("label") or self._scope_label(change.uid)
+            return f"{change.op} of scope {label}"
+        more = f" and {display_formats.pluralise(len(facts), 'more')}" if facts else ""
+        return f"{change.op} of {self._fact_label(change.uid)}{more}"
+
+    def _fact_label(self, uid: str) -> str:
+        """Return the name of a fact from its first journal row, which exists even when its creation was undone."""
+        first = self._store.journal.changes(uid=uid, limit=1)[0].after or {}
+        return to_printable(f"{first['type']}[{first['target']}]") if "target" in first else f"fact {short_uid(uid)}"
+
+    def _scope_label(self, uid: str) -> str:
+        return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), short_uid(uid))
+
+
+def unreached_copies_note(answer: object) -> str:
+    """Return a note on the copies that a purge could not reach."""
+    match answer:
+        case (int(), tuple() as copies) if copies:
+            return f"; still in {', '.join(map(str, copies))}, which could not be cleaned"
+    return ""
+
+
+def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
+    """Check whether a fact matches a filter, so that one change does not require reading the whole listing again."""
+    target = None if wanted.target is None else wanted.target.casefold()
+    return (
+        (wanted.theme is None or fact.theme == wanted.theme)
+        and (not wanted.scopes or fact.scope in wanted.scopes)
+        and (not wanted.types or fact.type in wanted.types)
+        and fact.tier in (wanted.tiers or frozenset(Tier))
+        and (target is None or fact.target.casefold() == target or fact.target.casefold().startswith(f"{target}."))
+        and (wanted.before is None or fact.updated_at < wanted.before)
+        and (wanted.after is None or fact.updated_at >= wanted.after)
+        and (wanted.by is None or wanted.by in (fact.actor.kind, fact.actor.name))
+        and (wanted.pinned is None or fact.pinned == wanted.pinned)
+    )
+
+
+def first_fact_uid(change: Change) -> str | None:
+    """Return the uid of the changed fact, or None when the change is not about a fact."""
+    return change.uid if change.entity == "fact" else None

@@ -1,0 +1,361 @@
+"""Editors: preview the resulting line while typing, save with ctrl+s, never lose typed text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, Static, TextArea
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier, format_notation
+from hermes_memory_store.notation import memory_spec, token_estimate
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.dialogs.modal import Modal
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.fact_detail import marked_difference
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.text_panel import to_border_title
+
+UNSEEN_S = 0.7
+"""For so long after another's change shows by itself, saving is taken for not having seen it."""
+
+Save = Callable[["Editor"], None]
+
+KEPT_AFTER_S = 0.4
+"""How long typing must rest before it is kept."""
+
+
+class Editor(Modal[str | None]):
+    """A text with remarks below it and its keys. Dismissed with the unsaved text, or None."""
+
+    CSS_PATH = "editor.tcss"
+    BINDING_GROUP_TITLE = "Editor"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", id="editor.save", tooltip="Save the fact", priority=True),
+        Binding(
+            "ctrl+e",
+            "elsewhere",
+            "Editor",
+            id="editor.elsewhere",
+            tooltip="Go on in $VISUAL or $EDITOR",
+            priority=True,
+        ),
+        Binding("escape", "leave", "Leave", id="editor.leave", tooltip="Leave; what you typed is kept", priority=True),
+    ]
+    AUTO_FOCUS = "TextArea"
+
+    def __init__(self, limit: int, start: str, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
+        """Create the editor.
+
+        :param save: called to write the text; it dismisses the editor, or calls `show_refusal` or `conflict`
+        :param gauge: the current gauge of the theme
+        """
+        super().__init__()
+        self._save = save
+        self._gauge = gauge
+        self._keeping: Timer | None = None
+        self.keep: Callable[[str, str | None], object] = lambda *_: None
+        """Called with what is typed whenever typing rests, so that a crash loses none of it."""
+        self.limit = limit
+        self.start = start
+        self.area = TextArea(draft or start, soft_wrap=True, show_line_numbers=False, id="editor-text", compact=True)
+        self._said = Static("", id="editor-said", markup=False)
+        self._refused = ""
+
+    @property
+    def draft_key(self) -> str:
+        """The key under which an unsaved text is saved."""
+        raise NotImplementedError
+
+    @property
+    def base(self) -> Fact | None:
+        """The fact being edited, as it was when editing started."""
+        return None
+
+    def line(self) -> str:
+        """Return the line of notation that the text stands for."""
+        raise NotImplementedError
+
+    def head(self) -> ComposeResult:
+        """Yield the widgets above the text."""
+        yield from ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="editor"):
+            yield from self.head()
+            yield self.area
+            yield self._said
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.area.move_cursor(self.area.document.end)
+        self.check()
+
+    def on_text_area_changed(self) -> None:
+        self._refused = ""
+        self.check()
+        if self._keeping is not None:
+            self._keeping.stop()
+        self._keeping = self.set_timer(KEPT_AFTER_S, self.keep_text)
+
+    @property
+    def unsaved_text(self) -> str | None:
+        """The text when it differs from the initial one."""
+        return self.area.text if self.area.text.strip() != self.start.strip() else None
+
+    def keep_text(self) -> None:
+        """Save the unsaved text as a draft."""
+        self.keep(self.draft_key, self.unsaved_text)
+
+    def check(self) -> bool:
+        """Show the resulting line, or what is wrong with it, and return whether it can be saved."""
+        try:
+            said = memory_spec.parse_notation(self.line(), limit=self.limit)
+        except StoreError as error:
+            self._update_remarks(Content.styled(to_printable(str(error)), "$error"))
+            return False
+        length = len(said.content)
+        parts = [
+            Content.assemble(
+                ("✓ ", "$success"),
+                (f"{said.type.word} ", "bold"),
+                ("about ", "$dim"),
+                (to_printable(said.target), "bold"),
+                ("  ", ""),
+                (f"{length} of {self.limit} characters", "$warning" if length > self.limit * 0.9 else "$dim"),
+                (f" · {display_formats.pluralise(token_estimate.estimate_tokens(str(said)), 'token')}", "$dim"),
+            ),
+            *self._pressure(len(str(said))),
+            *self.remarks(said.content),
+        ]
+        if self._refused:
+            parts.append(Content.styled(to_printable(self._refused), "$error"))
+        self._update_remarks(Content("\n").join(parts))
+        return True
+
+    def added_chars(self, chars: int) -> int:
+        """Return by how many characters saving this fact changes the hot tier.
+
+        :param chars: characters of its notation
+        """
+        return chars
+
+    def _pressure(self, chars: int) -> list[Content]:
+        """Return the gauge as it would be after saving."""
+        gauge = self._gauge
+        if gauge is None:
+            return []
+        after = replace(gauge, used=gauge.used + self.added_chars(chars))
+        parts: list[str | tuple[str, str]] = [
+            ("hot tier then ", "$dim"),
+            (f"{after.pct:.0f}%", f"bold ${after.level.value}" if after.level is not PressureLevel.CALM else "bold"),
+            (
+                f"  {display_formats.format_count(after.used)} of {display_formats.format_count(after.budget)} characters",
+                "$dim",
+            ),
+        ]
+        if after.level is not gauge.level:
+            parts.append((f"  {display_formats.LEVEL_WORDS[after.level]}", f"${after.level.value}"))
+        return [Content.assemble(*parts)]
+
+    def remarks(self, content: str) -> list[Content]:
+        """Return further remarks on the text."""
+        return []
+
+    def _update_remarks(self, content: Content) -> None:
+        self._said.update(content)
+
+    def show_refusal(self, why: str) -> None:
+        """Show why the store refused the text, and keep everything."""
+        self._refused = f"Not saved: {why}"
+        self.check()
+
+    def conflict(self, theirs: Fact, *, unasked: bool = False) -> None:
+        """Show that somebody else changed the fact meanwhile.
+
+        :param unasked: it appears by itself, not because saving was refused
+        """
+
+    def action_save(self) -> None:
+        if self.check():
+            self._save(self)
+
+    def action_elsewhere(self) -> None:
+        """Continue in an external editor; the text here stays unless that succeeds."""
+        from textual.app import SuspendNotSupported
+
+        from hermes_memory_tui.system.external_editor import ExternalEditorError, edit_externally
+
+        self.keep_text()
+        text, trouble = self.area.text, ""
+        try:
+            with self.app.suspend():
+                try:
+                    text = edit_externally(text)
+                except ExternalEditorError as error:
+                    trouble = str(error)  # told below: the screen comes back only where this block ends well
+        except SuspendNotSupported as error:
+            trouble = str(error)
+        if trouble:
+            self.notify(to_printable(trouble), severity="warning", timeout=6, markup=False)
+        else:
+            self.area.text = text
+            self.area.move_cursor(self.area.document.end)
+
+    def action_leave(self) -> None:
+        self.dismiss(self.unsaved_text)
+
+
+class FactEditor(Editor):
+    """Edits the content of a fact; type, target and uid stay."""
+
+    def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
+        super().__init__(limit, fact.content, draft, save, gauge)
+        self._base = fact
+        self._theirs: Fact | None = None
+        self._unseen_until = 0.0
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "ctrl+t",
+            "take_theirs",
+            "Take theirs",
+            id="editor.theirs",
+            tooltip="Put the other text here instead of yours",
+        ),
+    ]
+
+    @property
+    def draft_key(self) -> str:
+        return self._base.uid
+
+    @property
+    def base(self) -> Fact | None:
+        return self._base
+
+    def line(self) -> str:
+        return format_notation(self._base.type, self._base.target, self.area.text)
+
+    def head(self) -> ComposeResult:
+        fact = self._base
+        yield Static(
+            Content.assemble(
+                (f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
+                (f"   {to_printable(fact.theme)} › {to_printable(fact.scope or 'no scope')}", "$dim"),
+                (f"   {display_formats.actor_name(fact.actor)}", "$dim"),
+                ("   type and target stay", "$dim"),
+            ),
+            id="editor-head",
+        )
+
+    def added_chars(self, chars: int) -> int:
+        return chars - self._base.chars if self._base.tier is Tier.HOT else 0
+
+    def on_mount(self) -> None:
+        self.query_one("#editor").border_title = f"edit fact {short_uid(self._base.uid)}"
+
+    def remarks(self, content: str) -> list[Content]:
+        lines = []
+        if self._theirs is not None:
+            lines = [
+                Content.styled(
+                    f"{display_formats.actor_name(self._theirs.actor)} changed it meanwhile: "
+                    "ctrl+s replaces theirs, ctrl+t takes it",
+                    "bold $warning",
+                ),
+                marked_difference(self._theirs.content, content, "their", "$warning"),
+                marked_difference(content, self._theirs.content, "yours", "$success"),
+            ]
+        elif content != self._base.content:
+            lines = [
+                marked_difference(self._base.content, content, "-", "$error"),
+                marked_difference(content, self._base.content, "+", "$success"),
+            ]
+        return lines
+
+    def conflict(self, theirs: Fact, *, unasked: bool = False) -> None:
+        self._base = self._theirs = theirs
+        self._refused = ""
+        self._unseen_until = time.monotonic() + UNSEEN_S if unasked else 0.0
+        self.refresh_bindings()
+        self.check()
+
+    def action_save(self) -> None:
+        if time.monotonic() < self._unseen_until:
+            # The hand was on its way already: nobody overwrites what they cannot have read yet.
+            self._unseen_until = 0.0
+            return
+        super().action_save()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "take_theirs" or self._theirs is not None
+
+    def action_take_theirs(self) -> None:
+        if self._theirs is not None:
+            self.area.text = self.start = self._theirs.content
+            self._theirs = None
+            self.refresh_bindings()
+            self.check()
+
+
+class NewFactEditor(Editor):
+    """Writes a new fact: a line of notation, and its scope."""
+
+    def __init__(
+        self, theme: str, scope: str, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None
+    ) -> None:
+        super().__init__(limit, "", draft, save, gauge)
+        self.theme_name = theme
+        self._scope = Input(scope, placeholder="no scope", id="editor-scope", compact=True)
+
+    @property
+    def draft_key(self) -> str:
+        return "new"
+
+    @property
+    def scope(self) -> str | None:
+        """The typed label, or None when empty."""
+        return self._scope.value.strip() or None
+
+    def line(self) -> str:
+        return self.area.text
+
+    def head(self) -> ComposeResult:
+        yield Static(
+            Content.assemble(
+                ("C", "bold"),
+                ("onstraint ", "$dim"),
+                ("D", "bold"),
+                ("ecision ", "$dim"),
+                ("V", "bold"),
+                ("alue ", "$dim"),
+                ("?", "bold"),
+                (" unknown ", "$dim"),
+                ("✓", "bold"),
+                (" done ", "$dim"),
+                ("~", "bold"),
+                (" obsolete", "$dim"),
+            ),
+            id="editor-head",
+        )
+        with Horizontal(id="editor-place"):
+            yield Static(Content.assemble(("scope  ", "$dim")))
+            yield self._scope
+
+    def on_mount(self) -> None:
+        self.query_one("#editor").border_title = to_border_title(f"new fact · {to_printable(self.theme_name)}")
+
+    def check(self) -> bool:
+        if not self.area.text.strip():
+            self._update_remarks(Content.styled("TYPE[target]: content", "$dim"))
+            return False
+        return super().check()

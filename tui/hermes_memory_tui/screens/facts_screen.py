@@ -1,0 +1,512 @@
+"""`MainScreen`: the person's actions on facts and scopes.
+
+Every write runs in a thread, so no lock freezes a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
+from hermes_memory_store.model import Fact, Gauge, Scope, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
+from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
+from hermes_memory_tui.screens.fact_listing import ListingScreen
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.view_strip import ViewStrip
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.recovery import UnsavedText
+    from hermes_memory_tui.screens.fact_editor import Editor
+    from hermes_memory_tui.widgets.filter_line import SearchInput
+
+MOST_COPIED = 500
+"""Facts that are copied at once: terminals take some tens of thousands of characters."""
+
+DEFAULT_THEME = "default"
+
+WRITES = frozenset(
+    {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
+    | {"close_scope", "reopen_scope"}
+)
+"""Actions that change the memory; hidden when it is open for reading only."""
+
+
+class MainScreen(ListingScreen):
+    """The first screen, with the facts."""
+
+    BINDING_GROUP_TITLE = "Memory"
+    is_past: ClassVar[bool] = False
+    """Whether it shows the memory as it was, where nothing changes."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
+        Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
+        Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
+        Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
+        Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
+        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Take back your newest change that still holds"),
+        Binding(
+            "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
+        ),
+        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move facts to the hot tier: agents are told them"),
+        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move facts to the cold tier: found by search only"),
+        Binding("m", "move", "Move", id="fact.move", tooltip="Move facts to another scope of their theme"),
+        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Erase facts for good, or the scope the tree is on"),
+        Binding("x", "export", "Export", id="fact.export", tooltip="Write what is marked, or listed, to a file"),
+        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
+        Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
+        Binding(
+            "U",
+            "undo_fact",
+            "Undo on fact",
+            id="fact.undo",
+            tooltip="Take back the newest change of this fact, whoever made it",
+            show=False,
+        ),
+        Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope; its hot facts cool"),
+        Binding(
+            "o",
+            "reopen_scope",
+            "Reopen",
+            id="scope.reopen",
+            tooltip="Open the scope again and warm what cooled",
+            show=False,
+        ),
+        Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
+        Binding(
+            "equals_sign",
+            "differences",
+            "Differences",
+            id="main.differences",
+            key_display="=",
+            tooltip="Show what each version of the fact changed, or each whole",
+            show=False,
+        ),
+        Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
+        Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
+        Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
+        Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="To themes and scopes", show=False),
+        Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
+        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
+        Binding("escape", "back", "Back", id="main.back", tooltip="One step back", show=False),
+    ]
+
+    def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
+        super().__init__(memory, overview, theme)
+        self.drafts: dict[str, str] = {}
+        """What was typed and not saved, by the fact it belongs to (or `new`)."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
+            return False
+        return not (self.memory.read_only and action in WRITES)
+
+    def action_differences(self) -> None:
+        self.detail_pane.differences = not self.detail_pane.differences
+
+    # Saved views
+
+    def on_search_input_save_requested(self, message: SearchInput.SaveRequested) -> None:
+        from hermes_memory_tui.dialogs.question import Question
+
+        line = self.line
+        if not line:
+            self.notify("Type a search first, then ctrl+s saves it.", severity="warning", timeout=4)
+            return
+
+        def save(name: str | None) -> None:
+            if name is not None:
+                self.kept.save_view(name, line)
+                self._show_saved_view_result(f"View {name!r} saved; v opens it.")
+
+        def check(name: str) -> str:
+            return f"There is a view {name!r}: replace it?" if name in self.kept.views else ""
+
+        says = [Content.styled(to_printable(line), "$dim")]
+        self.app.push_screen(Question("save this search", says, type_in="as", check=check), save)
+
+    def action_views(self) -> None:
+        """Choose a saved view."""
+        from hermes_memory_tui.dialogs.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        def choices() -> list[Choice]:
+            return [Choice(name, name, line) for name, line in sorted(self.kept.views.items())]
+
+        def remove(name: str) -> list[Choice]:
+            self.kept.remove_view(name)
+            self._show_saved_view_result(f"View {name!r} removed.")
+            return choices()
+
+        empty = "No view is saved yet: ctrl+s in the search line saves one."
+        self.app.push_screen(Picker("saved views", choices(), empty=empty, remove=remove), self._open_view)
+
+    async def _open_view(self, name: str | None) -> None:
+        line = None if name is None else self.kept.views.get(name)
+        if line is None:
+            return
+        await self.show_line(line)
+
+    def _show_saved_view_result(self, said: str) -> None:
+        trouble = self.kept.trouble
+        self.notify(
+            f"Not kept: {trouble}." if trouble else said,
+            severity="warning" if trouble else "information",
+            timeout=5,
+            markup=False,
+        )
+
+    # Facts
+
+    def action_archive(self) -> None:
+        self.on_chosen(lambda _: bulk_actions.ARCHIVE)
+
+    def action_restore(self) -> None:
+        self.on_chosen(lambda _: bulk_actions.RESTORE)
+
+    def action_pin(self) -> None:
+        self.on_chosen(lambda facts: bulk_actions.UNPIN if all(fact.pinned for fact in facts) else bulk_actions.PIN)
+
+    def action_warm(self) -> None:
+        self.on_chosen(lambda _: bulk_actions.WARM)
+
+    def action_cool(self) -> None:
+        self.on_chosen(lambda _: bulk_actions.COOL)
+
+    def action_move(self) -> None:
+        """Choose a scope of the theme to move to, or type a new one."""
+        from hermes_memory_tui.dialogs.picker import NEW, Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        keys = self.table.selected_keys
+        found = self.load_facts(keys[:1])
+        if not found:
+            return
+        first = found[0]
+        scopes = [scope for scope in self.overview.scopes if scope.theme == first.theme]
+        choices = [Choice(f"={scope.label}", scope.label, scope.status.value) for scope in scopes]
+        choices.append(Choice("none", "no scope"))
+
+        def move_to(label: str | None, facts: Sequence[Fact]) -> BulkAction:
+            if len({fact.theme for fact in facts}) > 1:
+                raise ArgumentError("the marked facts are of several themes; move those of one theme at a time")
+            return bulk_actions.move_to_scope(label)
+
+        def choose(key: str | None) -> None:
+            if key is not None:
+                label = None if key == "none" else key.removeprefix(NEW if key.startswith(NEW) else "=")
+                self.on_chosen(partial(move_to, label), keys)
+
+        title = f"move to a scope of {first.theme}"
+        self.app.push_screen(Picker(title, choices, typing=True, new="new scope"), choose)
+
+    def action_purge(self) -> None:
+        """Erase permanently: the whole scope when the tree has the focus, else the selected facts."""
+        scope = self.tree_pane.place.scope if self.focused is self.tree_pane else None
+        if scope is None:
+            self.on_chosen(lambda _: bulk_actions.PURGE)
+            return
+        self.preview_then_write(
+            lambda: self.memory.preview_scope(scope.theme, scope.label),
+            lambda: self.memory.purge_scope(scope.theme, scope.label),
+            self._after_action,
+        )
+
+    def on_chosen(self, choose: Callable[[Sequence[Fact]], BulkAction], keys: Sequence[int] = ()) -> None:
+        """Apply an action to the marked facts, or to the one under the cursor; to several only after a preview.
+
+        :param choose: returns the action for these facts
+        """
+        keys = keys or self.table.selected_keys
+        if not keys:
+            return
+
+        def facts_and_act() -> tuple[list[Fact], BulkAction]:
+            facts = self.memory.facts_for_write(keys)
+            return facts, choose(facts)
+
+        def one() -> ActionResult:
+            facts, act = facts_and_act()
+            return self.memory.run_action(act, facts)
+
+        if len(keys) == 1 and choose(()) is not bulk_actions.PURGE:
+            self.write(one, self.table.action_unmark)
+            return
+        looked: list[tuple[list[Fact], BulkAction]] = []
+
+        def preview() -> Preview:
+            facts, act = facts_and_act()
+            looked.append((facts, act))
+            return self.memory.preview_action(act, facts)
+
+        self.preview_then_write(preview, lambda: self.memory.run_action(looked[0][1], looked[0][0]), self._after_action)
+
+    def _after_action(self) -> None:
+        self.table.action_unmark()
+        self._forget_erased()
+
+    def action_undo(self) -> None:
+        self.write(self.memory.undo)
+
+    def action_redo(self) -> None:
+        self.write(self.memory.redo)
+
+    def action_undo_fact(self) -> None:
+        fact = self.table.fact
+        if fact is not None:
+            self.write(lambda: self.memory.undo_change(self.memory.newest_change_of(fact)))
+
+    def action_copy_uid(self) -> None:
+        self._copy([fact.uid for fact in self._copy_targets()])
+
+    def action_copy(self) -> None:
+        self._copy([fact.notation for fact in self._copy_targets()])
+
+    def _copy_targets(self) -> list[Fact]:
+        keys = self.table.selected_keys
+        if len(keys) > MOST_COPIED:
+            self.notify(
+                f"The clipboard takes {MOST_COPIED:,} facts at most; x writes them to a file.",
+                severity="warning",
+                timeout=5,
+            )
+            return []
+        return self.load_facts(keys) or []
+
+    def _copy(self, lines: list[str]) -> None:
+        if lines:
+            self.app.copy_to_clipboard("\n".join(lines))
+            self.notify("Copied.", timeout=2)
+
+    def action_export(self) -> None:
+        """Export the marked facts, else all listed ones, to a file."""
+        from hermes_memory_tui.dialogs.question import Question
+        from hermes_memory_tui.model import fact_export
+
+        keys: Sequence[int] = list(self.table.marked) or self.table.keys[:]
+        if not keys:
+            return
+
+        def write(file: str | None) -> None:
+            if file is not None:
+                # Asked above whether a file that is there may be replaced.
+                replace = bool(fact_export.export_name_problem(file))
+                self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
+
+        what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
+        says = [Content.styled(".jsonl keeps everything, .md is lines to read", "$dim")]
+        dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
+        self.app.push_screen(dialog, write)
+
+    def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
+        def progress(done: int) -> None:
+            self.app.call_from_thread(self._show_exported, done, len(keys))
+
+        try:
+            done = self.memory.export(keys, file, replace=replace, progress=progress)
+        except StoreError as error:
+            self.app.call_from_thread(self.show_error, error)
+        else:
+            noted = self.memory.record_unjournaled(ActionResult(f"{done:,} facts written to {file}", back=""))
+            self.app.call_from_thread(self.notify, f"{noted.said}.", timeout=6, markup=False)
+        self.app.call_from_thread(self.show_counts)
+
+    def _show_exported(self, done: int, total: int) -> None:
+        self.table.border_subtitle = f"writing {done:,} of {total:,} facts"
+
+    # Scopes
+
+    def action_close_scope(self) -> None:
+        scope = self._scope()
+        if scope is not None:
+            self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
+
+    def action_reopen_scope(self) -> None:
+        scope = self._scope()
+        if scope is not None:
+            self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
+
+    def _scope(self) -> Scope | None:
+        """Return the scope selected in the tree, else that of the fact under the cursor."""
+        if self.tree_pane.place.scope is not None:
+            return self.tree_pane.place.scope
+        fact = self.table.fact
+        if fact is not None and fact.scope is not None:
+            for scope in self.overview.scopes:
+                if (scope.theme, scope.label) == (fact.theme, fact.scope):
+                    return scope
+        self.notify("Choose a scope first: t goes to themes and scopes.", severity="warning", timeout=4)
+        return None
+
+    def go_to_scope(self, theme: str, scope: str | None) -> None:
+        """Show the facts of a theme, or of one of its scopes."""
+        if scope is not None and all((one.theme, one.label) != (theme, scope) for one in self.overview.scopes):
+            self.try_follow_changes()  # not read yet: the first frame shows few scopes, and this one may be new
+        self.tree_pane.choose(theme, scope)
+        self.action_facts_pane()
+
+    # Typing
+
+    def action_edit(self) -> None:
+        from hermes_memory_tui.screens.fact_editor import FactEditor
+
+        fact = self.table.fact
+        if fact is None:
+            return
+        if fact.tier is Tier.SUPERSEDED:
+            self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
+            return
+        gauge = self._gauge_of(fact.theme)
+        self.open_editor(
+            FactEditor(fact, self.memory.content_limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge)
+        )
+
+    def action_new(self) -> None:
+        from hermes_memory_tui.screens.fact_editor import NewFactEditor
+
+        place = self.tree_pane.place
+        theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
+        scope = place.scope.label if place.scope else ""
+        limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
+        self.open_editor(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+
+    def edit_unsaved(self, unsaved: UnsavedText) -> None:
+        """Reopen an editor with the text it had when the app failed.
+
+        :raises StoreError: the memory cannot be read
+        """
+        from hermes_memory_tui.screens.fact_editor import FactEditor, NewFactEditor
+
+        base, theme = unsaved.base, unsaved.theme if unsaved.base is None else unsaved.base.theme
+        limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
+        if base is not None:
+            self.open_editor(FactEditor(base, limit, unsaved.text, self._save_edit, gauge))
+        else:
+            self.open_editor(NewFactEditor(theme, unsaved.scope, limit, unsaved.text, self._save_new, gauge))
+
+    def _gauge_of(self, theme: str) -> Gauge | None:
+        return next((one.gauge for one in self.overview.themes if one.name == theme), None)
+
+    # What was typed and not saved
+
+    def on_mount(self) -> None:
+        if not self.memory.read_only:
+            self.call_after_refresh(self._offer_drafts)
+
+    def _offer_drafts(self) -> None:
+        """Notify the person of drafts that were left unsaved at the last exit."""
+        found = []
+        for key in self.kept.drafts(self._file):
+            try:
+                found.append(
+                    "a new fact (n)" if key == "new" else f"{display_formats.fact_name(self.memory.fact(key))} (e)"
+                )
+            except UnknownFact:
+                self._rescue(key)
+                found.append("what was to become of a fact that is gone (n)")
+            except StoreError:
+                return
+        if found:
+            text = ", ".join(dict.fromkeys(found))
+            self.notify(f"Typed before and not saved: {text}.", severity="warning", timeout=8, markup=False)
+
+    def _rescue(self, key: str) -> None:
+        """Offer the text typed for a fact that no longer exists as a new fact, after the one already offered there."""
+        drafts = self.kept.drafts(self._file)
+        self.kept.set_draft(self._file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
+        self.kept.set_draft(self._file, key, None)
+
+    def _forget_erased(self) -> None:
+        """Delete the drafts of facts that were erased here, since drafts repeat their content."""
+        for key in [*self.drafts, *self.kept.drafts(self._file)]:
+            if key == "new":
+                continue
+            try:
+                self.memory.fact(key)
+            except UnknownFact:
+                self.drafts.pop(key, None)
+                self.keep_draft(key, None)
+            except StoreError:
+                return
+
+    @property
+    def _file(self) -> str:
+        return str(self.memory.path.absolute())
+
+    def _draft(self, key: str) -> str | None:
+        return self.drafts.get(key) or self.kept.drafts(self._file).get(key)
+
+    def keep_draft(self, key: str, text: str | None) -> None:
+        """Save unsaved text as a draft; delete the draft when None, because the text was saved or discarded."""
+        self.kept.set_draft(self._file, key, text)
+
+    def open_editor(self, editor: Editor) -> None:
+        """Open an editor whose unsaved text is never lost."""
+        editor.keep = self.keep_draft
+        self.app.push_screen(editor, partial(self._handle_editor_closed, editor))
+
+    def _handle_editor_closed(self, editor: Editor, draft: str | None) -> None:
+        self.keep_draft(editor.draft_key, draft)
+        if draft is None:
+            self.drafts.pop(editor.draft_key, None)
+            return
+        self.drafts[editor.draft_key] = draft
+        key = "n" if editor.draft_key == "new" else "e"
+        self.notify(f"Not saved. What you typed is kept: {key} goes on with it.", severity="warning", timeout=5)
+
+    def _save_edit(self, editor: Editor) -> None:
+        base, text = editor.base, editor.area.text
+        if base is not None:
+            self.write(
+                lambda: self.memory.edit_fact(base, text),
+                lambda: editor.dismiss(None),
+                partial(self._not_saved, editor),
+            )
+
+    def _save_new(self, editor: Editor) -> None:
+        from hermes_memory_tui.screens.fact_editor import NewFactEditor
+
+        assert isinstance(editor, NewFactEditor)
+        theme, scope, line = editor.theme_name, editor.scope, editor.line()
+        self.write(
+            lambda: self.memory.add_fact(theme, line, scope),
+            lambda: editor.dismiss(None),
+            partial(self._not_saved, editor),
+        )
+
+    def _not_saved(self, editor: Editor, error: StoreError) -> None:
+        if isinstance(error, FactConflict) and editor.base is not None:
+            editor.conflict(self.memory.fact(editor.base.uid))
+        else:
+            editor.show_refusal(str(error))
+
+    def facts_changed(self, facts: Sequence[Fact]) -> None:
+        open_screen = self.app.screen
+        if open_screen is self:
+            return
+        from hermes_memory_tui.screens import fact_editor
+
+        if isinstance(open_screen, fact_editor.Editor) and open_screen.base is not None:
+            for fact in facts:
+                if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
+                    open_screen.conflict(fact, unasked=True)
+
+    # Writing
+
+    def _finish_write(self, done: ActionResult, then: Callable[[], object] | None) -> None:
+        super()._finish_write(done, then)
+        if done.show is not None:
+            self.go_to_fact(done.show)
+
+    def after_write(self) -> None:
+        self.try_follow_changes()
+
+    def on_view_strip_view_selected(self, message: ViewStrip.ViewSelected) -> None:
+        self.app.open_view(message.name)  # type: ignore[attr-defined]

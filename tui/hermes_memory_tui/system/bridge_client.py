@@ -1,0 +1,59 @@
+"""Client of a running bridge. Without a bridge it reports so at once, and everything else still works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_bridge.daemon import control
+from hermes_memory_bridge.daemon.control import ForeignBridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+
+ANSWER_S = 1.0
+"""How long the bridge may take: the screen waits in a thread, and asks again a moment later."""
+
+MOST = 500
+"""Calls that are asked for at once, the newest."""
+
+
+def live_sessions(store: Path) -> dict[tuple[str, str], dict[str, Any]] | None:
+    """Return the bridge's data on each session by theme and name, or None when no bridge answers."""
+    answer = request_bridge(BridgePaths.of(store), "sessions", ANSWER_S)
+    if answer is None:
+        return None
+    return {(one["theme"], one["session"]): one for one in answer.get("sessions", ())}
+
+
+def recorded_calls(store: Path, theme: str, session: str, since: int = 0) -> list[dict[str, Any]]:
+    """Return the calls of a session that the bridge still holds, oldest first; empty when no bridge answers."""
+    answer = request_bridge(
+        BridgePaths.of(store), "calls", ANSWER_S, since=since, theme=theme, session=session, limit=MOST
+    )
+    return [] if answer is None else list(answer.get("calls", ()))
+
+
+def end_live_session(store: Path, theme: str, session: str) -> bool:
+    """Ask the bridge to end a session. False when no bridge answers or it does not hold the session."""
+    answer = request_bridge(BridgePaths.of(store), "end", 5.0, theme=theme, session=session)
+    return answer is not None and bool(answer.get("ended"))
+
+
+def bridge_status(store: Path) -> dict[str, Any] | None:
+    """Return the bridge's status report, or None when no bridge answers."""
+    return request_bridge(BridgePaths.of(store), "status", ANSWER_S)
+
+
+def request_sync(store: Path, action: str) -> dict[str, Any] | None:
+    """Ask the bridge to run a sync action or to report the sync status. None when no bridge answers."""
+    return request_bridge(BridgePaths.of(store), "sync", 5.0 if action != "status" else ANSWER_S, action=action)
+
+
+def request_bridge(places: BridgePaths, command: str, timeout_s: float, **arguments: Any) -> dict[str, Any] | None:
+    """Send a command to this user's bridge and return the answer.
+
+    None when no bridge answers, or when another user's process listens in its place.
+    """
+    try:
+        return control.ask_bridge(places, command, timeout_s, **arguments)
+    except ForeignBridge:
+        return None

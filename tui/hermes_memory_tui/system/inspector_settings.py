@@ -1,0 +1,133 @@
+"""The person's settings of the inspector, in `$HERMES_HOME/inspector.toml`. A missing file means the defaults.
+
+look = "hermes-light"
+reduced_motion = true
+
+[keys]
+"fact.archive" = "d"
+
+[accents]
+marketing = "#c4a7e7"
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.errors import ArgumentError, shorten_value
+from hermes_memory_store.frozen import dataclass
+
+FILE_NAME = "inspector.toml"
+
+TOPICS = ("look", "reduced_motion", "keys", "accents")
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorSettings:
+    """The validated content of the settings file."""
+
+    look: str | None = None
+    reduced_motion: bool = False
+    keys: dict[str, str] = field(default_factory=dict)
+    """Keys by the id of the action, as `?` and the palette name it."""
+    accents: dict[str, str] = field(default_factory=dict)
+    """The colour of a theme's mark, by the theme's name."""
+    path: Path | None = None
+
+
+def inspector_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the inspector's own files: `$HERMES_HOME`, else `~/.hermes`."""
+    said = os.environ if environ is None else environ
+    return Path(said.get("HERMES_HOME", "").strip() or Path(said.get("HOME") or Path.home()) / ".hermes").expanduser()
+
+
+def load_inspector_settings(environ: Mapping[str, str] | None = None) -> InspectorSettings:
+    """Load the settings of this person.
+
+    :raises ArgumentError: names the file and what is wrong in it
+    """
+    path = inspector_folder(environ) / FILE_NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return InspectorSettings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{path} cannot be read: {error}", str(path)) from error
+    import tomllib  # here, not above: most people have no such file, and every start waits for its imports
+
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentError(f"{path}: {error}", str(path)) from error
+    return parse_inspector_settings(document, path)
+
+
+def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorSettings:
+    """Parse a document as settings.
+
+    :raises ArgumentError:
+    """
+    for name in document:
+        if name not in TOPICS:
+            raise ArgumentError(f"{path}: there is no setting {shorten_value(name)!r}{suggestion(name, TOPICS)}", name)
+    look, still = document.get("look"), document.get("reduced_motion", False)
+    if look is not None and not isinstance(look, str):
+        raise ArgumentError(f"{path}: look is the name of a look, not {look!r}", look)
+    if not isinstance(still, bool):
+        raise ArgumentError(f"{path}: reduced_motion is true or false, not {still!r}", still)
+    keys, accents = text_table(document, "keys", path), text_table(document, "accents", path)
+    for theme, colour in accents.items():
+        reject_invalid_colour(theme, colour, path)
+    return InspectorSettings(look, still, keys, accents, path)
+
+
+def text_table(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:
+    """Return a table whose values are texts.
+
+    :raises ArgumentError:
+    """
+    table = document.get(name, {})
+    if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
+        raise ArgumentError(f"{path}: [{name}] holds texts, such as {EXAMPLES[name]}", name)
+    return table
+
+
+EXAMPLES = {"keys": '"fact.archive" = "d"', "accents": 'marketing = "#c4a7e7"'}
+
+
+def reject_invalid_colour(theme: str, colour: str, path: Path) -> None:
+    """Reject an invalid colour.
+
+    :raises ArgumentError: when the value is not a colour
+    """
+    from textual.color import Color, ColorParseError
+
+    try:
+        Color.parse(colour)
+    except ColorParseError as error:
+        raise ArgumentError(f"{path}: {colour!r} for {theme} is no colour; write it as #rrggbb", colour) from error
+
+
+def reject_unknown_actions(settings: InspectorSettings, ids: Iterable[str]) -> None:
+    """Reject a keymap with unknown actions.
+
+    :raises ArgumentError: when the keymap names an action that does not exist
+    """
+    known = set(ids)
+    for name in settings.keys:
+        if name not in known:
+            raise ArgumentError(
+                f"{settings.path}: there is no action {shorten_value(name)!r}{suggestion(name, known)}", name
+            )
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known name, as the end of a sentence."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {', '.join(names[:12])}"

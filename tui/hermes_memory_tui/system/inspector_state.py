@@ -1,0 +1,162 @@
+"""`InspectorState`: what the inspector saves between runs: search history, saved views, table layout and drafts.
+
+One small JSON file, 0600, replaced atomically, so that a crash leaves the old one. It never blocks the
+inspector: an unreadable file counts as empty, a failed write is reported once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.database.filesystem import atomic_write
+
+FILE_NAME = "inspector-state.json"
+
+MAX_LINES = 200
+"""Searched lines that are remembered, the newest."""
+
+MAX_VIEWS = 200
+"""Saved views."""
+
+MAX_DRAFTS = 50
+"""Unsaved texts."""
+
+LONGEST = 4_000
+"""Characters of a line or a draft that are kept: what a search reads, and ten times what a fact may hold."""
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a state file that is still read."""
+
+
+class InspectorState:
+    """The state file. Several inspectors may share it: every change applies to the current content of the file."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.trouble = ""
+        """Why the last change could not be written; empty when it was."""
+        self._said = self._load()
+
+    @property
+    def lines(self) -> list[str]:
+        """The search history, oldest first."""
+        return [line for line in list_or_empty(self._said.get("lines")) if isinstance(line, str)]
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The saved search lines by name."""
+        return text_entries(self._said.get("views"))
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The names of the table's columns, or None when none were chosen."""
+        said = self._said.get("columns")
+        return None if said is None else [name for name in list_or_empty(said) if isinstance(name, str)]
+
+    @property
+    def order(self) -> tuple[str, bool] | None:
+        """The order of the facts and whether it is descending, or None when none was chosen."""
+        said = list_or_empty(self._said.get("order"))
+        if len(said) == 2 and isinstance(said[0], str) and isinstance(said[1], bool):
+            return said[0], said[1]
+        return None
+
+    def drafts(self, of: str) -> dict[str, str]:
+        """Return the drafts of one memory file, by the fact they belong to."""
+        said = self._said.get("drafts")
+        return text_entries(said.get(of)) if isinstance(said, dict) else {}
+
+    def add_line(self, line: str) -> None:
+        """Add a line to the search history; a repeated line becomes the newest."""
+        if line and (not self.lines or self.lines[-1] != line):
+            lines = [other for other in self.lines if other != line] + [line[:LONGEST]]
+            # This run remembers it even where nothing may be written.
+            self._said["lines"] = lines[-MAX_LINES:]
+            self._change(lambda said: said.update(lines=append_line(said.get("lines"), line)))
+
+    def save_view(self, name: str, line: str) -> None:
+        """Save a search line under a name, replacing any of that name."""
+
+        def add(said: dict[str, Any]) -> None:
+            views = text_entries(said.get("views")) | {name: line[:LONGEST]}
+            said["views"] = dict(list(views.items())[-MAX_VIEWS:])
+
+        self._change(add)
+
+    def remove_view(self, name: str) -> None:
+        """Delete a saved view."""
+        self._change(
+            lambda said: said.update(views={k: v for k, v in text_entries(said.get("views")).items() if k != name})
+        )
+
+    def set_columns(self, names: list[str]) -> None:
+        """Save the table's columns."""
+        self._change(lambda said: said.update(columns=names))
+
+    def set_order(self, order: str, descending: bool) -> None:
+        """Save the order of the facts."""
+        self._change(lambda said: said.update(order=[order, descending]))
+
+    def set_draft(self, of: str, key: str, text: str | None) -> None:
+        """Save a draft, or delete it when None: the text was saved or discarded."""
+        if text is None and key not in self.drafts(of):
+            return
+
+        def put(said: dict[str, Any]) -> None:
+            all_drafts = said["drafts"] if isinstance(said.get("drafts"), dict) else {}
+            drafts = {other: kept for other, kept in text_entries(all_drafts.get(of)).items() if other != key}
+            if text is not None:
+                drafts[key] = text[:LONGEST]
+            said["drafts"] = all_drafts | {of: dict(list(drafts.items())[-MAX_DRAFTS:])}
+
+        self._change(put)
+
+    def _change(self, act: Callable[[dict[str, Any]], None]) -> None:
+        if self.read_only:
+            self.trouble = "the memory is open for reading only, so nothing is kept"
+            return
+        said = self._load()
+        act(said)
+        self._said = said
+        try:
+            self._save(said)
+        except OSError as error:
+            self.trouble = f"{self.path} cannot be written: {error.strerror or error}"
+        else:
+            self.trouble = ""
+
+    def _load(self) -> dict[str, Any]:
+        try:
+            if self.path.stat().st_size > LARGEST:
+                return {}
+            said = json.loads(self.path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return said if isinstance(said, dict) else {}
+
+    def _save(self, said: dict[str, Any]) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with atomic_write(self.path, encoding="utf-8", encoding_errors="replace", durable=False) as file:
+            json.dump(said, file, ensure_ascii=False, indent=1)
+
+
+def append_line(lines: object, line: str) -> list[str]:
+    """Return the search history with a line moved or appended to its end."""
+    kept = [other for other in list_or_empty(lines) if isinstance(other, str) and other != line]
+    return [*kept, line[:LONGEST]][-MAX_LINES:]
+
+
+def list_or_empty(said: object) -> list[Any]:
+    """Return a list from the state file, or an empty one when the value is not a list."""
+    return said if isinstance(said, list) else []
+
+
+def text_entries(said: object) -> dict[str, str]:
+    """Return the named texts of the state file, without entries that are not text."""
+    if not isinstance(said, dict):
+        return {}
+    return {name: text for name, text in said.items() if isinstance(name, str) and isinstance(text, str)}

@@ -1,0 +1,114 @@
+"""Columns of the fact table: their names, widths and cell texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact, Sort
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import SHORT_DIGITS, short_uid
+from hermes_memory_tui.text import display_formats
+
+DEFAULT = ("tier", "type", "scope", "age")
+
+BEFORE = ("tier", "type")
+"""Columns before the target; the others stand after the content."""
+
+CONTENT_AT_LEAST = 24
+"""Cells of the content below which columns are left out, the first of them first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactColumn:
+    """One column."""
+
+    name: str
+    title: str
+    says: str
+    """What it says, in the chooser."""
+    width: int
+    """Cells, the space before it aside."""
+    text: Callable[[Fact, int], str]
+    """What stands in it, given the fact and the present."""
+    right: bool = False
+
+    def fit_cell(self, text: str, cells: int) -> str:
+        """Fit a text of this column to the given number of cells."""
+        return f"{text:>{cells}}" if self.right else display_formats.fit_middle(text, cells)
+
+
+COLUMNS = (
+    FactColumn(
+        "tier", "", "where it lives: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""
+    ),
+    FactColumn("type", "type", "what it says: constraint, decision, value …", 2, lambda fact, _: fact.type.value),
+    FactColumn("scope", "scope", "the unit of work it belongs to", 16, lambda fact, _: to_printable(fact.scope or "–")),
+    FactColumn("theme", "theme", "whose memory it is", 12, lambda fact, _: to_printable(fact.theme)),
+    FactColumn("by", "by", "who wrote it", 12, lambda fact, _: display_formats.actor_name(fact.actor)),
+    FactColumn("uid", "uid", "the end of its name", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
+    FactColumn(
+        "reads",
+        "reads",
+        "how often agents were told it",
+        5,
+        lambda fact, _: display_formats.abbreviate_number(fact.reads),
+        True,
+    ),
+    FactColumn(
+        "tokens",
+        "tok",
+        "what it costs an agent",
+        4,
+        lambda fact, _: display_formats.abbreviate_number(fact.tokens),
+        True,
+    ),
+    FactColumn(
+        "age",
+        "age",
+        "how long ago it changed",
+        4,
+        lambda fact, now: display_formats.format_age(fact.updated_at, now),
+        True,
+    ),
+)
+"""All of them, in the order they stand in."""
+
+NAMES = tuple(column.name for column in COLUMNS)
+
+
+def valid_column_names(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the chosen names that are known, or the default columns when none were chosen.
+
+    Unknown names may come from a newer version.
+    """
+    return DEFAULT if names is None else tuple(name for name in NAMES if name in names)
+
+
+def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[FactColumn, int]]:
+    """Return the chosen columns after the content with their widths, as many as leave the content its room.
+
+    :param room: cells for the content and these columns
+    :param width: cells of the whole row
+    """
+    chosen = [
+        (column, max(12, min(24, width // 5)) if column.name == "scope" else column.width)
+        for column in COLUMNS
+        if column.name in names and column.name not in BEFORE
+    ]
+    while chosen and room - sum(cells + 1 for _, cells in chosen) < CONTENT_AT_LEAST and len(chosen) > 1:
+        chosen.pop(0)
+    return chosen
+
+
+ORDERS = {
+    (Sort.UPDATED, True): "changed last first",
+    (Sort.UPDATED, False): "changed longest ago first",
+    (Sort.CREATED, True): "newest first",
+    (Sort.CREATED, False): "oldest first",
+    (Sort.TARGET, False): "by target, a to z",
+    (Sort.TARGET, True): "by target, z to a",
+    (Sort.TYPE, True): "by type, most binding first",
+    (Sort.TYPE, False): "by type, least binding first",
+}
+"""Every order of the facts in words."""

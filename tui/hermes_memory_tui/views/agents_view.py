@@ -1,0 +1,416 @@
+"""Agents: every session with its heartbeats, lease and calls, and every process that holds the file open."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.context.context_records import ContextRecord
+from hermes_memory_store.diagnostics.file_holders import Holder, find_holders
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Change, Session, SessionStatus
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.system import bridge_client
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets import change_text
+from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+MAX_SESSIONS = 500
+"""Sessions that are listed: those that run, then the newest that ended."""
+
+BEATS = 10
+"""Heartbeats a pulse shows."""
+
+LEASE = 6
+"""Cells of a lease's bar."""
+
+LATEST = 6
+"""Changes and tellings that are shown beside a session."""
+
+INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionStatus.ORPHANED: "error"}
+
+UNDOABLE = ("fact", "scope")
+"""What of a session's changes can be taken back."""
+
+ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsData:
+    """The data of the view."""
+
+    sessions: list[Session]
+    holders: list[Holder]
+    live: dict[tuple[str, str], dict[str, Any]]
+    """What the bridge says of a session, by theme and name."""
+    bridge: bool
+    """Whether a bridge answered."""
+
+
+@dataclass(slots=True)
+class HeartbeatStrip:
+    """Observed heartbeats."""
+
+    beats: deque[int] = field(default_factory=lambda: deque(maxlen=4 * BEATS))
+
+    def record_beat(self, at: int) -> None:
+        """Record the time of a session's last heartbeat."""
+        if not self.beats or self.beats[-1] != at:
+            self.beats.append(at)
+
+    def format_strip(self, now: int, every: int) -> str:
+        """Format the last intervals, with a tick in each that had a heartbeat."""
+        slots = [" "] * BEATS
+        for at in self.beats:
+            slot = BEATS - 1 - (now - at) // max(1, every)
+            if 0 <= slot < BEATS:
+                slots[slot] = "▂" if slots[slot] == " " else "▅"
+        return "".join("·" if slot == " " else slot for slot in slots)
+
+
+class AgentsView(BaseView[AgentsData]):
+    """Sessions above, processes below."""
+
+    NAME = "agents"
+    TITLE_OF_LIST = "sessions"
+    BINDING_GROUP_TITLE = "Agents"
+    WRITES = BaseView.WRITES | {"undo_session", "end_session", "revoke"}
+    TICK_S = 1.0
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("", 2),
+        GridColumn("session"),
+        GridColumn("theme", 14, least=70),
+        GridColumn("scope", 14, least=100),
+        GridColumn("pulse", BEATS),
+        GridColumn("heard", 5, right=True),
+        GridColumn("lease", LEASE + 5, least=60),
+        GridColumn("turn", 4, right=True),
+        GridColumn("calls/m", 7, right=True, least=84),
+        GridColumn("client", 16, least=116),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Take back everything the session wrote"),
+        Binding("K", "end_session", "End", id="agents.end", tooltip="End the session: its lease is released"),
+        Binding("X", "revoke", "Revoke token", id="agents.revoke", tooltip="Revoke the token the session showed"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.processes = Grid(
+            (
+                GridColumn("pid", 8, right=True),
+                GridColumn("program"),
+                GridColumn("age", 5, right=True),
+                GridColumn("heard", 6, right=True),
+            ),
+            id="grid-below",
+        )
+        self._pulses: dict[str, HeartbeatStrip] = {}
+        self._live: dict[tuple[str, str], dict[str, Any]] | None = None
+        self._holders: list[Holder] = []
+
+    def below_list(self) -> ComposeResult:
+        yield self.processes
+
+    def on_mount(self) -> None:
+        self.processes.border_title = "processes that hold the file"
+        self.set_interval(2.0, self._refresh_live)
+
+    def _refresh_live(self) -> None:
+        if self.is_current:
+            self.reload()
+
+    def ask_outside_store(self) -> None:
+        self._live, self._holders = bridge_client.live_sessions(self.memory.path), find_holders(self.memory.path)
+
+    def load(self, store: Store) -> AgentsData:
+        return AgentsData(store.sessions.list()[:MAX_SESSIONS], self._holders, self._live or {}, self._live is not None)
+
+    def draw(self, data: AgentsData) -> None:
+        now = self.memory.now()
+        for session in data.sessions:
+            if session.ended_at is None:
+                self._pulses.setdefault(session.uid, HeartbeatStrip()).record_beat(session.heartbeat_at)
+        running = sum(session.ended_at is None for session in data.sessions)
+        self.grid.empty = (
+            "No agent has connected yet.",
+            "",
+            "hermes-memory-bridge connect HOST names this memory in the host's configuration",
+        )
+        self.grid.border_subtitle = f"{running} running · {'bridge answers' if data.bridge else 'no bridge runs'}"
+        self.grid.show([self._row(session, data, now) for session in data.sessions])
+        heard = {session.pid: session.heartbeat_at for session in data.sessions if session.pid and not session.ended_at}
+        self.processes.show(
+            [
+                GridRow(
+                    one.pid,
+                    (
+                        GridCell(str(one.pid), "dim"),
+                        GridCell(to_printable(one.program)),
+                        GridCell(display_formats.format_age(one.started_at, now) if one.started_at else "?", "dim"),
+                        GridCell(display_formats.format_age(heard[one.pid], now) if one.pid in heard else "–", "dim"),
+                    ),
+                )
+                for one in data.holders
+            ]
+        )
+
+    def _row(self, session: Session, data: AgentsData, now: int) -> GridRow:
+        ended = session.ended_at is not None
+        ink = "dim" if ended else ""
+        live = data.live.get((session.theme, session.name), {})
+        per_minute = live.get("calls_per_minute")
+        pulse = self._pulses.get(session.uid)
+        return GridRow(
+            session.uid,
+            (
+                GridCell(display_formats.SESSION_SHAPES[session.status], INKS.get(session.status, "dim")),
+                GridCell(to_printable(session.name), ink, bold=not ended),
+                GridCell(to_printable(session.theme), "dim"),
+                GridCell(to_printable(session.scope or "–"), "dim"),
+                GridCell(
+                    pulse.format_strip(now, session.heartbeat_ms) if pulse and not ended else "",
+                    INKS.get(session.status, "dim"),
+                ),
+                GridCell(display_formats.format_age(session.heartbeat_at, now), ink),
+                GridCell("ended", "dim") if ended else lease_cell(session, now),
+                GridCell(str(session.turn), ink),
+                GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink if per_minute else "dim"),
+                GridCell(to_printable(session.client or "–"), "dim"),
+            ),
+        )
+
+    @property
+    def session(self) -> Session | None:
+        """The session under the cursor."""
+        if self.data is None:
+            return None
+        return next((one for one in self.data.sessions if one.uid == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        session = self.session
+        if session is None or self.data is None:
+            return "session", [Content.styled("no session is chosen", "$dim")]
+        now = self.memory.now()
+
+        def read(store: Store) -> tuple[list[Change], dict[str, str], list[ContextRecord]]:
+            wrote = changes_by_session(store, session, LATEST)
+            return (
+                wrote,
+                change_names(store, wrote),
+                store.context_records.list(session.theme, session.name, limit=LATEST),
+            )
+
+        wrote, names, tellings = self.memory.read_view(read)
+        live = self.data.live.get((session.theme, session.name), {})
+        return f"session {to_printable(session.name)[:24]}", [
+            Content.assemble(
+                (
+                    f"{display_formats.SESSION_SHAPES[session.status]} {session.status.value}",
+                    f"bold ${INKS.get(session.status, 'dim')}",
+                ),
+                (f"   {to_printable(session.theme)} › {to_printable(session.scope or 'no scope')}", "$dim"),
+            ),
+            Content(""),
+            labelled_value("client", to_printable(session.client or "unknown")),
+            labelled_value("process", str(session.pid or "not on this machine")),
+            labelled_value("since", f"{display_formats.format_moment(session.started_at, now)}, turn {session.turn}"),
+            labelled_value(
+                "token",
+                to_printable(str(live.get("credential") or "none was shown")) if live else "the bridge would know",
+            ),
+            labelled_value("if lost", session.on_orphan.value.replace("_", " ")),
+            *checkpoint_lines(session, now),
+            Content(""),
+            heading_line("told last", "enter opens the flight recorder"),
+            *(context_record_line(one, now) for one in tellings),
+            Content(""),
+            heading_line("wrote last", "U takes all of it back"),
+            *(change_summary_line(one, names, now) for one in wrote),
+            *([] if self.data.bridge else [Content(""), Content.styled("Calls are seen while a bridge runs:", "$dim")]),
+            *([] if self.data.bridge else [key_hint_line(("hermes-memory-bridge start", "starts it"))]),
+        ]
+
+    def open(self, key: object) -> None:
+        """Open the session view."""
+        from hermes_memory_tui.views.session_view import SessionView
+
+        session = self.session
+        if session is not None:
+            self.app.push_screen(SessionView(self.memory, session))
+
+    # What a person does
+
+    def action_undo_session(self) -> None:
+        session = self.session
+        if session is not None:
+            confirm_undo_session(self, session)
+
+    def action_end_session(self) -> None:
+        session = self.session
+        if session is not None:
+            confirm_end_session(self, session)
+
+    def action_revoke(self) -> None:
+        session = self.session
+        if session is None or self.data is None:
+            return
+        live = self.data.live.get((session.theme, session.name), {})
+        token = live.get("credential")
+        if not token:
+            self.notify(
+                "This session showed no token: it came over the socket, where the system says whose process it is."
+                if live
+                else "Only a running bridge knows which token a session showed; this one is not connected.",
+                timeout=6,
+            )
+            return
+        lines: list[Line] = [
+            Content.assemble(
+                "Token ", (to_printable(token), "bold"), " will be void at once, for every session that uses it."
+            ),
+            Content.styled("hermes-memory-bridge token add makes another.", "$dim"),
+        ]
+        self.ask_then(Question("revoke token", lines, alarm=True), lambda _: self._revoke(token))
+
+    def _revoke(self, token: str) -> None:
+        said = f"token {to_printable(token)} revoked"
+        self.write(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
+
+
+def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
+    """Show what a session wrote, and undo all of it when the person confirms."""
+
+    def read(store: Store) -> tuple[list[Change], dict[str, str]]:
+        wrote = [
+            one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
+        ]
+        standing = [one for one in wrote if not store.undo.is_undone(one.change)]
+        return standing, change_names(store, standing)
+
+    try:
+        standing, names = view.memory.read_view(read)
+    except StoreError as error:
+        view.show_error(error)
+        return
+    now = view.memory.now()
+    lines: list[Line] = [
+        Content.assemble(
+            "Everything that ", (to_printable(session.name), "bold"), " wrote and that still holds will be taken back."
+        ),
+        Content.styled("What others built on since is left, and named. ctrl+r does it again.", "$dim"),
+        Content(""),
+        *(change_summary_line(one, names, now) for one in standing[:14]),
+        *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
+    ]
+    if not standing:
+        view.notify("This session wrote nothing that is not undone already.", timeout=4)
+        return
+    view.ask_then(
+        Question(f"undo all that {to_printable(session.name)[:24]} wrote", lines),
+        lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
+    )
+
+
+def confirm_end_session(view: BaseView[Any], session: Session) -> None:
+    """End a session when the person confirms."""
+    if session.status in ENDED:
+        view.notify("This session has ended already.", timeout=4)
+        return
+    lines: list[Line] = [
+        Content.assemble(
+            (to_printable(session.name), "bold"), " ends as closed: its lease is released, its checkpoint kept."
+        ),
+        Content.styled(
+            "What it wrote stays. An agent that still runs opens another session with its next call.", "$dim"
+        ),
+    ]
+    view.ask_then(Question("end session", lines), lambda _: view.write(partial(end_session, view.memory, session)))
+
+
+def end_session(memory: Memory, session: Session) -> Any:
+    """End a session through the bridge that holds it, else in the store."""
+    if bridge_client.end_live_session(memory.path, session.theme, session.name):
+        return memory.run_write(lambda _: None, f"session {to_printable(session.name)} ended", back="")
+    return memory.run_write(
+        lambda store: store.sessions.close(session), f"session {to_printable(session.name)} ended", back=""
+    )
+
+
+def changes_by_session(store: Store, session: Session, limit: int) -> list[Change]:
+    """Return the newest changes of a session in its theme."""
+    from hermes_memory_store.errors import UnknownSession
+
+    try:
+        found = store.journal.changes(
+            actor=f"session:{session.name}", theme=session.theme, limit=2 * limit, newest_first=True
+        )
+    except UnknownSession:
+        return []
+    return [change for change in found if change.entity in ("fact", "scope")][:limit]
+
+
+def lease_cell(session: Session, now: int) -> GridCell:
+    """Format the time until a session's lease expires as a shrinking bar."""
+    left = max(0, session.heartbeat_at + session.lease_ms - now)
+    share = min(1.0, left / max(1, session.lease_ms))
+    full = round(share * LEASE)
+    ink = "success" if share > 0.4 else "warning" if left else "error"
+    seconds = f" {left // 1000:>3}s" if left else " lost"
+    return GridCell("", parts=((" " * full, "", ink), (" " * (LEASE - full), "", "track"), (seconds, "dim", "")))
+
+
+def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
+    """Return the lines of the checkpoint that a session left when it ended."""
+    kept = session.checkpoint
+    if not kept:
+        return []
+    at = kept.get("at")
+    known = {"turn": kept.get("turn"), "scope": kept.get("scope"), "writes": kept.get("writes")}
+    said = ", ".join(f"{name} {to_printable(str(value))}" for name, value in known.items() if value is not None)
+    more = {name: value for name, value in kept.items() if name not in (*known, "at")}
+    lines = [
+        labelled_value(
+            "checkpoint", said + (f", {display_formats.format_moment(at, now)}" if isinstance(at, int) else "")
+        )
+    ]
+    if more:
+        lines.append(labelled_value("", to_printable(json.dumps(more, ensure_ascii=False))[:400]))
+    return lines
+
+
+def context_record_line(one: ContextRecord, now: int) -> Content:
+    """Format a context record as one line."""
+    return Content.assemble(
+        (f"{display_formats.format_age(one.at, now):>4}  ", "$dim"),
+        (f"{to_printable(one.kind):<8}", "bold"),
+        f" {display_formats.pluralise(len(one.facts), 'fact')}",
+        (f"  {to_printable(one.why)}" if one.why else "", "$dim"),
+    )
+
+
+def change_summary_line(change: Change, names: dict[str, str], now: int) -> Content:
+    """Format a change as one line.
+
+    :param names: facts and scopes by uid
+    """
+    subject = display_formats.fit_text(change_text.change_subject(change, names), 60).rstrip()
+    return Content.assemble(
+        (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
+        (f"{change_text.change_verb(change):<12}", "bold"),
+        f" {subject}",
+    )

@@ -1,0 +1,327 @@
+"""`BaseView`: what all views share: title, strip, and a list with a text, both updated while others write.
+
+A view reads in a thread (`load`) and draws the result (`draw`). It changes the memory through `WriteMixin`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
+from hermes_memory_tui.dialogs.write_mixin import WriteMixin
+from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.grid import Grid, GridColumn
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.text_panel import Line, TextPanel
+from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
+from hermes_memory_tui.widgets.view_strip import ViewStrip
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.inspector import Inspector
+
+LOOK_S = 0.25
+"""How often a view looks whether the memory has changed."""
+
+TEXT_S = 0.06
+"""How long the cursor must rest before the text beside the list is made."""
+
+T = TypeVar("T")
+
+
+class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
+    """Base class of a view. A subclass names its columns, loads, and draws."""
+
+    CSS_PATH = "../screens/view.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
+    AUTO_FOCUS = "#grid"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", id="view.back", tooltip="One step back, in the end to the facts", show=False),
+        Binding("u", "undo", "Undo", id="view.undo", tooltip="Take back your newest change that still holds"),
+        Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Do again what you undid last", show=False),
+        Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
+        Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
+    ]
+    WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
+    """Actions that are not there where nothing may be written."""
+    NAME: ClassVar[str]
+    TITLE_OF_LIST: ClassVar[str]
+    COLUMNS: ClassVar[Sequence[GridColumn]]
+    TICK_S: ClassVar[float] = 0.0
+    """How often what depends on the time is drawn anew; 0 when nothing does."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self.memory = memory
+        self.title_bar = TitleBar(id="title")
+        self.strip = ViewStrip(self.NAME)
+        self.grid = Grid(self.COLUMNS)
+        self.pages = TextPanel()
+        self.data: T | None = None
+        self._epoch = -1
+        self._loading = False
+        self._again = False
+        self._text_timer: Timer | None = None
+        self._trouble: StoreError | None = None
+
+    @property
+    def inspector(self) -> Inspector:
+        """The app."""
+        app: Any = self.app
+        return app  # type: ignore[no-any-return]
+
+    def compose(self) -> ComposeResult:
+        yield self.title_bar
+        yield self.strip
+        yield from self.above_list()
+        with Horizontal(id="body"):
+            with Vertical(id="list"):
+                yield self.grid
+                yield from self.below_list()
+            yield self.pages
+        yield KeyLine(id="keys")
+
+    def above_list(self) -> ComposeResult:
+        """Yield the widgets above the list."""
+        yield from ()
+
+    def below_list(self) -> ComposeResult:
+        """Yield the widgets below the list."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        self.grid.border_title = self.TITLE_OF_LIST
+        self.set_interval(LOOK_S, self._check_for_changes)
+        if self.TICK_S:
+            self.set_interval(self.TICK_S, self._tick)
+
+    def on_screen_resume(self) -> None:
+        self._check_for_changes()
+
+    @property
+    def line(self) -> str:
+        """The text of the search line; empty where there is none."""
+        return ""
+
+    def show_line(self, line: str) -> None:
+        """Set the search line, where there is one."""
+
+    # Keeping it true
+
+    def _check_for_changes(self) -> None:
+        if not self.is_current:
+            return
+        self._update_title_error()
+        if self._epoch != self.memory.epoch or self._trouble is not None:
+            self.reload()
+
+    def reload(self) -> None:
+        """Reload everything in a thread.
+
+        While one load runs, at most one more waits, so threads never pile up.
+        """
+        self._epoch = self.memory.epoch
+        self._again = self._loading
+        if not self._loading:
+            self._loading = True
+            self.run_worker(self._load, thread=True, group="load")
+
+    def _load(self) -> None:
+        then: Callable[[], None]
+        try:
+            self.ask_outside_store()
+            overview = self.memory.overview()
+            then = partial(self._show_loaded, overview, self.memory.read_view(self.load))
+        except StoreError as error:
+            then = partial(self.show_read_error, error)
+        except sqlite3.ProgrammingError:
+            then = self._mark_stale
+        self.app.call_from_thread(self._finish_load, then)
+
+    def _finish_load(self, then: Callable[[], None]) -> None:
+        self._loading = False
+        then()
+        if self._again:
+            self.reload()
+
+    def _mark_stale(self) -> None:
+        # The file was replaced, and its old connections closed, meanwhile: the next look reads the new one.
+        self._epoch = -1
+
+    def _show_loaded(self, overview: Overview, data: T) -> None:
+        if not self.is_mounted:
+            return
+        self.data = data
+        self.show_read_error(None)
+        self.show_overview(overview)
+        self.draw(data)
+        self.show_text_soon()
+
+    def _tick(self) -> None:
+        if self.is_current and self.data is not None:
+            self.draw(self.data)
+
+    def ask_outside_store(self) -> None:
+        """Fetch data from outside the store; called in a thread before `load`, and may take any time."""
+
+    def load(self, store: Store) -> T:
+        """Read the data of the view; called in a thread, on a read-only connection."""
+        raise NotImplementedError
+
+    def draw(self, data: T) -> None:
+        """Show the loaded data in the list."""
+        raise NotImplementedError
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        """Return title and lines about the row with this key, or None when there is no such row."""
+        raise NotImplementedError
+
+    def show_overview(self, overview: Overview) -> None:
+        """Update title and strip."""
+        update_title_bar(self.title_bar, self.memory, overview, self.title_place())
+        self.strip.waiting = display_formats.quarantined_count(overview.themes)
+
+    def title_place(self) -> str:
+        """Return the location shown in the title."""
+        return ""
+
+    # The text beside the list
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        if message.list is self.grid:
+            self.show_text_soon()
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if message.list is self.grid and self.grid.key is not None:
+            self.open(self.grid.key)
+
+    def open(self, key: object) -> None:
+        """Handle enter, or a second click on a row: show the text, unless a view does something else."""
+        self.add_class("-show-text")
+        self.pages.focus()
+
+    def show_text_soon(self) -> None:
+        """Update the text once the cursor rests."""
+        if not self.is_running:
+            return
+        if self._text_timer is not None:
+            self._text_timer.stop()
+        self._text_timer = self.set_timer(TEXT_S, self.show_text)
+
+    def show_text(self) -> None:
+        """Update the text about the row under the cursor."""
+        if self.data is None:
+            return
+        try:
+            title, lines = self.text(self.grid.key)
+        except StoreError as error:
+            self.show_read_error(error)
+            return
+        except sqlite3.ProgrammingError:
+            return
+        self.pages.show(title, lines, of=self.grid.key)
+
+    def action_back(self) -> None:
+        """Go back from the text to the list, or from the list to the facts."""
+        if self.focused is self.pages or self.has_class("-show-text"):
+            self.remove_class("-show-text")
+            self.grid.focus()
+        else:
+            self.inspector.open_view("facts")
+
+    def action_copy_text(self) -> None:
+        """Copy the text beside the list."""
+        self.app.copy_to_clipboard(self.pages.plain)
+        self.notify("Copied.", timeout=2)
+
+    def action_export(self) -> None:
+        """Ask for a file name, and write the list to it as a table."""
+        lines = [Content(f"{len(self.grid.rows):,} lines as a Markdown table.")]
+        start = f"hermes-memory-{self.NAME}.md"
+        self.ask_then(
+            Question("export what is shown", lines, type_in="file", start=start, check=file_name_problem), self._export
+        )
+
+    def _export(self, name: str) -> None:
+        path = Path(name).expanduser()
+        try:
+            with open(path, "x", encoding="utf-8", opener=filesystem.open_private) as file:
+                file.write(self.grid.table())
+        except OSError as error:
+            said = f"{path} could not be written: {error.strerror or error}"
+            self.notify(said, severity="error", timeout=8, markup=False)
+        else:
+            done = self.memory.record_unjournaled(
+                ActionResult(f"{len(self.grid.rows):,} lines written to {path.absolute()}", back="")
+            )
+            self.notify(f"{done.said}.", timeout=5, markup=False)
+
+    def on_view_strip_view_selected(self, message: ViewStrip.ViewSelected) -> None:
+        self.inspector.open_view(message.name)
+
+    # What a person does
+
+    def after_write(self) -> None:
+        """Reload after a write made here, without waiting for the next poll."""
+        self.reload()
+
+    def action_undo(self) -> None:
+        self.write(self.memory.undo)
+
+    def action_redo(self) -> None:
+        self.write(self.memory.redo)
+
+    def show_read_error(self, error: StoreError | None) -> None:
+        """Show in the title that the store cannot be read, for as long as that lasts."""
+        known, self._trouble = self._trouble, error
+        self._update_title_error()
+        if error is not None and known is None:
+            self.show_error(error)
+
+    def _update_title_error(self) -> None:
+        if not self.is_current:
+            return
+        # The first screen looks after the file for all views: that it is gone shows there, not in what is read.
+        trouble = self.inspector.main.title_bar.trouble if self._trouble is None else str(self._trouble)
+        self.title_bar.trouble = trouble
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action in self.WRITES and self.memory.read_only)
+
+    def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
+        """Open a dialog, and call `then` with its answer unless the person cancelled."""
+        self.app.push_screen(dialog, partial(pass_answer, then))
+
+
+def file_name_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a file to write, or None."""
+    try:
+        path = Path(name).expanduser()
+        if path.exists():
+            return f"{path} is there already; choose another name"
+        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
+        return f"that is no name for a file: {getattr(error, 'strerror', None) or error}"
+
+
+def pass_answer(then: Any, answer: str | None) -> None:
+    """Pass on an answer, if one was given."""
+    if answer is not None:
+        then(answer)

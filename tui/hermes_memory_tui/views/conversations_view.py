@@ -1,0 +1,202 @@
+"""Conversations: captured messages, searchable, shown in full, purged by age."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import ThemeSummary, Turn
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import FINAL
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.paged_view import PagedView
+from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+MOST_FOUND = 100
+"""Turns a search lists, best first."""
+
+SHOWN_CHARS = 20_000
+"""Characters of a turn that are shown; the whole can be copied from the command line."""
+
+ROLE_INKS = {"user": "accent", "assistant": "", "system": "dim", "tool": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationsData:
+    """Turns, newest first, or best match first after a search."""
+
+    themes: list[ThemeSummary]
+    turns: list[Turn]
+    complete: bool
+
+
+class ConversationsView(PagedView[ConversationsData]):
+    """One row per turn."""
+
+    NAME = "turns"
+    TITLE_OF_LIST = "conversations"
+    BINDING_GROUP_TITLE = "Turns"
+    LINE = "words that were said"
+    PAGE = 300
+    WRITES = BaseView.WRITES | {"purge"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("ago", 4, right=True),
+        GridColumn("", 1),
+        GridColumn("session", 14, least=70),
+        GridColumn("who", 9),
+        GridColumn("said"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="turns.search", key_display="/", tooltip="Find turns by their words"),
+        Binding("P", "purge", "Purge", id="turns.purge", tooltip="Erase this theme's turns for good; cannot be undone"),
+    ]
+
+    def load(self, store: Store) -> ConversationsData:
+        themes, words = store.themes(), self.filter.input.value.strip()
+        if words:
+            return ConversationsData(
+                themes, [hit.turn for hit in store.turns.search(None, words, limit=MOST_FOUND)], True
+            )
+        turns = [turn for theme in themes for turn in store.turns.list(theme.name, limit=self.limit)]
+        turns.sort(key=lambda turn: -turn.at)
+        return ConversationsData(themes, turns[: self.limit], len(turns) < self.limit)
+
+    def draw(self, data: ConversationsData) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        searched = bool(self.filter.input.value.strip())
+        self.grid.empty = (
+            ("Nobody said that.",)
+            if searched
+            else (
+                "No conversation is captured.",
+                "",
+                "agents capture turns with the tool memory_turn; what was said word for word",
+                "can then be recalled when a context has been compressed away",
+            )
+        )
+        more = "" if data.complete else "+"
+        order = "best first" if searched else "newest first"
+        self.grid.border_subtitle = f"{display_formats.format_count(len(data.turns))}{more} turns, {order}"
+        if searched:
+            self.filter.show_match_count(f"{len(data.turns)} found")
+        self.grid.show([turn_row(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn under the cursor."""
+        return None if self.data is None else next((one for one in self.data.turns if one.uid == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        turn = self.turn
+        if turn is None:
+            return "turn", [Content.styled("no turn is chosen", "$dim")]
+        now = self.memory.now()
+        said = turn.content[:SHOWN_CHARS]
+        lines: list[Line] = [
+            labelled_value("who", to_printable(turn.role)),
+            labelled_value(
+                "when", f"{display_formats.format_moment(turn.at, now)} ({display_formats.format_ago(turn.at, now)})"
+            ),
+            labelled_value("session", to_printable(turn.session or "none")),
+            labelled_value("theme", to_printable(turn.theme)),
+            Content(""),
+            *(Content(to_printable(one)) for one in said.splitlines()),
+        ]
+        if len(turn.content) > SHOWN_CHARS:
+            left = len(turn.content) - SHOWN_CHARS
+            lines.append(
+                Content.styled(
+                    f"and {display_formats.format_count(left)} more characters: hermes-memory-tui turns", "$dim"
+                )
+            )
+        return "turn", [*lines, Content(""), *self._surrounding_turns(turn)]
+
+    def _surrounding_turns(self, turn: Turn) -> Sequence[Line]:
+        """Return the messages just before and after, in the same session."""
+        assert self.data is not None
+        same = sorted(
+            (one for one in self.data.turns if (one.theme, one.session) == (turn.theme, turn.session)),
+            key=lambda one: one.at,
+        )
+        place = same.index(turn)
+        around = [one for one in same[max(0, place - 3) : place + 4] if one is not turn]
+        if not around:
+            return []
+        return [
+            heading_line("around it"),
+            *(
+                Content.assemble(
+                    ("← " if one.at <= turn.at else "→ ", "$dim"),
+                    (f"{to_printable(one.role):<11}", "$dim"),
+                    to_printable(" ".join(one.content.split())[:200]),
+                )
+                for one in around
+            ),
+            Content(""),
+            key_hint_line(("/", "finds turns by their words")),
+        ]
+
+    def on_filter_line_query_changed(self) -> None:
+        self.reload_first_page()
+
+    def action_purge(self) -> None:
+        turn = self.turn
+        if turn is None:
+            return
+        theme = turn.theme
+        try:
+            total, shared = self.memory.read_view(
+                lambda store: (store.turns.count(theme), store.shared_turns.is_known_to_team(theme))
+            )
+        except StoreError as error:
+            self.show_error(error)
+            return
+        lines: list[Line] = [
+            Content.assemble(
+                (display_formats.pluralise(total, "turn"), "bold $error"),
+                f" of theme {to_printable(theme)} will be erased for good.",
+            ),
+            *(
+                [Content.styled("The team has them, too: they are erased on every machine.", "$warning")]
+                if shared
+                else []
+            ),
+            Content.styled("hermes-memory-tui turns --purge --older-than AGE erases only the old ones.", "$dim"),
+        ]
+        dialog = Question(f"purge the turns of {to_printable(theme)}", lines, armed_by=theme, alarm=True)
+        self.ask_then(
+            dialog,
+            lambda _: self.write(
+                lambda: self.memory.run_write(
+                    lambda store: store.turns.purge(theme),
+                    lambda gone: f"{display_formats.pluralise(gone, 'turn')} erased",
+                    back=FINAL,
+                )
+            ),
+        )
+
+
+def turn_row(turn: Turn, hue: int, now: int) -> GridRow:
+    """Return a turn as a row of the list."""
+    said = to_printable(" ".join(turn.content[:400].split()))
+    return GridRow(
+        turn.uid,
+        (
+            GridCell(display_formats.format_age(turn.at, now), "dim"),
+            GridCell("■", f"mark-{hue}"),
+            GridCell(to_printable(turn.session or "–"), "dim"),
+            GridCell(to_printable(turn.role), ROLE_INKS.get(turn.role, "")),
+            GridCell(said),
+        ),
+    )

@@ -1,0 +1,316 @@
+"""Journal: all changes, newest first; undo one, or open the memory as it was before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.errors import QueryError, StoreError, UnknownSession
+from hermes_memory_store.model import Change, Check, ThemeSummary
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.search.query_syntax import parse_time_filter
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.paged_view import PagedView
+from hermes_memory_tui.widgets import change_text
+from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, key_hint_line
+
+OPS = (
+    *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
+    *("restore", "merge", "move", "quarantine", "open", "close", "reopen", "rename", "undo", "purge", "hold"),
+)
+"""What can happen to a fact or a scope."""
+
+MEMORY = ("fact", "scope", "source", "token")
+"""What the journal shows at first: what is remembered, and who may change it."""
+
+LONGEST_NUMBER = 16
+
+MOST_ABOUT = 60
+"""Facts whose changes are shown when words are looked for, best first."""
+
+WORDS = ("by", "theme", "op")
+"""Filters of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFilter:
+    """The filter parsed from the line."""
+
+    actor: str | None = None
+    theme: str | None = None
+    ops: tuple[str, ...] = ()
+    words: str = ""
+    """What the facts are about."""
+    row: int | None = None
+    """The newest row that is shown, by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """Rows of the journal, newest first, and the names of their facts."""
+
+    themes: list[ThemeSummary]
+    changes: list[Change]
+    named: dict[str, str]
+    complete: bool
+
+
+class JournalView(PagedView[JournalPage]):
+    """One row per change."""
+
+    NAME = "journal"
+    TITLE_OF_LIST = "journal"
+    BINDING_GROUP_TITLE = "Journal"
+    LINE = "words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036"
+    PAGE = 400
+    WRITES = BaseView.WRITES | {"undo_change"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("#", 8, right=True, least=60),
+        GridColumn("ago", 4, right=True),
+        GridColumn("", 1),
+        GridColumn("by", 14),
+        GridColumn("did", 12),
+        GridColumn("what"),
+        GridColumn("theme", 14, least=110),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "slash",
+            "search",
+            "Filter",
+            id="journal.filter",
+            key_display="/",
+            tooltip="Words, by:agent theme:x op:edit, or #number",
+        ),
+        Binding("U", "undo_change", "Undo it", id="journal.undo", tooltip="Take back this change, whoever made it"),
+        Binding(
+            "b", "step_back", "Step back", id="journal.past", tooltip="The whole memory as it stood before this change"
+        ),
+        Binding("at", "step_to", "Moment", id="journal.moment", key_display="@", tooltip="The memory at any moment"),
+        Binding("e", "everything", "Everything", id="journal.everything", tooltip="Sessions and turns too, or not"),
+        Binding("V", "verify", "Verify", id="journal.verify", tooltip="Check the seal of every row, from the first on"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._wanted = JournalFilter()
+        self._everything = False
+        self._line_refused = False
+
+    def load(self, store: Store) -> JournalPage:
+        wanted, limit = self._wanted, self.limit
+        about = find_facts_by_words(store, wanted) if wanted.words else [None]
+        found: list[Change] = []
+        try:
+            for uid in about:
+                found += store.journal.changes(
+                    until=None if wanted.row is None else wanted.row + 1,
+                    uid=uid,
+                    theme=wanted.theme,
+                    actor=wanted.actor,
+                    ops=wanted.ops,
+                    entities=() if self._everything or wanted.row is not None else MEMORY,
+                    limit=limit,
+                    newest_first=True,
+                )
+        except UnknownSession:
+            found = []  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
+        if wanted.words:
+            found = sorted(found, key=lambda change: -change.seq)[:limit]
+        return JournalPage(store.themes(), found, change_names(store, found), len(found) < limit)
+
+    def draw(self, data: JournalPage) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        self.grid.empty = (
+            "No change is of that kind." if self._wanted != JournalFilter() else "Nothing has happened yet.",
+        )
+        more = "" if data.complete else "+"
+        kinds = "sessions and turns too" if self._everything else "of facts and scopes"
+        self.grid.border_subtitle = (
+            f"{display_formats.format_count(len(data.changes))}{more} changes {kinds}, newest first"
+        )
+        self.grid.show([journal_row(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
+        if self.filter.display and not self._line_refused:
+            self.filter.show_match_count(f"{display_formats.format_count(len(data.changes))}{more} found")
+
+    @property
+    def change(self) -> Change | None:
+        """The row under the cursor."""
+        data = self.data
+        return None if data is None else next((one for one in data.changes if one.seq == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        change = self.change
+        if change is None or self.data is None:
+            return "change", [Content.styled("no change is chosen", "$dim")]
+        lines = change_text.change_detail(change, self.data.named, self.memory.now())
+        return f"change #{change.seq}", [
+            *lines,
+            Content(""),
+            key_hint_line(("U", "takes this change back"), ("b", "the memory as it was before")),
+        ]
+
+    # The line
+
+    def on_filter_line_query_changed(self) -> None:
+        try:
+            wanted = self.memory.read_view(partial(parse_journal_filter, self.filter.input.value))
+        except StoreError as error:
+            self._line_refused = True
+            self.filter.show_query_error(str(error))
+            return
+        if self._line_refused:
+            self._line_refused = False
+            self._tick()
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.reload_first_page()
+
+    # What a person does
+
+    def action_everything(self) -> None:
+        """Toggle between changes of facts and scopes only, and all rows with sessions and turns."""
+        self._everything, self._pages = not self._everything, 1
+        self.reload()
+
+    def action_undo_change(self) -> None:
+        change = self.change
+        if change is None:
+            return
+        rows = [one for one in (self.data.changes if self.data else []) if one.change == change.change]
+        if len(rows) <= 1:
+            self.write(lambda: self.memory.undo_change(change))
+            return
+        names, now = self.data.named if self.data else {}, self.memory.now()
+        lines: list[Line] = [
+            Content(f"This change has {len(rows)} rows; all are taken back together."),
+            Content(""),
+            *(
+                Content.assemble(
+                    (f"{change_text.change_verb(one):<12}", "bold"),
+                    f" {change_text.change_subject(one, names)}",
+                    ("", ""),
+                )
+                for one in rows[:14]
+            ),
+            *([Content.styled(f"and {len(rows) - 14} more", "$dim")] if len(rows) > 14 else []),
+            Content.styled(
+                f"made {display_formats.format_ago(change.at, now)} by {display_formats.actor_name(change.actor)}",
+                "$dim",
+            ),
+        ]
+        self.ask_then(
+            Question(f"undo change #{change.change}", lines),
+            lambda _: self.write(lambda: self.memory.undo_change(change)),
+        )
+
+    def action_step_back(self) -> None:
+        from hermes_memory_tui.screens.past_screen import PastLoadingDialog
+
+        change = self.change
+        if change is not None:
+            self.app.push_screen(PastLoadingDialog(self.memory, change.at - 1))
+
+    def action_step_to(self) -> None:
+        lines = [Content.styled("an age (90m, 3h, 2d) or a date (2026-03-17, 2026-03-17 13:00, UTC)", "$dim")]
+        dialog = Question("look at the memory as it was", lines, type_in="when", check=self._wrong_moment)
+        self.ask_then(dialog, self._step_to)
+
+    def _wrong_moment(self, text: str) -> str | None:
+        try:
+            parse_time_filter("when", text, self.memory.now())
+        except QueryError as error:
+            return to_printable(str(error))
+        return None
+
+    def _step_to(self, text: str) -> None:
+        from hermes_memory_tui.screens.past_screen import PastLoadingDialog
+
+        self.app.push_screen(PastLoadingDialog(self.memory, parse_time_filter("when", text, self.memory.now())))
+
+    def action_verify(self) -> None:
+        self.notify("Checking every row …", timeout=2)
+        self.run_worker(self._verify, thread=True, group="verify", exclusive=True)
+
+    def _verify(self) -> None:
+        try:
+            with self.memory.open_reader() as store:
+                check = store.journal.verify()
+        except StoreError as error:
+            self.app.call_from_thread(self.show_error, error)
+        else:
+            self.app.call_from_thread(self._show_verification, check)
+
+    def _show_verification(self, check: Check) -> None:
+        said = f"✓ {check.detail}" if check.ok else f"The journal does not hold: {check.detail}"
+        self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
+
+
+def journal_row(change: Change, named: dict[str, str], hue: int, now: int) -> GridRow:
+    """Return a change as a row of the list."""
+    person = change.actor.kind == "person"
+    return GridRow(
+        change.seq,
+        (
+            GridCell(str(change.seq), "dim"),
+            GridCell(display_formats.format_age(change.at, now), "dim"),
+            GridCell("■", f"mark-{hue}"),
+            GridCell(display_formats.actor_name(change.actor), "accent" if person else ""),
+            GridCell(
+                change_text.change_verb(change), change_text.change_ink(change), bold=change.op in ("edit", "create")
+            ),
+            GridCell(change_text.change_subject(change, named)),
+            GridCell(to_printable(change.theme), "dim"),
+        ),
+    )
+
+
+def parse_journal_filter(text: str, store: Store) -> JournalFilter:
+    """Parse the filter line.
+
+    :raises QueryError: names the word
+    :raises UnknownTheme:
+    :raises UnknownSession:
+    """
+    actor, theme, ops, words, row = None, None, [], [], None
+    for word in text.split():
+        name, colon, value = word.partition(":")
+        if word.removeprefix("#").isdecimal() and len(word) < LONGEST_NUMBER:
+            row = int(word.removeprefix("#"))
+            continue
+        if not colon:
+            words.append(word)
+            continue
+        if name not in WORDS or not value:
+            raise QueryError(f"{word!r} is no filter here; write by:NAME, theme:NAME or op:{OPS[0]}", word)
+        if name == "by":
+            actor = value
+            store.names.actors_called(value)
+        elif name == "theme":
+            theme = value
+            store.names.theme(value)
+        else:
+            ops += value.split(",")
+    wrong = [op for op in ops if op and op not in OPS]
+    if wrong:
+        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
+    return JournalFilter(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
+
+
+def find_facts_by_words(store: Store, wanted: JournalFilter) -> list[str | None]:
+    """Find the facts that match the words of a line, archived and superseded ones included."""
+    found = store.search.find(wanted.theme, f"{wanted.words} tier:all", limit=MOST_ABOUT)
+    return [fact.uid for fact in found.facts]

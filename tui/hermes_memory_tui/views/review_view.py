@@ -1,0 +1,283 @@
+"""Review: quarantined facts that read like an instruction to the agent that would recall them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
+from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.picker import Picker
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQueue:
+    """The quarantined facts, newest first."""
+
+    themes: list[ThemeSummary]
+    waiting: list[QuarantinedFact]
+    rules: dict[tuple[str, str], Rule]
+    secrets: list[tuple[str, str, Fact | None]]
+    """Theme and name of every masked secret, and a fact that stands for it."""
+
+
+class ReviewView(BaseView[ReviewQueue]):
+    """One row per quarantined fact."""
+
+    NAME = "review"
+    TITLE_OF_LIST = "waits for you"
+    BINDING_GROUP_TITLE = "Review"
+    WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "always", "never", "rules"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("ago", 4, right=True),
+        GridColumn("", 1),
+        GridColumn("from", 18),
+        GridColumn("fact"),
+        GridColumn("why", 30, least=90),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "approve", "Approve", id="review.approve", tooltip="It is a fact: let it into the hot tier"),
+        Binding("e", "edit", "Edit", id="review.edit", tooltip="Correct it; it waits on until you approve it"),
+        Binding("d", "refuse", "Refuse", id="review.refuse", tooltip="Put it away: told to nobody, erased in the end"),
+        Binding("A", "always", "Always", id="review.always", tooltip="Believe this source in this theme from now on"),
+        Binding("N", "never", "Never", id="review.never", tooltip="Refuse what looks suspicious from this source"),
+        Binding("R", "rules", "Rules", id="review.rules", tooltip="Take back what you ruled about a source"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.secrets = Grid(
+            (GridColumn("theme", 16), GridColumn("masked secret", 24), GridColumn("stands in")), id="grid-below"
+        )
+
+    def below_list(self) -> ComposeResult:
+        yield self.secrets
+
+    def on_mount(self) -> None:
+        self.secrets.border_title = "masked secrets"
+
+    def load(self, store: Store) -> ReviewQueue:
+        rules = {(one.theme, one.source): one.rule for one in store.sources.list()}
+        secrets = [
+            (theme, name, secret_fact(store, theme, name)) for theme, name in open_vault(self.memory.path).list_names()
+        ]
+        return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, secrets)
+
+    def draw(self, data: ReviewQueue) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        self.grid.empty = (
+            "Nothing waits for you.",
+            "",
+            "a write that reads like an instruction to an agent is kept apart",
+            "and shown here; nobody is told it until you approve it",
+        )
+        self.grid.border_subtitle = display_formats.pluralise(len(data.waiting), "fact")
+        self.grid.show(
+            [
+                GridRow(
+                    one.fact.uid,
+                    (
+                        GridCell(display_formats.format_age(one.at, now), "dim"),
+                        GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
+                        GridCell(to_printable(one.source or display_formats.actor_name(one.fact.actor))),
+                        GridCell(to_printable(one.fact.notation), bold=True),
+                        GridCell(to_printable(explain_injection_rule(one.why)), "warning"),
+                    ),
+                )
+                for one in data.waiting
+            ]
+        )
+
+        self.secrets.display = bool(data.secrets)
+        self.secrets.show(
+            [
+                GridRow(
+                    (theme, name),
+                    (
+                        GridCell(to_printable(theme), "dim"),
+                        GridCell(to_printable(name), bold=True),
+                        GridCell(to_printable(fact.notation) if fact else "no fact that lives", "" if fact else "dim"),
+                    ),
+                )
+                for theme, name, fact in data.secrets
+            ]
+        )
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if message.list is self.secrets:
+            self._reveal()
+        else:
+            super().on_line_list_opened(message)
+
+    def _reveal(self) -> None:
+        """Show a masked secret on the screen only: it is neither logged nor copied."""
+        key = self.secrets.key
+        if not isinstance(key, tuple):
+            return
+        theme, name = key
+        try:
+            secret = open_vault(self.memory.path).reveal(theme, name)
+        except StoreError as error:
+            self.show_error(error)
+            return
+        said = (
+            Content.styled("it is no longer in the vault", "$dim") if secret is None else Content(to_printable(secret))
+        )
+        self.app.push_screen(Question(f"secret {to_printable(name)}", [said]))
+
+    @property
+    def selected_entry(self) -> QuarantinedFact | None:
+        """The entry under the cursor."""
+        if self.data is None:
+            return None
+        return next((one for one in self.data.waiting if one.fact.uid == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        one = self.selected_entry
+        if one is None or self.data is None:
+            return "review", self._rules()
+        fact, now = one.fact, self.memory.now()
+        return "waits for you", [
+            Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
+            Content(to_printable(fact.content)),
+            Content(""),
+            labelled_value("why", Content.styled(to_printable(explain_injection_rule(one.why)), "$warning")),
+            labelled_value("from", to_printable(one.source or "unknown")),
+            labelled_value("by", display_formats.actor_name(fact.actor)),
+            labelled_value("theme", to_printable(fact.theme)),
+            labelled_value("scope", to_printable(fact.scope or "no scope")),
+            labelled_value(
+                "when", f"{display_formats.format_moment(one.at, now)} ({display_formats.format_ago(one.at, now)})"
+            ),
+            Content(""),
+            key_hint_line(("a", "approves"), ("e", "edits"), ("d", "refuses")),
+            key_hint_line(("A", f"always believes {to_printable(one.source)}"), ("N", "never does"))
+            if one.source
+            else Content(""),
+            Content(""),
+            *self._rules(),
+        ]
+
+    def _rules(self) -> Sequence[Line]:
+        rules = self.data.rules if self.data is not None else {}
+        if not rules:
+            return [Content.styled("No source has a rule: each suspicious write is asked about.", "$dim")]
+        return [
+            heading_line("what you ruled"),
+            *(
+                labelled_value(rule, f"{to_printable(source)} in {to_printable(theme)}")
+                for (theme, source), rule in rules.items()
+            ),
+            key_hint_line(("R", "takes a rule back")),
+        ]
+
+    # What a person does
+
+    def action_approve(self) -> None:
+        one = self.selected_entry
+        if one is not None:
+            self._settle(one, lambda store: store.facts.approve([one.fact.uid]), "approved")
+
+    def action_refuse(self) -> None:
+        one = self.selected_entry
+        if one is not None:
+            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "refused: told to nobody")
+
+    def _settle(self, one: QuarantinedFact, act: Callable[[Store], object], said: str) -> None:
+        self.write(lambda: self.memory.run_write(act, f"{display_formats.fact_name(one.fact)} {said}"))
+
+    def action_edit(self) -> None:
+        one = self.selected_entry
+        if one is not None:
+            editor = FactEditor(one.fact, self.memory.content_limit(one.fact.theme), None, self._save)
+            self.app.push_screen(editor)
+
+    def _save(self, editor: Editor) -> None:
+        base, text = editor.base, editor.area.text
+        if base is not None:
+            self.write(
+                lambda: self.memory.edit_fact(base, text),
+                lambda: editor.dismiss(None),
+                lambda error: editor.show_refusal(str(error)),
+            )
+
+    def action_always(self) -> None:
+        self._rule("always", "Suspicious writes of this source are kept without asking you.")
+
+    def action_never(self) -> None:
+        self._rule("never", "Suspicious writes of this source are refused without asking you.")
+
+    def _rule(self, rule: Rule, means: str) -> None:
+        one = self.selected_entry
+        if one is None:
+            return
+        if one.source is None:
+            self.notify("Nobody knows which program wrote this.", severity="warning", timeout=4)
+            return
+        source, theme = one.source, one.fact.theme
+        lines: list[Line] = [
+            Content.assemble(
+                (to_printable(source), "bold"), f" in theme {to_printable(theme)}: ", (rule, "bold $warning")
+            ),
+            Content(means),
+            Content.styled("R takes the rule back.", "$dim"),
+        ]
+        said = f"{rule} for {to_printable(source)} in {to_printable(theme)}"
+        self.ask_then(
+            Question(f"{rule} {to_printable(source)}", lines),
+            lambda _: self.write(
+                lambda: self.memory.run_write(
+                    lambda store: store.sources.set_rule(theme, source, rule), said, back="R takes the rule back."
+                )
+            ),
+        )
+
+    def action_rules(self) -> None:
+        """Choose a source rule to remove, so that its source awaits review again."""
+        rules = list(self.data.rules.items()) if self.data is not None else []
+        if not rules:
+            self.notify("No source has a rule.", timeout=4)
+            return
+        choices = [
+            Choice(str(place), f"{rule} {source}", f"in {theme}") for place, ((theme, source), rule) in enumerate(rules)
+        ]
+        self.ask_then(Picker("take back a rule", choices), lambda place: self._take_back(*rules[int(place)][0]))
+
+    def _take_back(self, theme: str, source: str) -> None:
+        said = f"each suspicious fact from {to_printable(source)} in {to_printable(theme)} waits for you again"
+        self.write(
+            lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, None), said, back="")
+        )
+
+
+def open_vault(store: Path) -> Vault:
+    """Return the vault in which the bridge of this store keeps secrets."""
+    return Vault(Path(BridgePaths.of(store).folder) / "secrets.json")
+
+
+def secret_fact(store: Store, theme: str, name: str) -> Fact | None:
+    """Return a live fact that contains the placeholder of a secret."""
+    found = store.search.find(theme, f'"{name}"', limit=5).facts
+    return next((fact for fact in found if f"‹secret:{name}›" in fact.content), None)

@@ -1,0 +1,376 @@
+"""Scopes: every unit of work with its lifecycle, and the actions on it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.memory.scopes import validate_label
+from hermes_memory_store.memory.sessions import SILENT_TURNS
+from hermes_memory_store.model import Fact, FactFilter, Scope, ScopeStatus, ThemeSummary, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.picker import Picker
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.system import palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+ALIKE = 0.75
+"""From which likeness on two labels may be two spellings of one."""
+
+NEWEST = 8
+"""Facts of a scope that are shown beside it."""
+
+INKS = {ScopeStatus.OPEN: "hot", ScopeStatus.COOLING: "warning", ScopeStatus.CLOSED: "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScopesData:
+    """The data of the view."""
+
+    themes: list[ThemeSummary]
+    scopes: list[Scope]
+
+    def find_scope(self, key: object) -> Scope | None:
+        """Return the scope of a row."""
+        return next((scope for scope in self.scopes if scope.uid == key), None)
+
+
+class ScopesView(BaseView[ScopesData]):
+    """One row per scope."""
+
+    NAME = "scopes"
+    TITLE_OF_LIST = "scopes"
+    BINDING_GROUP_TITLE = "Scopes"
+    WRITES = BaseView.WRITES | {"close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("", 2),
+        GridColumn("", 2),
+        GridColumn("theme", 16, least=90),
+        GridColumn("scope"),
+        GridColumn("status", 19, least=60),
+        GridColumn("hot", 6, right=True),
+        GridColumn("cold", 6, right=True),
+        GridColumn("arch", 6, right=True, least=70),
+        GridColumn("opened", 6, right=True, least=70),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope; its hot facts cool"),
+        Binding(
+            "o", "reopen_scope", "Reopen", id="scopes.reopen", tooltip="Open it again; what its closing cooled warms"
+        ),
+        Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Give the scope another name"),
+        Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Move everything of it into another scope"),
+        Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Erase its facts for good; cannot be undone"),
+        Binding("s", "sort", "Sort", id="scopes.sort", tooltip="By state, by name, by size, by age", show=False),
+    ]
+    SORTS = ("state", "name", "facts", "age")
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._sort = 0
+        self._newest: dict[str, list[Fact]] = {}
+
+    def load(self, store: Store) -> ScopesData:
+        self._newest = {}
+        return ScopesData(store.themes(), store.scopes.list())
+
+    def draw(self, data: ScopesData) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        self.grid.empty = ("There are no scopes yet.", "", "an agent opens one with its first write to it")
+        self.grid.border_subtitle = (
+            f"{display_formats.pluralise(len(data.scopes), 'scope')}, by {self.SORTS[self._sort]}"
+        )
+        self.grid.show([scope_row(scope, hues.get(scope.theme, 0), now) for scope in self._in_order(data.scopes)])
+
+    def _in_order(self, scopes: list[Scope]) -> list[Scope]:
+        match self.SORTS[self._sort]:
+            case "name":
+                return sorted(scopes, key=lambda scope: scope.label.casefold())
+            case "facts":
+                return sorted(scopes, key=lambda scope: -sum(scope.facts.values()))
+            case "age":
+                return sorted(scopes, key=lambda scope: -scope.opened_at)
+            case _:
+                return scopes
+
+    def action_sort(self) -> None:
+        self._sort = (self._sort + 1) % len(self.SORTS)
+        if self.data is not None:
+            self.draw(self.data)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope under the cursor."""
+        return None if self.data is None else self.data.find_scope(self.grid.key)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        scope = self.scope
+        if scope is None or self.data is None:
+            return "scope", [Content.styled("no scope is chosen", "$dim")]
+        facts = self._newest.get(scope.uid)
+        if facts is None:
+            wanted = FactFilter(theme=scope.theme, scopes=frozenset({scope.label}))
+            facts = self._newest[scope.uid] = self.memory.read_view(
+                lambda store: store.facts.page(wanted, limit=NEWEST).facts
+            )
+        now = self.memory.now()
+        return f"scope {to_printable(scope.label)}", [
+            lifecycle_line(scope.status),
+            Content(""),
+            labelled_value("theme", to_printable(scope.theme)),
+            labelled_value(
+                "opened",
+                f"{display_formats.format_moment(scope.opened_at, now)} ({display_formats.format_ago(scope.opened_at, now)})",
+            ),
+            *scope_age_lines(scope, now),
+            *tier_count_lines(scope),
+            *similar_scope_lines(scope, self.data.scopes),
+            Content(""),
+            heading_line("newest facts", "enter shows all"),
+            *(
+                Content.assemble(
+                    (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$hot" if fact.tier is Tier.HOT else "$dim"),
+                    (f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
+                    f" {to_printable(fact.content)}",
+                )
+                for fact in facts
+            ),
+        ]
+
+    def open(self, key: object) -> None:
+        """Show the facts of the scope."""
+        scope = self.scope
+        if scope is not None:
+            main = self.inspector.main
+            self.inspector.open_view("facts")
+            main.go_to_scope(scope.theme, scope.label)
+
+    def action_close_scope(self) -> None:
+        scope = self.scope
+        if scope is not None:
+            self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
+
+    def action_reopen_scope(self) -> None:
+        scope = self.scope
+        if scope is not None:
+            self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
+
+    def action_rename_scope(self) -> None:
+        scope = self.scope
+        if scope is not None:
+            dialog = Question(
+                f"rename {to_printable(scope.label)}",
+                [Content.styled(f"in theme {to_printable(scope.theme)}; its facts stay as they are", "$dim")],
+                type_in="new name",
+                start=scope.label,
+                check=label_problem,
+            )
+            self.ask_then(dialog, partial(self._rename, scope))
+
+    def _rename(self, scope: Scope, label: str) -> None:
+        self.write(
+            lambda: self.memory.run_write(
+                lambda store: store.scopes.rename(scope.theme, scope.label, label),
+                f"scope {to_printable(scope.label)} is now {to_printable(label)}",
+            )
+        )
+
+    def action_merge_scope(self) -> None:
+        scope = self.scope
+        if scope is None or self.data is None:
+            return
+        near = [one.label for one in similar_scopes(scope, self.data.scopes)]
+        others = [one for one in self.data.scopes if one.theme == scope.theme and one.uid != scope.uid]
+        others.sort(key=lambda one: one.label not in near)
+        if not others:
+            self.notify(f"Theme {scope.theme} has no other scope.", severity="warning", timeout=4, markup=False)
+            return
+        choices = [
+            Choice(one.label, one.label, ("a similar name · " if one.label in near else "") + one.status.value)
+            for one in others
+        ]
+        picker = Picker(f"merge {to_printable(scope.label)} into", choices, typing=True)
+        self.ask_then(picker, partial(self._confirm_merge, scope))
+
+    def _confirm_merge(self, scope: Scope, into: str) -> None:
+        lines: list[Line] = [
+            Content.assemble(
+                (to_printable(scope.label), "bold"),
+                f" has {display_formats.pluralise(sum(scope.facts.values()), 'fact')}; all move to ",
+                (to_printable(into), "bold"),
+                ".",
+            ),
+            Content("Where both say something about one target, the newer fact stands."),
+            Content.styled("u takes it back.", "$dim"),
+        ]
+        self.ask_then(Question("merge scopes", lines), lambda _: self._merge(scope, into))
+
+    def _merge(self, scope: Scope, into: str) -> None:
+        self.write(
+            lambda: self.memory.run_write(
+                lambda store: store.scopes.merge(scope.theme, scope.label, into),
+                lambda changed: (
+                    f"scope {to_printable(scope.label)} merged into {to_printable(into)}, "
+                    f"{display_formats.pluralise(len(changed.uids), 'fact')} moved"
+                ),
+            )
+        )
+
+    def action_purge_scope(self) -> None:
+        scope = self.scope
+        if scope is None:
+            return
+        self.preview_then_write(
+            lambda: self.memory.preview_scope(scope.theme, scope.label),
+            lambda: self.memory.purge_scope(scope.theme, scope.label),
+        )
+
+
+def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
+    """Return a scope as a row of the list."""
+    closed = scope.status is ScopeStatus.CLOSED
+    ink = "dim" if closed else ""
+
+    def number(*tiers: Tier) -> GridCell:
+        found = sum(scope.facts.get(tier, 0) for tier in tiers)
+        return GridCell(display_formats.abbreviate_number(found) if found else "·", ink if found else "dim")
+
+    return GridRow(
+        scope.uid,
+        (
+            GridCell(display_formats.SCOPE_SHAPES[scope.status], INKS[scope.status]),
+            GridCell("■", f"mark-{hue}"),
+            GridCell(to_printable(scope.theme), "dim", name=True),
+            GridCell(to_printable(scope.label), ink, bold=not closed, name=True),
+            GridCell(scope_state_text(scope), INKS[scope.status] if not closed else "dim"),
+            number(Tier.HOT),
+            number(Tier.COLD),
+            number(Tier.ARCHIVED, Tier.SUPERSEDED),
+            GridCell(display_formats.format_age(scope.opened_at, now), "dim"),
+        ),
+    )
+
+
+def scope_state_text(scope: Scope) -> str:
+    """Format the state of a scope in a few words."""
+    if scope.status is ScopeStatus.CLOSED:
+        return "closed"
+    if scope.silence:
+        return f"{scope.status.value}, {scope.silence}/{SILENT_TURNS} silent"
+    return scope.status.value
+
+
+def lifecycle_line(status: ScopeStatus) -> Content:
+    """Format the stage of a scope in its lifecycle."""
+    parts: list[str | tuple[str, str]] = []
+    for one in (ScopeStatus.OPEN, ScopeStatus.COOLING, ScopeStatus.CLOSED):
+        here = one is status
+        parts.append((f"{display_formats.SCOPE_SHAPES[one]} {one.value}", f"bold ${INKS[one]}" if here else "$dim"))
+        parts.append((" ──▶ ", "$dim"))
+    return Content.assemble(*parts[:-1])
+
+
+def scope_age_lines(scope: Scope, now: int) -> Sequence[Line]:
+    """Return when and why a scope was closed, or how close to closing it is."""
+    if scope.status is ScopeStatus.CLOSED:
+        when = "" if scope.closed_at is None else f"{display_formats.format_moment(scope.closed_at, now)}, "
+        return [labelled_value("closed", f"{when}{closing_reason(scope.closed_by)}")]
+    if scope.silence:
+        left = SILENT_TURNS - scope.silence
+        turns = f"{display_formats.pluralise(scope.silence, 'turn')} without a reference"
+        after = f"; closes after {left} more" if left > 0 else "; closes at the next turn"
+        return [labelled_value("silence", turns + after)]
+    return [labelled_value("silence", "none: an agent has it in mind, or none is connected")]
+
+
+WHY = {
+    "signal": "a message said that it is done",
+    "silence": "nobody referred to it for six turns",
+    "shift": "three turns in a row wrote to another scope",
+    "done": "a ✓ fact was written to it",
+    "person": "you closed it",
+    "session": "an agent closed it",
+}
+
+
+def closing_reason(closed_by: str | None) -> str:
+    """Return why a scope was closed, as a sentence."""
+    if closed_by is None:
+        return "nobody said why"
+    kind, _, more = closed_by.partition(":")
+    said = WHY.get(kind.strip())
+    if said is None:
+        return to_printable(closed_by)
+    return said + (f" ({to_printable(more.strip())})" if more.strip() else "")
+
+
+def tier_count_lines(scope: Scope) -> Sequence[Line]:
+    """Return the number of facts in each tier."""
+    said = [
+        f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(scope.facts[tier])} {tier.value}"
+        for tier in Tier
+        if scope.facts.get(tier)
+    ]
+    return [labelled_value("facts", "   ".join(said) or "none")]
+
+
+def similar_scopes(scope: Scope, scopes: Sequence[Scope]) -> list[Scope]:
+    """Find other scopes of its theme whose labels may be spelling variants."""
+    mine = normalise_label(scope.label)
+    found = []
+    for other in scopes:
+        if other.theme == scope.theme and other.uid != scope.uid:
+            theirs = normalise_label(other.label)
+            if mine == theirs or is_near_label(mine, theirs):
+                found.append(other)
+    return found[:5]
+
+
+def is_near_label(mine: str, theirs: str) -> bool:
+    """Check whether two normalised labels are similar and contain the same digits: `q3` and `q4` are distinct."""
+    digits = [char for char in mine if char.isdigit()], [char for char in theirs if char.isdigit()]
+    return digits[0] == digits[1] and difflib.SequenceMatcher(a=mine, b=theirs).ratio() >= ALIKE
+
+
+def normalise_label(label: str) -> str:
+    """Normalise a label: fold case, drop punctuation, spaces and leading zeros."""
+    words = "".join(char if char.isalnum() else " " for char in label.casefold()).split()
+    return "".join(word.lstrip("0") or "0" if word.isdigit() else word for word in words)
+
+
+def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]:
+    """Return the lines that name similar scopes, which may be the same one."""
+    found = similar_scopes(scope, scopes)
+    if not found:
+        return []
+    names = ", ".join(
+        f"{to_printable(one.label)} ({display_formats.pluralise(sum(one.facts.values()), 'fact')})" for one in found
+    )
+    return [
+        Content(""),
+        Content.styled(f"similar names: {names}", "$warning"),
+        key_hint_line(("m", "merges, u takes it back")),
+    ]
+
+
+def label_problem(label: str) -> str | None:
+    """Return what is wrong with a label, or None."""
+    try:
+        validate_label(label)
+    except StoreError as error:
+        return to_printable(str(error))
+    return None

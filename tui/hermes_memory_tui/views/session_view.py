@@ -1,0 +1,313 @@
+"""Session: the activity of one session: its calls, its context records with reasons, and its writes, live."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.context.context_records import ContextRecord, RecordedFact
+from hermes_memory_store.model import Change, Session
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.system import bridge_client
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.agents_view import (
+    INKS,
+    changes_by_session,
+    checkpoint_lines,
+    confirm_end_session,
+    confirm_undo_session,
+)
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets import change_text
+from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+MAX_EVENTS = 500
+"""Events of each kind that are listed, the newest."""
+
+KINDS = ("everything", "calls", "told", "wrote")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionActivity:
+    """The recorded activity of a session, each list newest first."""
+
+    session: Session
+    calls: list[dict[str, Any]]
+    told: list[ContextRecord]
+    wrote: list[Change]
+    named: dict[str, str]
+
+
+class SessionView(BaseView[SessionActivity]):
+    """One row per event."""
+
+    NAME = "agent"
+    TITLE_OF_LIST = "flight recorder"
+    BINDING_GROUP_TITLE = "Agent"
+    WRITES = BaseView.WRITES | {"undo_session", "end_session"}
+    TICK_S = 1.0
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("ago", 4, right=True),
+        GridColumn("", 7),
+        GridColumn("what", 16),
+        GridColumn("about"),
+        GridColumn("came of it", 14, right=True, least=70),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "l,right", "kind(1)", "Kind", id="agent.kind", tooltip="Everything, calls, what it was told, what it wrote"
+        ),
+        Binding("h,left", "kind(-1)", "Kind before", id="agent.kind_before", tooltip="The kind before", show=False),
+        Binding("=", "compare", "Compare", id="agent.compare", tooltip="Set what it was told against the time before"),
+        Binding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Take back everything the session wrote"),
+        Binding("K", "end_session", "End", id="agent.end", tooltip="End the session: its lease is released"),
+    ]
+
+    def __init__(self, memory: Memory, session: Session) -> None:
+        super().__init__(memory)
+        self.grid.stays_at_top = True
+        self._session = session
+        self._kind = 0
+        self._compare = True
+        self._calls: list[dict[str, Any]] = []
+        self._known: dict[int, list[RecordedFact]] = {}
+
+    def title_place(self) -> str:
+        return f"{to_printable(self._session.theme)} › {to_printable(self._session.name)}"
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._follow)
+
+    def _follow(self) -> None:
+        if self.is_current:
+            self.reload()
+
+    def ask_outside_store(self) -> None:
+        self._calls = bridge_client.recorded_calls(self.memory.path, self._session.theme, self._session.name)[::-1][
+            :MAX_EVENTS
+        ]
+
+    def load(self, store: Store) -> SessionActivity:
+        one = self._session
+        wrote = changes_by_session(store, one, MAX_EVENTS)
+        return SessionActivity(
+            store.sessions.get(one.theme, one.name),
+            self._calls,
+            store.context_records.list(one.theme, one.name, limit=MAX_EVENTS),
+            wrote,
+            change_names(store, wrote),
+        )
+
+    def draw(self, data: SessionActivity) -> None:
+        now, kind = self.memory.now(), KINDS[self._kind]
+        events: list[tuple[int, GridRow]] = []
+        if kind in ("everything", "calls"):
+            events += [(one["at"], call_list_row(one, now)) for one in data.calls]
+        if kind in ("everything", "told"):
+            events += [(one.at, context_record_row(one, now)) for one in data.told]
+        if kind in ("everything", "wrote"):
+            events += [(one.at, change_row(one, data.named, now)) for one in data.wrote]
+        events.sort(key=lambda event: -event[0])
+        self.grid.empty = ("Nothing yet.", "", "what this agent calls, is told and writes shows here as it happens")
+        self.grid.border_subtitle = f"{kind} · {len(events)}"
+        self.grid.show([row for _, row in events])
+
+    def action_kind(self, step: int) -> None:
+        self._kind = (self._kind + step) % len(KINDS)
+        self._tick()
+
+    def action_compare(self) -> None:
+        self._compare = not self._compare
+        self.show_text()
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        data = self.data
+        if data is None or not isinstance(key, tuple):
+            return "session", self._session_lines()
+        kind, number = key
+        now = self.memory.now()
+        if kind == "told":
+            place = next((place for place, one in enumerate(data.told) if one.id == number), None)
+            if place is not None:
+                return "what it was told", self._context_text(data.told, place)
+        if kind == "wrote":
+            change = next((one for one in data.wrote if one.seq == number), None)
+            if change is not None:
+                return "what it wrote", [
+                    *change_text.change_detail(change, data.named, now),
+                    Content(""),
+                    *self._session_lines(),
+                ]
+        call = next((one for one in data.calls if one["number"] == number), None)
+        if kind == "call" and call is not None:
+            return "call", [*call_detail(call, now), Content(""), *self._session_lines()]
+        return "session", self._session_lines()
+
+    def _session_lines(self) -> Sequence[Line]:
+        session = self.data.session if self.data is not None else self._session
+        now = self.memory.now()
+        return [
+            heading_line("the session"),
+            Content.styled(
+                f"{display_formats.SESSION_SHAPES[session.status]} {session.status.value}",
+                f"bold ${INKS.get(session.status, 'dim')}",
+            ),
+            labelled_value("client", to_printable(session.client or "unknown")),
+            labelled_value("scope", to_printable(session.scope or "none")),
+            labelled_value("turn", str(session.turn)),
+            labelled_value("heard", display_formats.format_ago(session.heartbeat_at, now)),
+            *checkpoint_lines(session, now),
+            Content(""),
+            key_hint_line(("U", "undoes all it wrote"), ("K", "ends it")),
+        ]
+
+    def _context_text(self, tellings: list[ContextRecord], place: int) -> Sequence[Line]:
+        told = tellings[place]
+        now = self.memory.now()
+        before = next((one for one in tellings[place + 1 :] if one.kind == told.kind), None)
+        facts, earlier = self._facts(told), self._facts(before) if before is not None else []
+        lines: list[Line] = [
+            Content.assemble(
+                (to_printable(told.kind), "bold"), (f"  {to_printable(told.why)}" if told.why else "", "")
+            ),
+            labelled_value(
+                "when", f"{display_formats.format_moment(told.at, now)} ({display_formats.format_ago(told.at, now)})"
+            ),
+            labelled_value(
+                "told",
+                f"{display_formats.pluralise(len(told.facts), 'fact')}, {display_formats.pluralise(told.tokens, 'token')}",
+            ),
+            labelled_value("why", context_reason(told)),
+            Content(""),
+        ]
+        if self._compare and before is not None:
+            lines.append(heading_line("against the time before", display_formats.format_ago(before.at, now)))
+            return [*lines, *compare_contexts(earlier, facts), Content(""), key_hint_line(("=", "shows it alone"))]
+        lines.append(heading_line("word for word"))
+        for fact in facts:
+            said = "(purged since)" if fact.notation is None else to_printable(fact.notation)
+            lines.append(
+                Content.assemble((said, "$dim" if fact.notation is None else ""), (change_note(fact), "$warning"))
+            )
+        return [
+            *lines,
+            *([Content(""), key_hint_line(("=", "compares it with the time before"))] if before is not None else []),
+        ]
+
+    def _facts(self, told: ContextRecord) -> list[RecordedFact]:
+        if told.id not in self._known:
+            self._known[told.id] = self.memory.read_view(lambda store: store.context_records.facts(told))
+        return self._known[told.id]
+
+    def action_back(self) -> None:
+        if self.focused is self.pages or self.has_class("-show-text"):
+            self.remove_class("-show-text")
+            self.grid.focus()
+        else:
+            self.app.pop_screen()
+
+    def action_undo_session(self) -> None:
+        confirm_undo_session(self, self._session)
+
+    def action_end_session(self) -> None:
+        confirm_end_session(self, self.data.session if self.data is not None else self._session)
+
+
+def call_list_row(call: dict[str, Any], now: int) -> GridRow:
+    """Return a call as a row of the list."""
+    hits = call.get("hits")
+    outcome = (
+        call["outcome"]
+        if call["outcome"] != "ok"
+        else f"{display_formats.pluralise(hits, 'fact')}"
+        if hits is not None
+        else "ok"
+    )
+    return GridRow(
+        ("call", call["number"]),
+        (
+            GridCell(display_formats.format_age(call["at"], now), "dim"),
+            GridCell("▸ call", "primary"),
+            GridCell(to_printable(call["tool"]), bold=True),
+            GridCell(to_printable(call.get("about") or "")),
+            GridCell(to_printable(outcome), "" if call["outcome"] == "ok" else "error"),
+        ),
+    )
+
+
+def context_record_row(told: ContextRecord, now: int) -> GridRow:
+    """Return a context record as a row of the list."""
+    return GridRow(
+        ("told", told.id),
+        (
+            GridCell(display_formats.format_age(told.at, now), "dim"),
+            GridCell("● told", "hot"),
+            GridCell(to_printable(told.kind)),
+            GridCell(to_printable(told.why or "")),
+            GridCell(display_formats.pluralise(len(told.facts), "fact"), "dim"),
+        ),
+    )
+
+
+def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
+    """Return a change as a row of the list."""
+    return GridRow(
+        ("wrote", change.seq),
+        (
+            GridCell(display_formats.format_age(change.at, now), "dim"),
+            GridCell("✎ wrote", "warning"),
+            GridCell(change_text.change_verb(change), change_text.change_ink(change)),
+            GridCell(change_text.change_subject(change, names)),
+            GridCell(f"#{change.seq}", "dim"),
+        ),
+    )
+
+
+def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:
+    """Return the details of a call."""
+    lines: list[Line] = [
+        Content.styled(to_printable(call["tool"]), "bold"),
+        Content(to_printable(call.get("about") or "")),
+        Content(""),
+        labelled_value("when", display_formats.format_ago(call["at"], now)),
+        labelled_value("took", f"{call['ms']:.1f} ms"),
+        labelled_value("answer", to_printable(str(call["outcome"]))),
+    ]
+    if call.get("hits") is not None:
+        lines.append(labelled_value("facts", str(call["hits"])))
+    return lines
+
+
+def context_reason(told: ContextRecord) -> str:
+    """Return why a context record contains these facts."""
+    if told.kind == "status":
+        return "it asked for its status: pinned, then most binding, then most recently used, within the token budget"
+    return f"it asked {to_printable(told.why)!r}" if told.why else f"it called {to_printable(told.kind)}"
+
+
+def change_note(fact: RecordedFact) -> str:
+    """Return a note on a fact whose content is different now."""
+    return "  (changed since)" if fact.changed and fact.notation is not None else ""
+
+
+def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFact]) -> Sequence[Line]:
+    """Compare two context records line by line: added, removed and unchanged lines."""
+    then = [one.notation or "(purged since)" for one in before]
+    now = [one.notation or "(purged since)" for one in after]
+    lines: list[Line] = []
+    for op, begin, end, other, last in difflib.SequenceMatcher(a=then, b=now, autojunk=False).get_opcodes():
+        if op == "equal":
+            lines += [Content.styled(f"  {to_printable(one)}", "$dim") for one in then[begin:end]]
+            continue
+        lines += [Content.styled(f"- {to_printable(one)}", "$error") for one in then[begin:end]]
+        lines += [Content.styled(f"+ {to_printable(one)}", "$success") for one in now[other:last]]
+    return lines or [Content.styled("nothing, both times", "$dim")]

@@ -1,0 +1,188 @@
+"""Start: import sources and hosts on this machine, each with its next step; shown first for an empty memory."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import ActionResult
+from hermes_memory_tui.system import discovery
+from hermes_memory_tui.system.discovery import DiscoveredSource
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+NEXT = {"old": "open it", "files": "relieve it", "archive": "rescue them", "host": "connect it"}
+
+
+@dataclass(frozen=True, slots=True)
+class StartData:
+    """The data of the view."""
+
+    findings: list[DiscoveredSource]
+    facts: int
+    """Facts the memory holds already."""
+
+
+class StartView(BaseView[StartData]):
+    """One row per discovered source."""
+
+    NAME = "start"
+    TITLE_OF_LIST = "on this machine"
+    BINDING_GROUP_TITLE = "Start"
+    WRITES = BaseView.WRITES | {"new_fact"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("", 2),
+        GridColumn("what", 22),
+        GridColumn("name", 18),
+        GridColumn("how it stands"),
+        GridColumn("next", 12, least=70),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "new_fact", "First fact", id="start.new", tooltip="Write a fact by hand"),
+        Binding("r", "look_again", "Look again", id="start.again", tooltip="Look again what is on this machine"),
+    ]
+
+    def load(self, store: Store) -> StartData:
+        facts = sum(sum(theme.facts.values()) for theme in store.themes())
+        return StartData(discovery.discover_sources(self.memory.path), facts)
+
+    def draw(self, data: StartData) -> None:
+        self.grid.empty = (
+            "Nothing was found that a memory could begin with.",
+            "",
+            "n writes a first fact; any MCP host can be told of hermes-memory-bridge",
+        )
+        self.grid.border_subtitle = "enter does the next step"
+        self.grid.show([discovered_row(one) for one in data.findings])
+
+    @property
+    def selected_source(self) -> DiscoveredSource | None:
+        """The source under the cursor."""
+        if self.data is None:
+            return None
+        return next((one for one in self.data.findings if one.path == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        one, lines = self.selected_source, self._welcome()
+        if one is None:
+            return "welcome", lines
+        return "welcome", [
+            *lines,
+            Content(""),
+            heading_line(to_printable(one.title), to_printable(one.name)),
+            labelled_value("file", to_printable(str(one.path))),
+            labelled_value("state", to_printable(one.state)),
+            Content(""),
+            *next_step_lines(one),
+        ]
+
+    def _welcome(self) -> list[Line]:
+        assert self.data is not None
+        if self.data.facts:
+            return [Content(f"This memory holds {self.data.facts:,} facts. What else is here:")]
+        return [
+            Content.styled("This memory is empty.", "bold"),
+            Content("Agents fill it: connect one, and what it must not forget is kept here,"),
+            Content("typed and bounded, and told to it again at the start of every session."),
+            Content(""),
+            Content.assemble(("hermes-memory-tui demo", "bold $accent"), (" shows a memory at work.", "$dim")),
+        ]
+
+    def open(self, key: object) -> None:
+        """Run the next step."""
+        one = self.selected_source
+        if one is None or one.done:
+            return
+        match one.kind:
+            case "host":
+                self._preview(one)
+            case "files" | "archive":
+                view = self.inspector.open_view("pressure")
+                if view is not None:
+                    view.grid.go_to("archive" if one.kind == "archive" else one.name)
+            case _:
+                self.app.copy_to_clipboard(open_command(one))
+                self.notify("Copied: leave with q, and paste the command to open that file.", timeout=6)
+
+    def _preview(self, one: DiscoveredSource) -> None:
+        if self.memory.read_only:
+            self.notify("The inspector is open for reading only.", severity="warning", timeout=4)
+            return
+        self.run_worker(lambda: self._run_preview(one), thread=True, group="connect", exclusive=True)
+
+    def _run_preview(self, one: DiscoveredSource) -> None:
+        well, said = discovery.connect_discovered_host(one.name, self.memory.path, dry_run=True)
+        self.app.call_from_thread(self._ask if well else self._show_failure, one, said)
+
+    def _ask(self, one: DiscoveredSource, said: str) -> None:
+        lines: list[Line] = [Content(f"{one.title} will be told of this memory in its own file:"), Content("")]
+        for text in said.splitlines():
+            style = "$success" if text.startswith("+") else "$error" if text.startswith("-") else "$dim"
+            lines.append(Content.styled(to_printable(text), style))
+        lines += [Content(""), Content.styled("As it was before is kept beside it.", "$dim")]
+        self.ask_then(Question(f"connect {one.title}", lines), lambda _: self._connect(one))
+
+    def _connect(self, one: DiscoveredSource) -> None:
+        self.run_worker(lambda: self._run_connect(one), thread=True, group="connect", exclusive=True)
+
+    def _run_connect(self, one: DiscoveredSource) -> None:
+        well, said = discovery.connect_discovered_host(one.name, self.memory.path, dry_run=False)
+        self.app.call_from_thread(self._show_connected if well else self._show_failure, one, said)
+
+    def _show_connected(self, one: DiscoveredSource, said: str) -> None:
+        back = f"hermes-memory-bridge connect {one.name} --remove takes that back."
+        done = self.memory.record_unjournaled(ActionResult(f"{one.title} is connected; restart it", back=back))
+        self.notify(done.message, timeout=6, markup=False)
+        self.reload()
+
+    def _show_failure(self, one: DiscoveredSource, said: str) -> None:
+        self.notify(
+            to_printable(said) or f"{one.title} could not be connected.", severity="error", timeout=8, markup=False
+        )
+
+    def action_new_fact(self) -> None:
+        main = self.inspector.main
+        self.inspector.open_view("facts")
+        main.action_new()
+
+    def action_look_again(self) -> None:
+        self.reload()
+
+
+def discovered_row(one: DiscoveredSource) -> GridRow:
+    """Return a discovered source as a row of the list."""
+    return GridRow(
+        one.path,
+        (
+            GridCell("✓" if one.done else "○", "success" if one.done else "accent"),
+            GridCell(to_printable(one.title), "dim" if one.done else "", bold=not one.done),
+            GridCell(to_printable(one.name), "dim"),
+            GridCell(to_printable(one.state), "dim" if one.done else ""),
+            GridCell("" if one.done else NEXT[one.kind], "accent"),
+        ),
+    )
+
+
+def open_command(one: DiscoveredSource) -> str:
+    """Return the shell command that opens a file."""
+    return f"hermes-memory-tui --db {shlex.quote(str(one.path))}"
+
+
+def next_step_lines(one: DiscoveredSource) -> list[Line]:
+    """Return the next step for a discovered source."""
+    if one.done:
+        return [Content.styled("nothing is left to do", "$success")]
+    if one.kind == "old":
+        return [Content("Everything in it can be taken over:"), key_hint_line(("enter", f"copies {open_command(one)}"))]
+    if one.kind == "host":
+        return [key_hint_line(("enter", "shows what would be written to its file, and asks"))]
+    return [key_hint_line(("enter", "shows what would be done, and asks"))]

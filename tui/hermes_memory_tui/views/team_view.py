@@ -1,0 +1,329 @@
+"""Team: the sync status with a team database, pending rows, and concurrent edits on two machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.model import ThemeSummary, format_notation
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync.wire_format import SyncConflict, SyncRow
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.system import bridge_client, palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets.fact_detail import marked_difference
+from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
+
+Keep = Literal["mine", "theirs", "both"]
+
+CALM = ("idle", "exchanging", "fetching")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamData:
+    """The data of the view."""
+
+    themes: list[ThemeSummary]
+    shared: dict[str, bool]
+    """Whether the theme's policy lets it leave this machine."""
+    waiting: dict[str, int]
+    conflicts: list[SyncConflict]
+    policies: str
+    """The file in which a person says what is shared."""
+    sync: dict[str, Any] | None = None
+    """What the bridge says of the exchange; None when none answers."""
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether a team database is configured."""
+        return bool(self.sync and self.sync.get("configured"))
+
+    def theme_status(self, theme: str) -> dict[str, Any]:
+        """Return the bridge's report on one theme."""
+        return next((one for one in (self.sync or {}).get("themes", ()) if one.get("theme") == theme), {})
+
+
+class TeamView(BaseView[TeamData]):
+    """One row per theme; below, the conflicts that await a decision."""
+
+    NAME = "team"
+    TITLE_OF_LIST = "shared with a team"
+    BINDING_GROUP_TITLE = "Team"
+    WRITES = BaseView.WRITES | {"sync_now", "pause", "keep"}
+    TICK_S = 2.0
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("", 2),
+        GridColumn("theme"),
+        GridColumn("shared", 24, least=60),
+        GridColumn("↑ waits", 8, right=True),
+        GridColumn("↓ behind", 8, right=True),
+        GridColumn("state", 16),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "sync_now", "Exchange now", id="team.now", tooltip="Exchange with the database at once"),
+        Binding(
+            "p",
+            "pause",
+            "Pause",
+            id="team.pause",
+            tooltip="Pause the exchange, or go on with it; what is written waits",
+        ),
+        Binding("m", "keep('mine')", "Keep mine", id="team.mine", tooltip="Keep what stands, and settle the conflict"),
+        Binding("T", "keep('theirs')", "Theirs", id="team.theirs", tooltip="Put what lost in the place of what stands"),
+        Binding("b", "keep('both')", "Both", id="team.both", tooltip="Keep both; what lost becomes a fact of its own"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        columns = (GridColumn("ago", 4, right=True), GridColumn("theme", 14), GridColumn("stands"), GridColumn("lost"))
+        self.conflicts = Grid(columns, id="grid-below")
+        self._sync: dict[str, Any] | None = None
+
+    def below_list(self) -> ComposeResult:
+        yield self.conflicts
+
+    def on_mount(self) -> None:
+        self.conflicts.border_title = "said at once by two machines"
+        self.set_interval(self.TICK_S, self._ask_again)
+
+    def _ask_again(self) -> None:
+        if self.is_current and self.data is not None and self.data.is_configured:
+            self.reload()
+
+    def ask_outside_store(self) -> None:
+        self._sync = bridge_client.request_sync(self.memory.path, "status")
+
+    def load(self, store: Store) -> TeamData:
+        themes = store.themes()
+        shared = {theme.name: store.policies.for_theme(theme.name).sync for theme in themes}
+        waiting, conflicts = store.sync.pending_counts(), store.sync.conflicts()
+        return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), self._sync)
+
+    def draw(self, data: TeamData) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        self.grid.empty = ("No theme was written to yet.",)
+        self.grid.border_subtitle = to_border_title(
+            "no bridge runs" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
+        )
+        self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
+        self.conflicts.display = bool(data.conflicts)
+        self.conflicts.show([sync_conflict_row(one, now) for one in data.conflicts])
+
+    @property
+    def conflict(self) -> SyncConflict | None:
+        """The conflict under the cursor of the lower list."""
+        found = self.data.conflicts if self.data is not None else []
+        return next((one for one in found if one.uid == self.conflicts.key), None)
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        super().on_line_list_moved(message)
+        if message.list is self.conflicts:
+            self.show_text_soon()
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        data = self.data
+        assert data is not None
+        if self.focused is self.conflicts and self.conflict is not None:
+            return "said at once", conflict_detail(self.conflict, self.memory.now())
+        if not data.is_configured:
+            return "how to share", setup_lines(data)
+        theme = str(key) if key is not None else ""
+        return f"exchange of {to_printable(theme)}", sync_detail(theme, data, self.memory.now())
+
+    # What a person does
+
+    def action_sync_now(self) -> None:
+        self._request_sync("now", "The bridge exchanges now.")
+
+    def action_pause(self) -> None:
+        paused = bool(self.data and self.data.sync and self.data.sync.get("paused"))
+        said = "The exchange goes on." if paused else "The exchange is paused; what is written waits."
+        self._request_sync("resume" if paused else "pause", said)
+
+    def _request_sync(self, action: str, said: str) -> None:
+        self.run_worker(lambda: self._show_answer(action, said), thread=True, group="sync")
+
+    def _show_answer(self, action: str, said: str) -> None:
+        answer = bridge_client.request_sync(self.memory.path, action)
+        if answer is None:
+            said = "No bridge runs: hermes-memory-bridge start starts it."
+        elif "error" in answer:
+            said = str(answer["error"].get("message", "it was refused"))
+        self.app.call_from_thread(self._show_setup_hint, said, answer is not None and "error" not in answer)
+
+    def _show_setup_hint(self, said: str, well: bool) -> None:
+        if well:
+            said = self.memory.record_unjournaled(ActionResult(said.removesuffix("."))).message
+        self.notify(said, severity="information" if well else "warning", timeout=6, markup=False)
+        self.reload()
+
+    def action_keep(self, keep: Keep) -> None:
+        one = self.conflict
+        if one is None:
+            self.notify("Nothing was said at once by two machines.", timeout=4)
+            return
+        said = {"mine": "what stands was kept", "theirs": "what lost stands again", "both": "both were kept"}[keep]
+        dialog = Question(f"keep {keep}", conflict_detail(one, self.memory.now()))
+        self.ask_then(
+            dialog,
+            lambda _: self.write(
+                lambda: self.memory.run_write(
+                    lambda store: store.sync.resolve(one.uid, keep, theme=one.theme), f"settled: {said}"
+                )
+            ),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "keep" and not self.memory.read_only and not (self.data and self.data.conflicts):
+            return None
+        return super().check_action(action, parameters)
+
+
+def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
+    """Return a theme as a row of the list."""
+    allowed = data.shared[theme.name]
+    told = data.theme_status(theme.name)
+    waits, behind = told.get("waiting", data.waiting.get(theme.name, 0)), told.get("behind")
+    state = told.get("state") if allowed and data.is_configured else "not configured" if allowed else "–"
+    ink = "success" if state in CALM else "dim" if state in ("–", "not configured", None) else "warning"
+    return GridRow(
+        theme.name,
+        (
+            GridCell("■", f"mark-{hue}"),
+            GridCell(to_printable(theme.name), bold=True),
+            GridCell("may be shared" if allowed else "stays on this machine", "" if allowed else "dim"),
+            GridCell(display_formats.abbreviate_number(waits) if allowed else "·", "" if waits else "dim"),
+            GridCell("·" if behind is None else display_formats.abbreviate_number(behind), "" if behind else "dim"),
+            GridCell(to_printable(str(state or "waits")), ink),
+        ),
+    )
+
+
+def sync_conflict_row(one: SyncConflict, now: int) -> GridRow:
+    """Return a conflict as a row of the lower list."""
+    return GridRow(
+        one.uid,
+        (
+            GridCell(display_formats.format_age(one.at, now), "dim"),
+            GridCell(to_printable(one.theme), "dim"),
+            GridCell(format_sync_row(one.mine), bold=True),
+            GridCell(format_sync_row(one.theirs), "warning"),
+        ),
+    )
+
+
+def format_sync_row(row: SyncRow) -> str:
+    """Format a version as one line."""
+    if row.content is None:
+        return "purged"
+    kind, target = row.attrs.get("type"), row.attrs.get("target")
+    return to_printable(format_notation(str(kind), str(target), row.content) if target else f"scope {row.content}")
+
+
+def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
+    """Return both versions of a conflict, and how to resolve it."""
+    why = "two versions of one thing" if one.why == "concurrent" else "two facts that both stand for one target"
+    lines: list[Line] = [
+        Content.assemble(
+            (why, "bold"), (f"  {display_formats.format_ago(one.at, now)}, theme {to_printable(one.theme)}", "$dim")
+        ),
+        Content(""),
+        heading_line("stands"),
+        Content(format_sync_row(one.mine)),
+        labelled_value("by", to_printable(str(one.mine.attrs.get("by", "unknown")))),
+        Content(""),
+        heading_line("lost"),
+        Content(format_sync_row(one.theirs)),
+        labelled_value("by", to_printable(str(one.theirs.attrs.get("by", "unknown")))),
+    ]
+    if one.mine.content and one.theirs.content and one.mine.content != one.theirs.content:
+        lines += [
+            Content(""),
+            marked_difference(one.mine.content, one.theirs.content, "-", "$error"),
+            marked_difference(one.theirs.content, one.mine.content, "+", "$success"),
+        ]
+    return [*lines, Content(""), key_hint_line(("m", "keeps what stands"), ("T", "what lost"), ("b", "both"))]
+
+
+def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
+    """Return the sync status of a theme."""
+    sync, told = data.sync or {}, data.theme_status(theme)
+    last = sync.get("last_exchange")
+    lines: list[Line] = [
+        Content.styled(to_printable(str(sync.get("words") or sync.get("state") or "")), "bold"),
+        Content(""),
+        labelled_value(
+            "waits",
+            f"{display_formats.format_count(int(told.get('waiting') or data.waiting.get(theme, 0)))} to be sent",
+        ),
+        labelled_value("behind", f"{display_formats.format_count(int(told.get('behind') or 0))} to be fetched"),
+        labelled_value("sent", display_formats.format_count(int(told.get("pushed") or 0))),
+        labelled_value("fetched", display_formats.format_count(int(told.get("pulled") or 0))),
+        labelled_value(
+            "last",
+            display_formats.format_ago(last, now) if isinstance(last, int) else to_printable(str(last or "not yet")),
+        ),
+        labelled_value("conflicts", str(sum(one.theme == theme for one in data.conflicts))),
+        labelled_value("refused", display_formats.format_count(int(sync.get("refused_count") or 0))),
+        labelled_value("turns", conversation_sync_text(told.get("turns"))),
+    ]
+    if sync.get("aside_count"):
+        lines.append(labelled_value("not shown", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
+    if told.get("words"):
+        lines += [Content(""), Content.styled(to_printable(str(told["words"])), "$warning")]
+    if not data.shared.get(theme):
+        lines += [Content(""), *allow_theme_lines(data)]
+    return [*lines, Content(""), key_hint_line(("n", "exchanges now"), ("p", "pauses, goes on"))]
+
+
+def conversation_sync_text(waiting: object) -> str:
+    """Return whether the captured turns of a theme are shared.
+
+    :param waiting: how many turns are pending; None where turns are not shared
+    """
+    if not isinstance(waiting, int):
+        return "stay on this machine, unless its policy says sync_turns = true"
+    return f"travel, too; {display_formats.format_count(waiting)} to be sent"
+
+
+def setup_lines(data: TeamData) -> Sequence[Line]:
+    """Return what to configure, and how."""
+    why = (
+        to_printable(str((data.sync or {}).get("words") or "")) if data.sync else "no bridge runs; it does the exchange"
+    )
+    return [
+        heading_line("Every memory stays on this machine."),
+        Content("A theme can be shared with a team's PostgreSQL: each machine keeps the whole of it,"),
+        Content("works without a network, and exchanges what changed in the background."),
+        Content(""),
+        labelled_value("1", Content.styled("pip install 'hermes-memory-tui[team]'", "bold"), 3),
+        labelled_value("2", "name the database; it asks for the DSN and keeps it in the keyring:", 3),
+        labelled_value("", Content.styled("hermes-memory-bridge team connect", "bold"), 3),
+        labelled_value("", Content.styled("hermes-memory-bridge team dev  tries it without a server", "$dim"), 3),
+        labelled_value("3", "say which themes may leave this machine:", 3),
+        *allow_theme_lines(data),
+        labelled_value("4", "keep a bridge running:", 3),
+        labelled_value("", Content.styled("hermes-memory-bridge install-service", "bold"), 3),
+        Content(""),
+        labelled_value("now", why or "not configured"),
+    ]
+
+
+def allow_theme_lines(data: TeamData) -> Sequence[Line]:
+    """Return how to allow a theme to be shared."""
+    return [
+        labelled_value("", Content.styled(to_printable(data.policies), "bold"), 3),
+        labelled_value("", Content.styled("[themes.marketing]", "$accent"), 3),
+        labelled_value("", Content.styled("sync = true", "$accent"), 3),
+    ]

@@ -1,0 +1,95 @@
+"""Journal changes as text: author, operation, fact, and the changed fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.content import Content
+
+from hermes_memory_store.model import Change, Tier, format_notation
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_count, format_moment
+from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
+
+INKS = {
+    "create": "success",
+    "edit": "warning",
+    "purge": "error",
+    "undo": "primary",
+    "quarantine": "warning",
+}
+
+HIDDEN = frozenset({"content", "updated_at", "cooled_by"})
+"""Columns that are shown otherwise, or mean nothing to a person."""
+
+
+def change_subject(change: Change, named: dict[str, str]) -> str:
+    """Return the subject of a change.
+
+    :param named: names by uid of facts and scopes whose own row does not name them
+    """
+    after = change.after or {}
+    if change.entity == "fact":
+        if "target" in after:
+            return to_printable(format_notation(after["type"], after["target"], after.get("content", "")))
+        return named.get(change.uid, f"fact {short_uid(change.uid)}")
+    if change.entity == "scope":
+        return "scope " + to_printable(after.get("label") or named.get(change.uid, short_uid(change.uid)))
+    if change.entity == "session":
+        return f"session {to_printable(change.actor.name)}"
+    if change.entity == "turn" and "role" in after:
+        return f"{to_printable(after['role'])} said {format_count(after.get('chars', 0))} characters"
+    return f"{change.entity} {short_uid(change.uid)}"
+
+
+def change_verb(change: Change) -> str:
+    """Return the operation in a word or two."""
+    return "quarantine" if is_quarantine_change(change) else change_phrase(change)
+
+
+def change_ink(change: Change) -> str:
+    """Return the colour of an operation."""
+    return INKS.get("quarantine" if is_quarantine_change(change) else change.op, "")
+
+
+def is_quarantine_change(change: Change) -> bool:
+    """Check whether a fact was quarantined when it was written."""
+    return change.op == "create" and (change.after or {}).get("tier") == Tier.QUARANTINED
+
+
+def change_detail(change: Change, named: dict[str, str], now: int) -> list[Line]:
+    """Return the details of one change."""
+    lines: list[Line] = [
+        Content.assemble((change_verb(change), "bold"), "  ", change_subject(change, named)),
+        Content(""),
+        labelled_value("by", actor_name(change.actor)),
+        labelled_value(
+            "when",
+            f"{format_moment(change.at, now)}:{change.at // 1000 % 60:02d} ({format_ago(change.at, now)})",
+        ),
+        labelled_value("theme", to_printable(change.theme)),
+        labelled_value(
+            "row", f"#{change.seq}" + (f" of change #{change.change}" if change.change != change.seq else "")
+        ),
+        labelled_value("seal", change.hash[:20]),
+    ]
+    if change.undoes is not None:
+        lines.append(labelled_value("undoes", f"#{change.undoes}"))
+    if change.before is None and change.after is None:
+        return [*lines, Content(""), Content.styled("what it said was purged; that it happened stays", "$dim")]
+    different = content_difference(change)
+    columns = [name for name in {**(change.before or {}), **(change.after or {})} if name not in HIDDEN]
+    if different:
+        lines += [Content(""), *different]
+    if columns:
+        lines += [Content(""), heading_line("what became different")]
+        lines += [labelled_value(name, format_changed_value(name, change.before, change.after)) for name in columns]
+    return lines
+
+
+def format_changed_value(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:
+    """Format a column with its values before and after."""
+    now = to_printable(str((after or {}).get(name, "–")))
+    return now if before is None else f"{to_printable(str(before.get(name, '–')))} → {now}"

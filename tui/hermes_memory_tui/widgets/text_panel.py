@@ -1,0 +1,116 @@
+"""`TextPanel`: a text beside a list; scrolls with the keys of the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A label and a text that stays aligned beside it, however many lines it takes."""
+
+    label: Content
+    value: Content
+
+    @property
+    def plain(self) -> str:
+        """Both as one line would show them."""
+        return self.label.plain + self.value.plain
+
+    def lines(self, width: int) -> list[Content]:
+        """Return both in lines of at most `width` cells."""
+        room = width - self.label.cell_length
+        if room < LEAST:
+            return [Content.assemble(self.label, self.value)]
+        blank = Content(" " * self.label.cell_length)
+        wrapped = self.value.wrap(room) or [Content("")]
+        return [Content.assemble(blank if place else self.label, line) for place, line in enumerate(wrapped)]
+
+
+Line = Content | LabelledText
+
+LEAST = 12
+"""Cells a text beside its label needs."""
+
+
+class TextPanel(VerticalScroll):
+    """A panel with a title and lines."""
+
+    BINDING_GROUP_TITLE = "Text"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll_down", "Down", id="pages.down", tooltip="Scroll down", show=False),
+        Binding("k,up", "scroll_up", "Up", id="pages.up", tooltip="Scroll up", show=False),
+        Binding("ctrl+d,pagedown", "page_down", "Page down", id="pages.page_down", tooltip="A page down", show=False),
+        Binding("ctrl+u,pageup", "page_up", "Page up", id="pages.page_up", tooltip="A page up", show=False),
+        Binding("g,home", "scroll_home", "Top", id="pages.top", tooltip="To the top", show=False),
+        Binding("G,end", "scroll_end", "End", id="pages.end", tooltip="To the end", show=False),
+    ]
+
+    def __init__(self, id: str = "pages") -> None:
+        super().__init__(id=id)
+        self._text = Static("", markup=False)
+        self._shown: object = None
+        self.lines: Sequence[Line] = ()
+
+    def compose(self) -> ComposeResult:
+        yield self._text
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return "\n".join(line.plain for line in self.lines)
+
+    def show(self, title: str, lines: Sequence[Line], *, of: object = None) -> None:
+        """Show a text.
+
+        :param of: its subject; another subject starts at the top
+        """
+        self.border_title = to_border_title(title)
+        self.lines = lines
+        self._lay_out()
+        if of != self._shown:
+            self._shown = of
+            self.scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        width = max(1, self.scrollable_content_region.width)
+        lines: list[Content] = []
+        for line in self.lines:
+            lines += line.lines(width) if isinstance(line, LabelledText) else [line]
+        self._text.update(Content("\n").join(lines))
+
+
+def to_border_title(text: str) -> Any:
+    """Convert a text to a border title, since Textual parses a plain string there as markup."""
+    return Content(text)
+
+
+def heading_line(text: str, more: str = "") -> Content:
+    """Return a line that starts a section."""
+    return Content.assemble((text, "bold"), (f"  {more}" if more else "", "$dim"))
+
+
+def labelled_value(label: str, value: str | Content, width: int = 11) -> LabelledText:
+    """Return a value next to its label."""
+    return LabelledText(
+        Content.styled(f"{label:<{width}}", "$dim"), value if isinstance(value, Content) else Content(value)
+    )
+
+
+def key_hint_line(*known: tuple[str, str]) -> Content:
+    """Return a line of keys and their actions, for texts that suggest next steps."""
+    parts: list[str | tuple[str, str]] = []
+    for key, says in known:
+        parts += [(key, "bold $accent"), (f" {says}   ", "$dim")]
+    return Content.assemble(*parts)
