@@ -66,7 +66,7 @@ def listener_of_nobody(path: str, heard: Path) -> Iterator[None]:
 def by_shim(db: Path) -> str:
     with Shim(db, "--token", "hmt_secret", "--theme", "mine") as shim:
         shim.say(INITIALIZE)
-        said = str(shim.note_activity()["error"]["message"])
+        said = str(shim.hear()["error"]["message"])
         assert shim.close() == 1
         return said
 

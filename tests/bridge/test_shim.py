@@ -94,7 +94,7 @@ def test_a_call_in_flight_is_answered_with_an_error_and_its_retry_stores_once(db
         os.kill(pid, signal.SIGSTOP)  # it can take the call, and not answer it
         number = shim.request("tools/call", {"name": "memory_turn_counter", "arguments": {}})
         os.kill(pid, signal.SIGKILL)
-        answer = shim.note_activity()
+        answer = shim.hear()
         assert answer["id"] == number
         assert answer["error"]["code"] == -32000
         assert "make it again" in answer["error"]["message"]
@@ -112,7 +112,7 @@ def test_a_retry_of_a_cut_off_write_carries_the_same_key(db: Path) -> None:
         for _ in range(3):
             shim.request("tools/call", {"name": "memory_tick", "arguments": {"turn": 4, "message": "go on"}})
         os.kill(pid, signal.SIGKILL)
-        answers = [shim.note_activity() for _ in range(3)]
+        answers = [shim.hear() for _ in range(3)]
         for answer in answers:
             if "error" in answer:
                 again = shim.call("memory_tick", turn=4, message="go on")
@@ -182,7 +182,7 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
     broken.write_bytes(b"this is no database" * 100)
     with Shim(broken) as shim:
         shim.say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
-        answer = shim.note_activity()
+        answer = shim.hear()
         assert answer["id"] == 9
         assert "not a readable SQLite database" in answer["error"]["message"]
         assert shim.process.wait(10) == 1
@@ -192,7 +192,7 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
 def test_an_impossible_theme_is_refused_by_name(db: Path) -> None:
     with Shim(db, "--theme", "???") as shim:
         shim.say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
-        assert "cannot be a theme" in shim.note_activity()["error"]["message"]
+        assert "cannot be a theme" in shim.hear()["error"]["message"]
 
 
 def test_a_token_binds_to_its_theme_whatever_the_host_says(db: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError, UnknownToken
 from hermes_memory_store.model import Millis, Rights
 from hermes_memory_store.store import Store
@@ -43,7 +44,7 @@ def test_a_token_is_made_listed_shown_rotated_and_revoked(db: Path) -> None:
         assert store.journal.verify().ok
         assert [change.op for change in store.journal.changes()] == ["token-add", "token-rotate", "token-revoke"]
     assert token(db, "show", "ci bot").returncode == 1
-    kept = db.parent / "memory.db.bridge" / "secrets.json"
+    kept = Path(BridgePaths.of(db).folder) / "secrets.json"  # not beside a store whose path is long
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     for secret in (made["token"], rotated):
         for file in [*db.parent.glob("memory.db*"), kept]:

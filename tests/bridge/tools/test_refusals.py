@@ -166,7 +166,7 @@ def test_the_hints_say_what_the_tools_do(tmp_path: Path) -> None:
     with Shim(tmp_path / "memory.db", "--tools", "all") as shim:
         shim.open()
         shim.request("tools/list")
-        hints = {tool["name"]: tool["annotations"] for tool in shim.note_activity()["result"]["tools"]}
+        hints = {tool["name"]: tool["annotations"] for tool in shim.hear()["result"]["tools"]}
         shim.close()
     assert hints.keys() == TOOLS.keys()
     assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == set(HINTS["read"].split())
