@@ -15,7 +15,6 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.access.http_refusal import (
     CLOSE,
     Asgi,
@@ -34,6 +33,7 @@ from hermes_memory_bridge.access.request_body import BodyMemory, RequestBody, se
 from hermes_memory_bridge.access.request_identity import Identity
 from hermes_memory_bridge.access.wrong_tokens import WrongTokens
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store

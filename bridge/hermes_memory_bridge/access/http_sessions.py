@@ -14,15 +14,13 @@ from typing import Any
 
 from hermes_memory_bridge.access.http_refusal import HttpRefused, Send, to_busy_refusal, to_retry_after_header
 from hermes_memory_bridge.access.request_identity import Identity
+from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN
 
 MOST_SESSIONS = 1_000
 """Of everybody."""
 
 MOST_OF_TOKENS = 750
 """Of all tokens together. The rest is for processes of this user."""
-
-MOST_OF_A_TOKEN = 64
-"""Of any one token."""
 
 MOST_OF_A_PROCESS = 256
 """Of any one process of this user: a gateway may serve many agents."""

@@ -9,10 +9,10 @@ import sys
 
 import click
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.cli.bridge_options import BridgeGroup
 from hermes_memory_bridge.cli.click_support import HELP_SETTINGS, format_usage_error
 from hermes_memory_bridge.daemon.error_report import exit_code_of, report_failure
+from hermes_memory_bridge.version import __version__
 
 PROGRAM = "hermes-memory-bridge"
 

@@ -37,6 +37,7 @@ def connect_options(command: F) -> F:
 @theme_option("Whose memory.")
 def host_connect_command(**request: Any) -> int:
     """Name the bridge in the configuration of an MCP host. Without HOST: which hosts there are."""
-    from hermes_memory_bridge.connect.host_config_files import ConnectRequest, connect_host
+    from hermes_memory_bridge.connect.host_connection import connect_host
+    from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
     return connect_host(ConnectRequest(**request))

@@ -14,7 +14,7 @@ import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options, print_answer, theme_option
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.runtime.store_worker import open_current_store
+from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import format_iso_time, parse_duration

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.launcher.shim import KEY
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError, StoreError
 

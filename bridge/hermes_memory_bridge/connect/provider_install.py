@@ -15,8 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hermes_memory_bridge.connect import host_config_files, toml_yaml_edit
+from hermes_memory_bridge.connect import toml_yaml_edit
 from hermes_memory_bridge.connect.host_check import check_configured_command
+from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config, replace_host_config
+from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_command
 from hermes_memory_bridge.connect.hosts import Host, HostEnvironment
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.launcher import peers
@@ -36,7 +38,7 @@ SHARED = (Path(peers.__file__),)
 """Files of the launcher. Each is copied in the place of the provider's module of that name, which only imports it."""
 
 
-def run_provider_install(host: Host, request: host_config_files.ConnectRequest) -> int:
+def run_provider_install(host: Host, request: ConnectRequest) -> int:
     """Install, remove or check the provider in the selected profiles. Exit code 1 when any of them failed."""
     if host.name != "hermes-agent":
         raise ArgumentError(f"{host.title} has no memory providers; --provider is for hermes-agent", host.name)
@@ -75,11 +77,11 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def install_provider(home: Path, request: host_config_files.ConnectRequest) -> int:
+def install_provider(home: Path, request: ConnectRequest) -> int:
     """Copy the plugin folder into a profile and name the provider in its configuration."""
     folder, config = find_plugin_folder(home), home / "config.yaml"
     wanted = load_plugin_files(request)
-    before = host_config_files.read_host_config(config)
+    before = read_host_config(config)
     after = name_provider_in_config(config, before)
     same = load_installed_files(folder) == wanted
     if same and after == before:
@@ -97,20 +99,18 @@ def install_provider(home: Path, request: host_config_files.ConnectRequest) -> i
     try:
         if not same:
             replace_plugin_folder(folder, wanted)
-        kept = host_config_files.replace_host_config(config, after) if after != before else None
+        kept = replace_host_config(config, after) if after != before else None
     except OSError as error:
-        raise host_config_files.HostFileError(
-            f"{folder} cannot be written: {error.strerror or error}", folder
-        ) from error
+        raise HostFileError(f"{folder} cannot be written: {error.strerror or error}", folder) from error
     print(f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {kept}" if kept else ""))
     print("Restart hermes-agent; `hermes memory status` shows it.")
     return 0
 
 
-def uninstall_provider(home: Path, request: host_config_files.ConnectRequest) -> int:
+def uninstall_provider(home: Path, request: ConnectRequest) -> int:
     """Remove the plugin folder and the provider's name from a profile. The memory itself stays."""
     folder, config = find_plugin_folder(home), home / "config.yaml"
-    before = host_config_files.read_host_config(config)
+    before = read_host_config(config)
     after = remove_provider_line(before, NAME)
     if not folder.exists() and after == before:
         print(f"{home}: nothing to change")
@@ -125,14 +125,12 @@ def uninstall_provider(home: Path, request: host_config_files.ConnectRequest) ->
         return 1
     if after != before:
         toml_yaml_edit.parse_yaml(after)
-        host_config_files.replace_host_config(config, after)
+        replace_host_config(config, after)
     try:
         if folder.exists():
             shutil.rmtree(folder)
     except OSError as error:
-        raise host_config_files.HostFileError(
-            f"{folder} cannot be removed: {error.strerror or error}", folder
-        ) from error
+        raise HostFileError(f"{folder} cannot be removed: {error.strerror or error}", folder) from error
     return 0
 
 
@@ -146,9 +144,7 @@ def check_provider_profile(home: Path) -> int:
         for name, held in load_provider_files().items()
         if name not in missing and (folder / name).read_bytes() != held
     ]
-    chosen = (
-        toml_yaml_edit.parse_yaml(host_config_files.read_host_config(home / "config.yaml")).get("memory") or {}
-    ).get("provider")
+    chosen = (toml_yaml_edit.parse_yaml(read_host_config(home / "config.yaml")).get("memory") or {}).get("provider")
     if missing or not known:
         print(f"{home}: not installed; `hermes-memory-bridge connect hermes-agent --provider` installs it")
         return 1
@@ -178,9 +174,9 @@ def load_provider_files() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (*own, *SHARED)}
 
 
-def load_plugin_files(request: host_config_files.ConnectRequest) -> dict[str, bytes]:
+def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:
     """Load everything the folder must contain: the provider, and which bridge it belongs to."""
-    installed = {"version": __version__, "command": host_config_files.find_own_command()}
+    installed = {"version": __version__, "command": find_own_command()}
     if request.db:
         installed["db"] = str(Path(request.db).expanduser().absolute())
     if request.theme:
@@ -229,7 +225,7 @@ def name_provider_in_config(config: Path, text: str) -> str:
         if read != {**before, "memory": memory}:
             raise ValueError("the change would not read back as it was meant")
     except (ValueError, AttributeError, re.error) as error:
-        raise host_config_files.HostFileError(f"{config} was left alone: {error}", config) from error
+        raise HostFileError(f"{config} was left alone: {error}", config) from error
     return after
 
 

@@ -20,7 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.access.gate import ClientLimits, Gate
 from hermes_memory_bridge.access.http_refusal import Asgi
 from hermes_memory_bridge.access.http_sessions import HttpSessions
@@ -53,6 +52,7 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.sync_control import TeamSync
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,9 @@ class Daemon:
         self.front = HttpFront(self.agents)
         self.notices = ChangeNotices(self.hub)
         self.inspection = StatusCommands(self.hub, self.agents)
-        self.meaning = self.hub.meaning = VectorService(self.hub, vault)
+        self.meaning = self.hub.meaning = VectorService(
+            self.hub.read, self.hub.path, self.hub.embedding_settings, vault
+        )
         self.team = TeamSync(places, lambda: self.meaning.model)
         self.asking = self.hub.asking = self.team.open_search(self.hub)
         self.server = build_mcp_server(self.hub, self.find_request_connection, self.notices)

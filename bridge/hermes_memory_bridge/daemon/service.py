@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hermes_memory_bridge.connect.host_config_files import find_own_command
+from hermes_memory_bridge.connect.host_entries import find_own_command
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError

@@ -1,45 +1,22 @@
-"""The interface of every source of vectors, and the choice of one by the settings."""
+"""The choice of a source of vectors by the settings."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from hermes_memory_bridge.embedding.embedder_protocol import Embedder
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.trust import Vault
 
-Floats = Sequence[float]
-
 KEY_THEME = "@embedding"
 """Under which the vault keeps the endpoint's key. No theme can be called so, so no agent can ask for it."""
 
 KEY_NAME = "key"
-
-
-class Embedder(Protocol):
-    """A source of vectors."""
-
-    name: str
-    """Of the model, as answers say it."""
-    batch: int
-    """Texts that are best given at once in the background."""
-    gentle: bool
-    """Whether it computes on this machine, and should rest as long as it works."""
-
-    async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
-        """Embed each text; None where no vector came.
-
-        :raises EmbeddingError: none came at all
-        """
-        ...
-
-    async def close(self) -> None:
-        """Release connections and memory."""
-        ...
 
 
 def build_embedder(

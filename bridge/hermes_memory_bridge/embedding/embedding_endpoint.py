@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from hermes_memory_bridge.embedding.embedder import Floats
+from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
 from hermes_memory_themes import EmbeddingSettings
 

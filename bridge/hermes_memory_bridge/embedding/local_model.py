@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from hermes_memory_bridge.embedding.embedder import Floats
+from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError
 
 if TYPE_CHECKING:

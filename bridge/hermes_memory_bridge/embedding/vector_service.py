@@ -14,9 +14,11 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from hermes_memory_bridge.embedding.embedder import Embedder, Floats, build_embedder
+from hermes_memory_bridge.embedding.embedder import build_embedder
+from hermes_memory_bridge.embedding.embedder_protocol import Embedder, Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
 from hermes_memory_bridge.embedding.query_vector import WORDS_ONLY, QueryVector, find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
@@ -28,7 +30,6 @@ from hermes_memory_store.search.vector_file import KINDS, Vector, Vectors, remov
 from hermes_memory_themes import EmbeddingSettings, ThemeError
 
 if TYPE_CHECKING:
-    from hermes_memory_bridge.runtime.store_worker import StoreWorker
     from hermes_memory_bridge.trust import Vault
     from hermes_memory_store.search.embedding_inputs import EmbeddingInput
     from hermes_memory_store.store import Store
@@ -65,6 +66,17 @@ FAILURES_BEFORE_PROBE = 3
 PROBE_TEXT = "memory"
 """Asked of a new source, to learn the length of its vectors."""
 
+T = TypeVar("T")
+
+
+class StoreReader(Protocol):
+    """Runs a job that only reads on a handle of the store, without blocking the event loop."""
+
+    async def __call__(self, job: Callable[[Store], T]) -> T:
+        """Return the job's result, or raise its exception."""
+        ...
+
+
 EmbedderFactory = Callable[[EmbeddingSettings, "Vault | None"], Embedder | None]
 
 
@@ -73,16 +85,23 @@ class VectorService:
 
     def __init__(
         self,
-        hub: StoreWorker,
+        read: StoreReader,
+        path: Path,
+        current_settings: Callable[[], EmbeddingSettings],
         vault: Vault | None = None,
         *,
         make: EmbedderFactory = build_embedder,
         rest_s: float = FIRST_REST_S,
     ) -> None:
-        """:param make: builds the source of vectors for settings
+        """:param read: runs a job on the store and awaits its result
+        :param path: the store's file
+        :param current_settings: returns the settings as they are now
+        :param make: builds the source of vectors for settings
         :param rest_s: the first delay after a failure
         """
-        self.hub = hub
+        self._read = read
+        self._path = path
+        self._current_settings = current_settings
         self._vault = vault
         self._make = make
         self._settings: EmbeddingSettings | None = None
@@ -142,7 +161,7 @@ class VectorService:
         return loading
 
     async def _read_theme(self, theme: str, near: VectorIndex, model: str) -> None:
-        span = await self.hub.read(lambda store: store.embedding_inputs.id_range(theme))
+        span = await self._read(lambda store: store.embedding_inputs.id_range(theme))
         if span is not None:
             await asyncio.to_thread(near.load, "fact", model, span)
 
@@ -288,7 +307,7 @@ class VectorService:
         now = time.monotonic()
         if self._is_damaged:
             self._is_damaged = False
-            await asyncio.to_thread(remove_vector_file, vector_file_path(self.hub.path))
+            await asyncio.to_thread(remove_vector_file, vector_file_path(self._path))
         if self._vectors is not None and not self._vectors.is_there():
             await self._close_vectors()
             await self._open()
@@ -296,7 +315,7 @@ class VectorService:
         if not self._backoff.is_due:
             return min(LOOK_S, self._backoff.remaining_s)
         if self._seen < 0 or now - self._walked_at > HOUR_S:
-            head = await self.hub.read(lambda store: store.embedding_inputs.last_change())
+            head = await self._read(lambda store: store.embedding_inputs.last_change())
             self._refused.clear()  # an hour later a server may take them
             for kind in KINDS:
                 await self._walk(embedder, kind)
@@ -304,7 +323,7 @@ class VectorService:
             self._seen, self._walked_at = head, now
         while True:
             seen = self._seen
-            sayings, head = await self.hub.read(to_change_reader(seen))
+            sayings, head = await self._read(to_change_reader(seen))
             if head == seen:
                 break
             await self._fill(embedder, sayings)
@@ -318,7 +337,7 @@ class VectorService:
     async def _walk(self, embedder: Embedder, kind: str) -> None:
         after = 0
         while True:
-            page = await self.hub.read(to_page_reader(kind, after))
+            page = await self._read(to_page_reader(kind, after))
             if not page:
                 return
             await self._fill(embedder, page)
@@ -329,7 +348,7 @@ class VectorService:
     async def _count(self) -> None:
         vectors, model = self._vectors, self._model
         if vectors is not None:
-            total = await self.hub.read(lambda store: store.embedding_inputs.count())
+            total = await self._read(lambda store: store.embedding_inputs.count())
             self._counted = min(await asyncio.to_thread(vectors.total, model), total), total
             self._counted_at = time.monotonic()
 
@@ -403,7 +422,7 @@ class VectorService:
         for kind in KINDS:
             ids = {one.id: one.uid for one in sayings if one.kind == kind}
             if ids:
-                there = await self.hub.read(to_id_reader(kind, list(ids)))
+                there = await self._read(to_id_reader(kind, list(ids)))
                 gone = ids.keys() - {one.id for one in there if one.uid == ids[one.id]}
                 if gone:
                     await asyncio.to_thread(vectors.erase_by_ids, kind, gone)
@@ -412,12 +431,12 @@ class VectorService:
         """Remove the vectors of deleted or changed texts hourly, also when no vectors are being made."""
         if time.monotonic() - self._swept_at < HOUR_S:
             return
-        if vector_file_path(self.hub.path).exists():
+        if vector_file_path(self._path).exists():
             vectors = await self._open()
             for kind in KINDS:
                 after = 0
                 while page := await asyncio.to_thread(vectors.page, kind, after, SWEEP_PAGE):
-                    there = {one.id: one for one in await self.hub.read(to_id_reader(kind, [one.id for one in page]))}
+                    there = {one.id: one for one in await self._read(to_id_reader(kind, [one.id for one in page]))}
                     stale = [
                         one.id
                         for one in page
@@ -430,7 +449,7 @@ class VectorService:
 
     async def _current(self) -> Embedder | None:
         """Return the source of vectors that the settings select now."""
-        settings = self.hub.store.policies.embedding_settings()
+        settings = self._current_settings()
         if settings == self._settings and (self._none_meant or self._model):
             return self._embedder
         if not self._backoff.is_due and settings == self._settings:
@@ -456,7 +475,7 @@ class VectorService:
 
     async def _open(self) -> Vectors:
         if self._vectors is None:
-            self._vectors = await asyncio.to_thread(Vectors, self.hub.path)
+            self._vectors = await asyncio.to_thread(Vectors, self._path)
             self._near = VectorIndex(self._vectors)
         return self._vectors
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, format_client_name, parse_idempotency_key
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
@@ -18,6 +17,7 @@ from hermes_memory_bridge.runtime.tool_access import find_offered_tools
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.version import __version__
 
 MODERN = "2026-07-28"
 

@@ -19,12 +19,12 @@ from mcp.server.lowlevel import NotificationOptions
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import SessionMessage
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.launcher.peers import Peer, find_peer
 from hermes_memory_bridge.protocol import framing
 from hermes_memory_bridge.protocol.fast_path import FastPath
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights
 from hermes_memory_themes import ThemeError, resolve_theme

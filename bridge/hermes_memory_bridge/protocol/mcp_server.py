@@ -10,7 +10,6 @@ import mcp.types as types
 from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from hermes_memory_bridge import __version__
 from hermes_memory_bridge.protocol import elicitation
 from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
 from hermes_memory_bridge.protocol.notices import ChangeNotices
@@ -21,6 +20,7 @@ from hermes_memory_bridge.runtime.tool_access import find_offered_tools
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_bridge.version import __version__
 
 Context = ServerRequestContext[Any, Any]
 ConnectionFinder = Callable[[Context], Connection]

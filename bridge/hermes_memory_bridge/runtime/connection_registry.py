@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.access.http_sessions import MOST_OF_A_TOKEN
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.tools import select_tools
@@ -26,6 +25,9 @@ LOOK_S = 1.0
 """How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
 
 HOUR_S = 3600
+
+MOST_OF_A_TOKEN = 64
+"""Connections that one token may hold at a time, over any transport."""
 
 
 class ConnectionRegistry:

@@ -21,15 +21,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_memory_bridge.runtime.call_log import CallLog
 from hermes_memory_bridge.runtime.metrics import BridgeMetrics
+from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.index_health import find_damaged_indexes
-from hermes_memory_store.errors import IndexDamaged, StoreNeedsUpgrade, StoreUnreadable
+from hermes_memory_store.errors import IndexDamaged, StoreUnreadable
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
+from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.vector_service import VectorService
-    from hermes_memory_bridge.toolkit.team_fallback import TeamSearcher
+    from hermes_memory_bridge.toolkit.team_request import TeamSearcher
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +97,10 @@ class StoreWorker:
         self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
         self._writer.start()
+
+    def embedding_settings(self) -> EmbeddingSettings:
+        """Return the embedding settings as they are now: the file that holds them may have changed."""
+        return self.store.policies.embedding_settings()
 
     async def read(self, job: Callable[[Store], T]) -> T:
         """Run a job that only reads. A slow one delays no other."""
@@ -309,20 +315,6 @@ class StoreWorker:
             return f"what it held could not be saved ({error})"
         log.error("the memory was deleted or replaced while in use; what it held is in %s", place)
         return f"what it held is in {place}"
-
-
-def open_current_store(path: Path, *, create: bool = True) -> Store:
-    """Open the store at its current schema.
-
-    :raises StoreMissing: there is none, unless it is to be created
-    """
-    try:
-        return Store.open(path, create=create)
-    except StoreNeedsUpgrade:
-        from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
-
-        upgrade_hermes_030(path)
-        return Store.open(path)
 
 
 def log_future_failure(_: Any, error: BaseException | None) -> None:

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from hermes_memory_bridge.embedding.query_vector import QueryVector
-from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_optional_text
-from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.store import Store
-from hermes_memory_themes import ThemeError, normalise_theme
 
 Kind = Literal["fact", "turn"]
 
 ANSWERED = "answered"
-HERE = "not asked: all of it is exchanged, and here"
-COMING = "it is still being fetched, and not all of it is here"
-NOT_NAMED = "not asked: no team database is named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,80 +45,3 @@ class TeamFallback:
     def has_answered(self) -> bool:
         """Check whether the team database answered."""
         return self.said == ANSWERED
-
-
-class TeamSearcher(Protocol):
-    """Searches the team database."""
-
-    async def search(
-        self, connection: Connection, kind: Kind, arguments: Arguments, asked: QueryVector | None
-    ) -> TeamFallback | None:
-        """Search for facts or turns on behalf of a call; None when the call does not concern it.
-
-        Never raises, and never takes long.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TeamRequest:
-    """The themes for which a call needs the team database."""
-
-    themes: tuple[str, ...] | None
-    """None: all that it has and this store does not hold."""
-    known: bool
-    """Whether this store holds any of them."""
-    here: frozenset[str]
-    """Themes that this store holds whole, since it exchanges them and has fetched all of them."""
-    coming: frozenset[str]
-    """Themes that it exchanges and has not fetched to the end."""
-
-    @property
-    def is_coming(self) -> bool:
-        """Check whether some of the requested data is still being synced to this machine."""
-        return bool(self.coming if self.themes is None else self.coming.intersection(self.themes))
-
-
-def may_need_team(arguments: Arguments) -> bool:
-    """Check whether a call may need the team at all: most calls do not, and nothing is looked up for those."""
-    scope = parse_optional_text(arguments, "scope")
-    return is_team_explicit(arguments) or (
-        scope is not None and scope.strip().lower() not in ("", "current", "all", "session")
-    )
-
-
-def is_team_explicit(arguments: Arguments) -> bool:
-    """Check whether a call explicitly requests the team."""
-    return parse_flag(arguments, "team")
-
-
-def is_theme_shared(store: Store, kind: Kind, theme: str) -> bool:
-    """Check whether this store syncs facts or turns of a theme."""
-    return store.policies.for_theme(theme).sync if kind == "fact" else store.shared_turns.is_sharing(theme)
-
-
-def to_team_request(connection: Connection, store: Store, kind: Kind, arguments: Arguments) -> TeamRequest | None:
-    """Return what a call needs from the team; None when this store answers it alone.
-
-    That is the usual case, unless a theme is missing here altogether or the call says `team`.
-    """
-    scope = (parse_optional_text(arguments, "scope") or "current").strip().lower()
-    also = is_team_explicit(arguments)
-    held = store.names.all_themes()
-    shared = frozenset(theme for theme in held if is_theme_shared(store, kind, theme))
-    fetched = store.sync.fetched_themes() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
-    here = shared.intersection(fetched)
-    whole = here, shared - here
-    if scope in ("current", "all"):
-        named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
-        return TeamRequest(named, True, *whole) if also else None
-    if scope == "session":
-        return None
-    try:
-        name = normalise_theme(scope)
-    except ThemeError:
-        return None
-    if name != connection.theme and not connection.rights.other_themes:
-        return None  # answered like a theme that does not exist
-    known = name in held or name == connection.theme
-    return TeamRequest((name,), known, *whole) if also or not known else None

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from hermes_memory_bridge.connect import jsonc_edit
-from hermes_memory_bridge.connect.host_config_files import HostFileError, to_changed_config
+from hermes_memory_bridge.connect.host_config_files import HostFileError
+from hermes_memory_bridge.connect.host_entries import to_changed_config
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 
 COMMAND = ("/opt/my tools/hermes-memory-bridge", ["--db", "/home/ü/memory.db"])

@@ -12,7 +12,8 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.connect.host_config_files import HostFileError, to_changed_config
+from hermes_memory_bridge.connect.host_config_files import HostFileError
+from hermes_memory_bridge.connect.host_entries import to_changed_config
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 from tests.examples import example_count
 

@@ -254,7 +254,7 @@ async def test_what_is_there_is_not_asked_for_again_after_a_restart(
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
     asked = len(stand_in.asked)
-    again = VectorService(hub)
+    again = VectorService(hub.read, hub.path, hub.embedding_settings)
     filling = asyncio.create_task(again.fill_forever())
     await filled(again, 2)
     filling.cancel()
@@ -308,7 +308,7 @@ async def test_what_was_purged_without_the_vectors_is_swept_at_the_start(
     sidecar.rename(away)
     await hub.write(lambda store: store.purge.execute("default", scope="s", tiers=frozenset(Tier)), alone=True)
     away.rename(sidecar)
-    again = VectorService(hub, make=lambda *_: None)
+    again = VectorService(hub.read, hub.path, hub.embedding_settings, make=lambda *_: None)
     filling = asyncio.create_task(again.fill_forever())
 
     def swept() -> bool:
@@ -358,7 +358,7 @@ async def test_without_any_setting_no_file_is_made_and_words_answer(
 ) -> None:
     monkeypatch.delenv("HERMES_MEMORY_EMBED_URL")
     monkeypatch.delenv("HERMES_MEMORY_EMBED_MODEL")
-    made = hub.meaning = VectorService(hub, make=lambda *_: None)
+    made = hub.meaning = VectorService(hub.read, hub.path, hub.embedding_settings, make=lambda *_: None)
     filling = asyncio.create_task(made.fill_forever())
     await remember(ask, CAR)
     await until(lambda: "no embedding is configured" in made.state(), "the state in words")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.embedding import local_model
-from hermes_memory_bridge.embedding.embedder import Floats
+from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.vector_service import EmbedderFactory, VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.model import Rights
@@ -47,7 +47,7 @@ async def filling(path: Path, make: EmbedderFactory) -> AsyncIterator[tuple[Stor
     settings.write_text("[embedding]\nquery_ms = 5000\n", encoding="utf-8")
     hub = StoreWorker(path)
     hub.store.policies = Policies.load(settings)
-    meaning = hub.meaning = VectorService(hub, make=make, rest_s=0.02)
+    meaning = hub.meaning = VectorService(hub.read, hub.path, hub.embedding_settings, make=make, rest_s=0.02)
     task = asyncio.create_task(meaning.fill_forever())
     try:
         yield hub, meaning

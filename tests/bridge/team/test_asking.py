@@ -82,7 +82,9 @@ class Machine:
             pass
         self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(home / "memory-themes.toml")
-        self.hub.meaning = self.meaning = VectorService(self.hub, make=lambda settings, vault: Counting())
+        self.hub.meaning = self.meaning = VectorService(
+            self.hub.read, self.hub.path, self.hub.embedding_settings, make=lambda settings, vault: Counting()
+        )
         self.asking = TeamSearch(self.hub, lambda: True, lambda: database, ask_s=30)
         self.hub.asking = self.asking
         self.connection = Connection(

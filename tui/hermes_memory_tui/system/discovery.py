@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_bridge.connect.host_config_files import find_bridge_entry, find_own_command
+from hermes_memory_bridge.connect.host_entries import find_bridge_entry, find_own_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files

@@ -19,14 +19,11 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.database.team_states import NO_DRIVER, SLOW, TeamError, TeamState, to_team_state
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.team_fallback import (
-    ANSWERED,
+from hermes_memory_bridge.toolkit.team_fallback import ANSWERED, Kind, RemoteMatches, TeamFallback
+from hermes_memory_bridge.toolkit.team_request import (
     COMING,
     HERE,
     NOT_NAMED,
-    Kind,
-    RemoteMatches,
-    TeamFallback,
     TeamRequest,
     may_need_team,
     to_team_request,

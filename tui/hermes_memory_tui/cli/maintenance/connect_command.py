@@ -21,7 +21,8 @@ from hermes_memory_tui.cli.json_documents import print_document
 @pass_settings
 def connect_command(settings: CommandSettings, /, **flags: Any) -> None:
     """Connect an agent host to this memory. Without HOST: list the hosts and whether each is connected."""
-    from hermes_memory_bridge.connect.host_config_files import ConnectRequest, connect_host
+    from hermes_memory_bridge.connect.host_connection import connect_host
+    from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
     request = ConnectRequest(db=settings.db, theme=settings.theme, **flags)
     if not settings.as_json:

@@ -1,0 +1,115 @@
+"""The bridge's entry in a host's configuration: its command, where it goes, and whether it is there."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment
+from hermes_memory_store.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class ConnectRequest:
+    """The request of a `connect` command."""
+
+    host: str | None = None
+    db: str | None = None
+    theme: str | None = None
+    project: bool = False
+    remove: bool = False
+    check: bool = False
+    dry_run: bool = False
+    yes: bool = False
+    provider: bool = False
+    profiles: tuple[str, ...] = ()
+    all_profiles: bool = False
+
+
+def find_host(name: str) -> Host:
+    """Find a host by name.
+
+    :raises ArgumentError: it is unknown; names the nearest match
+    """
+    host = HOSTS.get(name.lower())
+    if host is None:
+        near = difflib.get_close_matches(name.lower(), HOSTS, n=1)
+        meant = f", did you mean {near[0]}?" if near else ""
+        raise ArgumentError(f"{name!r} is no host I know{meant}; choose from {', '.join(HOSTS)}", name)
+    return host
+
+
+def find_host_config(host: Host, place: HostEnvironment, *, project: bool) -> Path:
+    """Return the configuration file to change.
+
+    :raises ArgumentError: the host has no configuration inside a project
+    """
+    if not project:
+        return host.file(place)
+    if host.project is None:
+        raise ArgumentError(f"{host.title} has no configuration inside a project; leave --project out", host.name)
+    return Path.cwd() / host.project
+
+
+def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
+    """Return the entry for the host's file: this installation's own command, by its absolute path."""
+    words = find_own_command()
+    for name in ("db", "theme"):
+        value = getattr(request, name)
+        if value:
+            words += [f"--{name}", str(Path(value).expanduser().absolute()) if name == "db" else value]
+    return host.entry(words[0], words[1:])
+
+
+def find_own_command() -> list[str]:
+    """Return the command of this installation, by its path: hosts know no virtual environment."""
+    script = Path(sys.executable).with_name("hermes-memory-bridge")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "hermes_memory_bridge"]
+
+
+def to_changed_config(host: Host, file: Path, text: str, entry: Entry | None) -> str:
+    """Return the text with the entry, or without any, verified by parsing it again.
+
+    :raises HostFileError: the file cannot be changed safely
+    """
+    try:
+        present = host.find_entry(text) if text.strip() else None
+        if present == entry:
+            return text
+        after = (
+            host.remove_entry(text) if entry is None else host.add_entry(find_config_base(host, text, present), entry)
+        )
+        if host.find_entry(after) != entry:
+            raise ValueError("the change would not read back as it was meant")
+    except ValueError as error:
+        raise HostFileError(f"{file} was left alone: {error}", file) from error
+    return after
+
+
+def find_config_base(host: Host, text: str, present: Entry | None) -> str:
+    """Return the text to add an entry to: without the current entry, if that is still as it was added.
+
+    Removing the new entry then restores the same text as before the first one.
+    """
+    bare = text if present is None else host.remove_entry(text)
+    return bare if present is None or host.add_entry(bare, present) == text else text
+
+
+def is_created_by_us(host: Host, file: Path) -> bool:
+    """Check whether we created a file that would become empty: no backup predates the bridge's entry."""
+    return all(
+        find_bridge_entry(host, copy)
+        for copy in file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
+    )
+
+
+def find_bridge_entry(host: Host, file: Path) -> Entry | None:
+    """Return the bridge's entry in a host's file; None also when the file cannot be read."""
+    try:
+        return host.find_entry(read_host_config(file)) if file.exists() else None
+    except (ValueError, HostFileError):
+        return None
