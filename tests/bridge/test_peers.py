@@ -132,8 +132,8 @@ def writable(folder: Path) -> str:
 
 
 def linked(folder: Path) -> str:
-    folder.rename(folder.with_name("elsewhere"))
-    folder.symlink_to(folder.with_name("elsewhere"))
+    folder.rename(folder.with_name(f"{folder.name}.moved"))
+    folder.symlink_to(folder.with_name(f"{folder.name}.moved"))
     return "is a link"
 
 

@@ -8,7 +8,7 @@ finds to list them. Its scan looks for `register_memory_provider` or `MemoryProv
 
 from __future__ import annotations
 
-from hermes_memory_bridge.provider.memory_provider import HermesMemory
+from .memory_provider import HermesMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from hermes_memory_bridge.provider.peers import connect_own_socket, make_private_folders
+from .peers import connect_own_socket, make_private_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

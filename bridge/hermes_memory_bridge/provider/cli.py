@@ -6,9 +6,8 @@ import os
 import re
 import sys
 
-from hermes_memory_bridge.provider import provider_settings
-from hermes_memory_bridge.provider.bridge_line import explain_unavailable, find_line_socket
-
+from . import provider_settings
+from .bridge_line import explain_unavailable, find_line_socket
 from .outbox import PREFIX
 
 TYPE_CHECKING = False

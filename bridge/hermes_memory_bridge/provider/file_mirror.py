@@ -13,8 +13,8 @@ import json
 import logging
 import os
 
-from hermes_memory_bridge.provider import file_entries, provider_settings
-from hermes_memory_bridge.provider.bridge_line import CallRefused
+from . import file_entries, provider_settings
+from .bridge_line import CallRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

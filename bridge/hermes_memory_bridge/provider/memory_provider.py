@@ -13,20 +13,20 @@ import logging
 import threading
 import time
 
-from hermes_memory_bridge.provider import provider_settings, theme_resolution, tool_schemas
-from hermes_memory_bridge.provider.bridge_line import BridgeBusy, CallRefused, explain_unavailable, parse_call_outcome
-from hermes_memory_bridge.provider.hot_fact_index import HotFactIndex
-from hermes_memory_bridge.provider.prefetch import MOST_FACTS, PrefetchedRecall, fetch_recall, format_recall_block
-from hermes_memory_bridge.provider.worker import WORKERS
+from . import provider_settings, theme_resolution, tool_schemas
+from .bridge_line import BridgeBusy, CallRefused, explain_unavailable, parse_call_outcome
+from .hot_fact_index import HotFactIndex
+from .prefetch import MOST_FACTS, PrefetchedRecall, fetch_recall, format_recall_block
+from .worker import WORKERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ParamSpec, TypeVar
 
-    from hermes_memory_bridge.provider.bridge_line import BridgeLine
-    from hermes_memory_bridge.provider.provider_settings import ProviderSettings
-    from hermes_memory_bridge.provider.worker import DeliveryWorker
+    from .bridge_line import BridgeLine
+    from .provider_settings import ProviderSettings
+    from .worker import DeliveryWorker
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -311,7 +311,7 @@ class HermesMemory(MemoryProvider):
 
     def post_setup(self, hermes_home: str, config: dict[str, Any]) -> None:
         """Run `hermes memory setup hermes-memory`: ask, save the answers, and make this the provider."""
-        from hermes_memory_bridge.provider import cli
+        from . import cli
 
         cli.set_up_provider(hermes_home)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 
-from hermes_memory_bridge.provider.bridge_line import BridgeBusy, CallRefused, parse_call_outcome
+from .bridge_line import BridgeBusy, CallRefused, parse_call_outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from hermes_memory_bridge.provider.bridge_line import BridgeLine
+    from .bridge_line import BridgeLine
 
 MOST_FACTS = 5
 MOST_TURNS = 3

@@ -14,16 +14,15 @@ import threading
 import time
 from collections import deque
 
-from hermes_memory_bridge.provider import file_entries, provider_settings
-from hermes_memory_bridge.provider.bridge_line import (
+from . import file_entries, provider_settings
+from .bridge_line import (
     BridgeBusy,
     BridgeLine,
     BridgeNotReachable,
     BridgeStarter,
     CallRefused,
 )
-from hermes_memory_bridge.provider.file_mirror import MemoryFileMirror, MirrorLocked
-
+from .file_mirror import MemoryFileMirror, MirrorLocked
 from .outbox import Outbox
 
 TYPE_CHECKING = False
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from hermes_memory_bridge.provider.provider_settings import ProviderSettings
+    from .provider_settings import ProviderSettings
 
     Call = Callable[..., tuple[str, dict[str, Any]]]
 

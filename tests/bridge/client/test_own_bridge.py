@@ -52,10 +52,10 @@ def test_a_bridge_started_on_demand_stays_while_a_client_has_a_session(db: Path,
         "from hermes_memory_bridge import MemoryClient\n"
         "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
         f"with MemoryClient(retry_policy={{'max_retries': 0}}, {config}) as memory:\n"
-        "    began, pid = time.monotonic(), open(Places.of().pid).read()\n"
+        "    began, pid = time.monotonic(), open(BridgePaths.of().pid).read()\n"
         "    while time.monotonic() - began < 1.5:\n"
         f"        {doing}\n"
-        "    assert open(Places.of().pid).read() == pid\n",
+        "    assert open(BridgePaths.of().pid).read() == pid\n",
     )
     assert done.returncode == 0, done.stderr
     with Store.open(db) as store:
@@ -96,7 +96,7 @@ def test_the_death_of_an_earlier_bridge_is_no_failed_start(db: Path) -> None:
         "from hermes_memory_bridge import MemoryClient\n"
         "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
         "with MemoryClient():\n"
-        "    pid = int(open(Places.of().pid).read())\n"
+        "    pid = int(open(BridgePaths.of().pid).read())\n"
         "os.kill(pid, signal.SIGKILL)\n"
         "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)\n"
         "with MemoryClient() as memory:\n"

@@ -172,7 +172,7 @@ def carry_out(host, command):
         return recalled, took
     if name == "waiting":
         # The host process has no other threads of interest: what the worker still has to deliver.
-        return host.provider._worker.outbox.waits, 0.0
+        return host.provider._worker.outbox.has_records, 0.0
     target = host.provider if name in ("is_available", "get_status_config", "name", "post_setup") else host.manager
     begun = time.perf_counter()
     found = getattr(target, name)

@@ -82,7 +82,7 @@ def test_a_removal_comes_without_content_and_removes_nothing_else(profile: Profi
     for word in ("alpha", "beta", "gamma"):
         host.memory("add", f"{word} stands here")
     host.memory("remove", old="beta")
-    host.note_outcome()
+    host.settled()
     profile.holds("alpha stands here", "gamma stands here")
 
 
