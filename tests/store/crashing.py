@@ -24,7 +24,7 @@ def audit(event, _):
         step()
 
 def profile(frame, event, _):
-    if event == "call" and frame.f_code.co_filename.endswith(("/copies.py", "/backup.py")):
+    if event == "call" and frame.f_code.co_filename.endswith(("/database_copies.py", "/backup.py")):
         step()
 
 armed = False
@@ -40,7 +40,7 @@ sys.setprofile(profile)
 def killed_at(step: int, prepare: str, run: str) -> bool:
     """Run `prepare`, then `run` with a kill at its step number `step`; whether it got that far.
 
-    A step is a file opened, linked, renamed, removed or made private, a connection, or a function of `copies.py` or
+    A step is a file opened, linked, renamed, removed or made private, a connection, or a function of `database_copies.py` or
     `backup.py` called (one of them at every few pages that are poured).
     """
     code = HARNESS + prepare + ARM + run

@@ -27,8 +27,10 @@ OLD_FILE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
 
 PREPARE = """
 from pathlib import Path
-from hermes_memory_store import backup, copies, past
+from hermes_memory_store.database import database_copies
+from hermes_memory_store.history import time_travel
 from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
 db, target = Path({db!r}), Path({target!r})
 store = Store.open(db)
 """
@@ -114,7 +116,9 @@ def test_writers_go_on_during_a_backup_and_each_backup_is_one_moment(filled: Sto
 @pytest.mark.parametrize("step", range(1, 49, 3))
 def test_a_backup_killed_at_any_step_leaves_no_half_file(filled: Store, target: Path, step: int) -> None:
     filled.close()
-    killed = killed_at(step, PREPARE.format(db=str(filled.path), target=str(target)), "backup.backup(store, target)")
+    killed = killed_at(
+        step, PREPARE.format(db=str(filled.path), target=str(target)), "backup.create_backup(store, target)"
+    )
     if target.exists():
         assert len(facts(target)) == 40
     else:

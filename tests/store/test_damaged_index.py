@@ -309,7 +309,7 @@ def test_a_repair_that_is_killed_leaves_all_or_nothing(
 ) -> None:
     for index in harmed:
         HARM[name](path, index)
-    code = REPAIR + "store = Store.open(sys.argv[1]); print('begun', flush=True); examine(store, repair=True)"
+    code = REPAIR + "store = Store.open(sys.argv[1]); print('begun', flush=True); examine_store(store, repair=True)"
 
     repairing = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
     assert repairing.stdout is not None
@@ -335,9 +335,9 @@ def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_a
         HARM["data, every page"](path, index)
     code = (
         "import os, signal; from hermes_memory_store.database import index_rebuild;"
-        "index_repair.vacuum = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
+        "index_rebuild.vacuum_store = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
     )
-    code = REPAIR + code + "examine(Store.open(sys.argv[1]), repair=True)"
+    code = REPAIR + code + "examine_store(Store.open(sys.argv[1]), repair=True)"
 
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
 

@@ -21,8 +21,13 @@ MADE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
 PREPARE = """
 import resource, sys
 from pathlib import Path
-from hermes_memory_store import backup, errors, exchange, migrations, past, upgrade
+from hermes_memory_store import errors
+from hermes_memory_store.database import migrations
+from hermes_memory_store.history.time_travel import open_store_at
 from hermes_memory_store.store import Store
+from hermes_memory_store.transfer.export_import import import_file
+from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+from hermes_memory_store.upkeep.backup import create_backup
 place, other = map(Path, sys.argv[1:3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), -1))
 try:
@@ -54,7 +59,7 @@ def test_a_backup_that_finds_no_room_is_told_and_leaves_nothing(filled: Store, t
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     target = folder / "backup.db"
-    assert limited("backup.backup(Store.open(place, read_only=True), other)", filled.path, target, room) == (
+    assert limited("create_backup(Store.open(place, read_only=True), other)", filled.path, target, room) == (
         "store.disk_full"
     )
     assert list(folder.iterdir()) == []
@@ -65,7 +70,7 @@ def test_an_upgrade_that_finds_no_room_leaves_the_old_memory(tmp_path: Path, roo
     old = tmp_path / "memory.db"
     shutil.copy(MADE, old)
     before = dump(old)
-    said = limited("upgrade.upgrade(place)", old, old, room)
+    said = limited("upgrade_hermes_030(place)", old, old, room)
     if said == "done":
         assert room == 200_000
         return
@@ -78,7 +83,7 @@ def test_an_upgrade_that_finds_no_room_leaves_the_old_memory(tmp_path: Path, roo
 def test_an_import_that_finds_no_room_keeps_what_stood_and_can_be_finished(filled: Store, tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     lines.write_text("".join(f"V[m{n}]: value {n}\n" for n in range(5000)))
-    said = limited("exchange.import_file(Store.open(place), other, theme='default')", filled.path, lines, 1_500_000)
+    said = limited("import_file(Store.open(place), other, theme='default')", filled.path, lines, 1_500_000)
     assert said == "store.disk_full"
     assert all(check.ok for check in examine_store(filled))
     assert filled.facts.count(FactFilter()) >= 2000
@@ -89,5 +94,5 @@ def test_an_import_that_finds_no_room_keeps_what_stood_and_can_be_finished(fille
 
 
 def test_a_past_that_finds_no_room_is_told(filled: Store, tmp_path: Path) -> None:
-    said = limited("past.store_at(Store.open(place, read_only=True), 1 << 50)", filled.path, tmp_path, 100_000)
+    said = limited("open_store_at(Store.open(place, read_only=True), 1 << 50)", filled.path, tmp_path, 100_000)
     assert said == "store.disk_full"

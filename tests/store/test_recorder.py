@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.file_holders import find_holders
 from hermes_memory_store.store import Store
 
@@ -28,7 +29,7 @@ def test_what_was_told_is_told_again_in_its_own_words(tmp_path: Path) -> None:
         assert then.changed
         assert not store.context_records.facts(newest)[0].changed
         assert store.context_records.list("t", "somebody else") == []
-        store.purge.facts({__import__("hermes_memory_store.uids").uids.to_bytes(fact.uid)})
+        store.purge.facts({uids.parse_uid(fact.uid)})
         assert store.context_records.facts(first)[0].notation is None
 
 

@@ -21,7 +21,7 @@ LEFT = ["the cfg of db", "x" * 1300]
 KILLED_AT_STEP = """
 import json, os, shutil, signal, sys
 from pathlib import Path
-from hermes_memory_store import relief
+from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 
 folder, template = Path(sys.argv[1]), Path(sys.argv[2])
@@ -37,7 +37,7 @@ def run(place, last):
                 os.kill(os.getpid(), signal.SIGKILL)
     with Store.open(place / "memory.db") as store:
         sys.addaudithook(count)
-        relief.optimize(store, "default", home=place)
+        relieve_files(store, "default", home=place)
     os._exit(0)
 
 last, killed = 0, []

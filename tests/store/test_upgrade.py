@@ -303,7 +303,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, st
         f"path = {str(old)!r}\n"
     )
     before = dump(old)
-    killed_at(step, prepare, "upgrade(path)")
+    killed_at(step, prepare, "upgrade_hermes_030(path)")
     if needs_upgrade(old):
         assert dump(old) == before
         assert upgrade_hermes_030(old).facts == 45
