@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,7 +12,6 @@ VALUES_AT_ONCE = 500
 the list; above some hundred values, a longer list is no faster."""
 
 
-def in_chunks(items: Sequence[T], size: int = VALUES_AT_ONCE) -> Iterator[Sequence[T]]:
-    """Yield slices of at most `size` items, in order (`itertools.batched` comes with Python 3.12, and yields tuples)."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def in_chunks(items: Sequence[T], size: int = VALUES_AT_ONCE) -> list[Sequence[T]]:
+    """Return slices of at most `size` items, in order (`itertools.batched` comes with Python 3.12, and yields tuples)."""
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -190,7 +190,7 @@ def taken_in(facts: int, rounds: int) -> None:
                 with Store.open(home / f"{name}.db", policies=shared) as store:
                     if guarded:
                         vault = Vault(home / "secrets.json", "file")
-                        store.sync.screen = TeamContentChecks(WriteChecks(shared, vault), store.sources)
+                        store.sync.content_check = TeamContentChecks(WriteChecks(shared, vault), store.sources)
                     store.sync.themes()
                     began = time.process_time()
                     for start in range(0, len(rows), TAKEN):

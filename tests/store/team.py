@@ -79,12 +79,12 @@ class Member:
 
     def _open(self) -> Store:
         store = Store.open(self.path, clock=self.clock, policies=self.policies)
-        store.sync.screen = self.screen
+        store.sync.content_check = self.screen
         return store
 
     def guard(self) -> None:
         """Screen what comes from the others, from now on."""
-        self.screen = self.store.sync.screen = Strict()
+        self.screen = self.store.sync.content_check = Strict()
 
     def reopen(self) -> None:
         """As after a crash: nothing in memory is kept."""

@@ -546,7 +546,7 @@ class Syncer:
             self._store = self.open_store(self.path)
             self._file = filesystem.file_identity(self.path)
             if self.screens is not None:
-                self._store.sync.screen = self.screens(self._store)
+                self._store.sync.content_check = self.screens(self._store)
             self._look_again_at = 0.0
             self._exchange = SyncRun(self._store, on_progress=self._look_up)
             self._leased_until = 0.0

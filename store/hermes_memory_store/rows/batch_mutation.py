@@ -62,6 +62,8 @@ class BatchMutation(Mutation):
 
     def flush(self) -> None:
         """Write the pending facts."""
+        if not self._waiting:
+            return
         insert_fact_rows(self.conn, self._waiting)
         self.index(self._waiting)
         self._waiting.clear()

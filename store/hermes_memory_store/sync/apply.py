@@ -31,12 +31,7 @@ from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_
 from hermes_memory_store.sync.content_checks import SOURCE, UNCHANGED
 from hermes_memory_store.sync.held_versions import hold_version, release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
-from hermes_memory_store.sync.row_validation import (
-    has_row_name,
-    validate_row_content,
-    validate_row_text,
-    validate_row_time,
-)
+from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
 from hermes_memory_store.sync.versions import (
     HIDDEN_TIERS,
     SELECT_VERSIONS,
@@ -59,6 +54,7 @@ from hermes_memory_store.sync.wire_format import (
     LIVE,
     PURGED,
     CheckedVersion,
+    ReceivedVersion,
     SyncRow,
     VersionPayload,
 )
@@ -80,6 +76,19 @@ MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND
 MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
 
 
+SHADOWS_OF_FACTS = f"""
+    WITH touched (uid) AS (VALUES {{values}})
+    {SELECT_VERSIONS} WHERE shadow IS NOT NULL AND theme_id = ? AND uid IN (
+      SELECT uid FROM touched UNION SELECT facts.uid FROM touched JOIN facts ON superseded_by = touched.uid
+    )
+"""
+"""The shadows of some facts, and of those that are shown behind them."""
+
+REPLACED_IN_SHADOW = """
+    SELECT uid, shadow ->> '$[2].superseded_by' AS link FROM sync_rows
+    WHERE theme_id = ? AND shadow IS NOT NULL AND link IS NOT NULL
+"""
+
 HeldRows = Mapping[bytes, tuple[SyncRow, CheckedVersion]]
 """Versions that are held back, by uid, with what this machine's screens make of them."""
 
@@ -93,80 +102,74 @@ class VersionApplier:
         theme_id: int,
         theme: str,
         clocks: PhysicalClocks,
-        rows: Sequence[tuple[int, SyncRow]],
+        received: Sequence[ReceivedVersion],
         held: HeldRows,
     ) -> None:
         """Prepare to apply versions.
 
-        :param rows: with their sequence numbers; those that come first are older
+        :param received: those that come first are older
         :param held: held versions of the same things
         """
-        self.changed = self.conflicts = self.ignored = self.aside = 0
+        self.changed = self.conflicts = self.ignored = self.hidden = 0
         self.newest = 0
         """The newest clock that was seen and that both clocks allow: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
-        self.plain: dict[bytes, BulkFact] = {}
-        """Those of what was touched that are shown as they are."""
+        self.bulk: dict[bytes, BulkFact] = {}
+        """Those of the touched facts that are shown as they are."""
         self._conn = conn
         self._theme_id = theme_id
         self._theme = theme
         self._now = clocks.own_ms
         self._clocks = clocks
         self._held = dict(held)
-        self._rows = [one for one in rows if one[1].theme == theme and has_row_name(one[1])]
-        self.ignored += len(rows) - len(self._rows)
-        wanted = {uids.parse_uid(row.uid) for _, row in self._rows}
-        self._here = {version.uid: version for version in load_versions(conn, theme_id, wanted)}
-        self._times = Counter(row.uid for _, row in self._rows)
+        self._acceptable, self._reach = clocks.acceptable, clocks.reach
+        self._received = [one for one in received if one.row.theme == theme]
+        self.ignored += len(received) - len(self._received)
+        self._times = Counter(one.uid for one in self._received)
+        self._here = load_versions(conn, theme_id, self._times)
         self._contested = {uid for (uid,) in conn.execute(UIDS_IN_CONFLICT, (theme_id,))}
 
-    def apply(self, screens: Mapping[int, CheckedVersion]) -> None:
-        """Decide between each version and the local one.
-
-        :param screens: results of this machine's content checks, where there are any, by identity
-        """
-        won: dict[bytes, tuple[int, SyncRow, CheckedVersion]] = {}
+    def apply(self) -> None:
+        """Decide between each version and the local one."""
+        won: dict[bytes, ReceivedVersion] = {}
         fresh: dict[bytes, SyncRow] = {}
-        for seq, row in self._rows:
-            uid, screened = uids.parse_uid(row.uid), screens.get(id(row), UNCHANGED)
+        for one in self._received:
+            seq, uid, row, checked = one
             if self._is_ahead(uid, row):
                 hold_version(self._conn, self._theme_id, row, seq, self._now)
-                self._held[uid] = row, screened
-                self.aside += 1
+                self._held[uid] = row, checked
+                self.hidden += 1
                 continue
             if uid in self._held:
                 self.conflicts += replace_held_version(
                     self._conn, self._theme_id, row, self._held.pop(uid), self._clocks
                 )
-            if not self._wins(seq, uid, row, screened):
+            if not self._wins(one):
                 continue
             if uid in self._here:
                 remember_masked(self._conn, self._theme_id, self._here[uid])
-            elif row.kind == "fact" and row.state == LIVE and not screened and self._times[row.uid] == 1:
+            elif row.kind == "fact" and row.state == LIVE and checked == UNCHANGED and self._times[uid] == 1:
                 fresh[uid] = row
-            won[uid] = seq, row, screened
-            if self._times[row.uid] > 1:
-                columns = to_put_columns(self._theme_id, row, seq=seq, screened=screened)
+            won[uid] = one
+            if self._times[uid] > 1:
+                (columns,) = to_put_columns(self._theme_id, [one], {})
                 self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
-            self._apply_winner(uid, row, screened)
-        others = (row for _, row in self._rows if uids.parse_uid(row.uid) not in fresh)
-        self.plain = find_bulk_facts(self._conn, self._theme_id, fresh, others)
-        put = (
-            to_put_columns(self._theme_id, row, seq=seq, screened=screened, shown=uid in self.plain)
-            for uid, (seq, row, screened) in won.items()
-        )
-        self._conn.executemany(UPSERT_VERSION, put)
+            self._apply_winner(one)
+        others = [one.row for one in self._received if one.uid not in fresh]
+        self.bulk = find_bulk_facts(self._conn, self._theme_id, fresh, others)
+        self._conn.executemany(UPSERT_VERSION, to_put_columns(self._theme_id, won.values(), self.bulk))
 
     def _is_ahead(self, uid: bytes, row: SyncRow) -> bool:
         """Check whether a version is to be held back. A permanent erasure is applied whatever its clock says."""
-        if row.hlc <= self._clocks.acceptable or row.state == PURGED:
+        if row.hlc <= self._acceptable or row.state == PURGED:
             return False
         here = self._here.get(uid)
         return here is None or (here.hlc, uids.format_uid(here.node)) != (row.hlc, row.node)
 
-    def _wins(self, seq: int, uid: bytes, row: SyncRow, screened: CheckedVersion) -> bool:
-        if row.hlc <= self._clocks.reach:
+    def _wins(self, received: ReceivedVersion) -> bool:
+        seq, uid, row, checked = received
+        if row.hlc <= self._reach:
             self.newest = max(self.newest, row.hlc)
         here = self._here.get(uid)
         if here is None:
@@ -177,8 +180,8 @@ class VersionApplier:
             return False
         ahead = bool(here.sent) and here.hlc > self._clocks.plausible
         if here.rank > row.rank and not (ahead and here.state != PURGED):
-            if row.hlc not in here.ancestors and here.state != PURGED and screened.aside is None:
-                self._keep_loser(uid, row, self._row(here), screened.shown)
+            if row.hlc not in here.ancestors and here.state != PURGED and checked.hidden_because is None:
+                self._keep_loser(uid, row, self._row(here), checked.masked_content)
             if here.sent:  # the server has it no more
                 self._conn.execute(MARK_UNSENT, (self._theme_id, uid))
             self.ignored += 1
@@ -191,9 +194,10 @@ class VersionApplier:
             self._keep_loser(uid, self._row(here), row, shown_content(here))
         return True
 
-    def _apply_winner(self, uid: bytes, row: SyncRow, screened: CheckedVersion) -> None:
-        self.aside += screened.aside is not None
-        if row.state == PURGED and screened.aside is None:
+    def _apply_winner(self, received: ReceivedVersion) -> None:
+        _, uid, row, checked = received
+        self.hidden += checked.hidden_because is not None
+        if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
         if uid in self._contested:
             self._conn.execute(DELETE_SETTLED_CONFLICTS, (self._theme_id, uid, json.dumps(row.ancestors)))
@@ -219,19 +223,19 @@ def replace_held_version(
 
     Returns 1 where the held version is kept for a person, since the author of the other did not know of it.
     """
-    lost, screened = held
+    lost, checked = held
     uid = uids.parse_uid(row.uid)
     release_held_version(conn, theme_id, uid)
     places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
     names = {lost.hlc, places[lost.hlc]}
     if not names.isdisjoint((row.hlc, *row.ancestors)) or comparable_content(lost) == comparable_content(row):
         return 0
-    if row.state == PURGED or screened.aside is not None:
+    if row.state == PURGED or checked.hidden_because is not None:
         return 0
-    remember_clear(conn, theme_id, uid, screened.shown, lost.content)
+    remember_clear(conn, theme_id, uid, checked.masked_content, lost.content)
     # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
     lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
-    return keep_losing_version(conn, theme_id, mask_version(lost, screened.shown), "concurrent", clocks.own_ms)
+    return keep_losing_version(conn, theme_id, mask_version(lost, checked.masked_content), "concurrent", clocks.own_ms)
 
 
 def is_descendant(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
@@ -275,30 +279,19 @@ def find_shadowed_versions(
     conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
 ) -> list[Version]:
     """Find the shadows of these facts, and of those shown behind them; also scopes that no longer exist."""
-    found: dict[bytes, Version] = {}
+    rows: list[tuple[Any, ...]] = []
     if scopes:
-        rows = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
-        found = {version.uid: version for version in map(to_version, rows.fetchall())}
-    linked: set[bytes] = set()
-    for some in in_chunks(list(touched)):
-        behind = f"SELECT uid FROM facts WHERE superseded_by IN ({', '.join('?' * len(some))})"
-        linked.update(uid for (uid,) in conn.execute(behind, some))
-    for some in in_chunks(list(linked.union(touched))):
-        sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND uid IN ({', '.join('?' * len(some))})"
-        found |= {version.uid: version for version in map(to_version, conn.execute(sql, (theme_id, *some)))}
-    return list(found.values())
+        rows += conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
+    for some in in_chunks(list(touched)) if touched else ():
+        rows += conn.execute(SHADOWS_OF_FACTS.format(values=", ".join(["(?)"] * len(some))), (*some, theme_id))
+    return list({row[0]: Version(*row) for row in rows}.values())
 
 
 def find_waiting_replaced(conn: sqlite3.Connection, theme_id: int, arrived: set[bytes]) -> set[bytes]:
     """Find facts in shadow because their replacement was not here."""
-    sql = "SELECT uid, shadow ->> '$[2].superseded_by' FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL"
-    names = {str(uids.format_uid(uid)) for uid in arrived}
-    return {uid for uid, link in conn.execute(sql, (theme_id,)) if link in names}
-
-
-def to_version(row: tuple[Any, ...]) -> Version:
-    """Convert a row of `SELECT_VERSIONS` to a version."""
-    return Version(*row)
+    waiting = conn.execute(REPLACED_IN_SHADOW, (theme_id,)).fetchall()
+    names = {str(uids.format_uid(uid)) for uid in arrived} if waiting else set()
+    return {uid for uid, link in waiting if link in names}
 
 
 def load_shadow(version: Version) -> VersionPayload:
@@ -329,24 +322,24 @@ class ShadowSettler:
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._shown: set[bytes] = set()
-        self._screened: set[bytes] = set()
+        self._checked: set[bytes] = set()
         self._absent: set[bytes] = set()
-        self._plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS
+        self._bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
 
-    def settle(self, touched: Collection[bytes], plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
+    def settle(self, touched: Collection[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
 
-        :param plain: facts that are shown as their versions say
+        :param bulk: facts that are shown as their versions say
         """
         concerned = find_shadowed_versions(self._conn, self._theme_id, touched)
-        self._coming |= plain.keys()
-        while concerned or plain:
+        self._coming |= bulk.keys()
+        while concerned or bulk:
             waiting = [(version, load_shadow(version)) for version in concerned]
             self._coming |= {version.uid for version, said in waiting if is_to_be_shown(said)}
             wanted = {version.uid for version in concerned}
-            self._absent |= wanted - find_known_uids(self._conn, wanted)
-            self._show([pair for pair in waiting if not is_former_scope(*pair)], plain)
-            self._plain, plain = plain or self._plain, NO_BULK_FACTS
+            self._absent |= wanted - find_known_uids(self._conn, wanted) if wanted else wanted
+            self._show([pair for pair in waiting if not is_former_scope(*pair)], bulk)
+            self._bulk, bulk = bulk or self._bulk, NO_BULK_FACTS
             # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
             if moved:
@@ -361,18 +354,18 @@ class ShadowSettler:
         self._discard_noted_changes()
 
     def _show(
-        self, waiting: list[tuple[Version, VersionPayload]], plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS
+        self, waiting: list[tuple[Version, VersionPayload]], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
     ) -> None:
         steps = [(settling_order(*pair), partial(self._show_one, *pair)) for pair in waiting]
-        steps += [(standing_rank(one.place is not None, one.uid), partial(self._insert, one)) for one in plain.values()]
+        steps += [(standing_rank(one.place is not None, one.uid), partial(self._insert, one)) for one in bulk.values()]
         for _, step in sorted(steps, key=itemgetter(0)):
             step()
 
     def _show_one(self, version: Version, said: VersionPayload) -> None:
         self._shown.add(version.uid)
-        if said.screened:
-            self._screened.add(version.uid)
-        if said.screened.aside is not None:
+        if said.checked:
+            self._checked.add(version.uid)
+        if said.checked.hidden_because is not None:
             self._hide(version)
             return
         try:
@@ -396,10 +389,10 @@ class ShadowSettler:
             self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
 
     def _put_aside(self, version: Version, said: VersionPayload, why: str) -> None:
-        said.screened = replace(said.screened, aside=why)
+        said.checked = replace(said.checked, hidden_because=why)
         self._coming.discard(version.uid)
         self._moved.add(version.uid)
-        self._screened.add(version.uid)
+        self._checked.add(version.uid)
         self._conn.execute(
             "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
             (said.to_json(), self._theme_id, version.uid),
@@ -449,9 +442,11 @@ class ShadowSettler:
             if row is not None and row.tier != Tier.WITHDRAWN:
                 self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
             return
-        if said.screened.waits is not None and said.attrs["tier"] not in STANDING_TIERS:
+        if said.checked.quarantine_rule is not None and said.attrs["tier"] not in STANDING_TIERS:
             # Letting it in would put it in the place of what replaced it.
-            self._put_aside(version, said, f"it was replaced, and would wait for a person ({said.screened.waits})")
+            self._put_aside(
+                version, said, f"it was replaced, and would wait for a person ({said.checked.quarantine_rule})"
+            )
             self._hide(version)
             return
         wanted = self._columns(version.uid, said, row)
@@ -477,15 +472,15 @@ class ShadowSettler:
         kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = validate_row_content(said.screened.shown or said.content)
+        content = validate_row_content(said.checked.masked_content or said.content)
         times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
-        if said.screened.waits is not None and not (
+        if said.checked.quarantine_rule is not None and not (
             row is not None and row.tier not in HIDDEN_TIERS and row.content == content
         ):
             # Unless somebody here has let in what it says.
-            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{said.screened.waits}"
+            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{said.checked.quarantine_rule}"
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
@@ -546,14 +541,15 @@ class ShadowSettler:
 
         Undoing the approval of such a version takes nothing from the others.
         """
-        found = load_versions(self._conn, self._theme_id, self._shown - self._screened)
+        settled = self._shown - self._checked
+        found = load_versions(self._conn, self._theme_id, settled).values() if settled else ()
         waiting = [one for one in found if one.shadow is not None]
-        stand = load_payloads(self._conn, self._theme_id, [version.local_name for version in waiting])
-        lifted = [one for one in waiting if stand[one.local_name].said_digest == one.said]
-        shown = [(self._theme_id, one.uid) for one in lifted]
-        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", shown)
-        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", shown)
-        things = itertools.chain((one.local_name for one in lifted), self._plain)
+        present = load_payloads(self._conn, self._theme_id, [one.local_name for one in waiting]) if waiting else {}
+        lifted = [one for one in waiting if present[one.local_name].content_digest == one.content_digest]
+        names = [(self._theme_id, one.uid) for one in lifted]
+        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", names)
+        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", names)
+        things = itertools.chain((one.local_name for one in lifted), self._bulk)
         self._conn.executemany(DELETE_NOTED_CHANGE, ((self._theme_id, thing) for thing in things))
 
     def _discard_noted_changes(self) -> None:
@@ -564,19 +560,21 @@ class ShadowSettler:
         """
         sql = "SELECT thing FROM sync_changed WHERE theme_id = ?"
         noted = [thing for (thing,) in self._conn.execute(sql, (self._theme_id,))]
-        stand = load_payloads(self._conn, self._theme_id, noted)
+        if not noted:
+            return
+        present = load_payloads(self._conn, self._theme_id, noted)
         names = {to_sync_uid(self._theme, thing): thing for thing in noted}
         differ = {
             version.local_name
-            for version in load_versions(self._conn, self._theme_id, names)
-            if version.shadow is None and version.said != stand[names[version.uid]].said_digest
+            for version in load_versions(self._conn, self._theme_id, names).values()
+            if version.shadow is None and version.content_digest != present[names[version.uid]].content_digest
         }
         self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
 
 
 def is_to_be_shown(said: VersionPayload) -> bool:
     """Check whether a fact will be shown."""
-    return said.kind == "fact" and said.state == LIVE and said.screened.aside is None
+    return said.kind == "fact" and said.state == LIVE and said.checked.hidden_because is None
 
 
 def is_former_scope(_: Version, said: VersionPayload) -> bool:
@@ -588,7 +586,7 @@ def settling_order(version: Version, said: VersionPayload) -> tuple[int, int]:
     """Return the sort key: scopes, then facts that do not stand and make room, then standing ones, newest uid first."""
     if said.kind == "scope":
         return 0, -int.from_bytes(version.uid, "big")
-    return standing_rank(not said.screened.aside and said.attrs.get("tier") in STANDING_TIERS, version.uid)
+    return standing_rank(not said.checked.hidden_because and said.attrs.get("tier") in STANDING_TIERS, version.uid)
 
 
 def standing_rank(stands: bool, uid: bytes) -> tuple[int, int]:

@@ -14,14 +14,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.rows.mutation import STANDS
 from hermes_memory_store.rows.name_keys import UNSCOPED
-from hermes_memory_store.sync.row_validation import validate_row_text
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 
 ATTRS = frozenset(
@@ -107,36 +106,36 @@ def to_bulk_fact(uid: bytes, row: SyncRow) -> BulkFact | None:
     if attrs.keys() != ATTRS:
         return None
     label, kind, target, tier = attrs["scope"] or UNSCOPED, attrs["type"], attrs["target"], attrs["tier"]
-    if " ".join(content.split()) != content or any(
-        validate_row_text(text) != text for text in (content, target, label)
-    ):
+    # It is valid: what is left to ask is whether it would be stored in these words.
+    if " ".join(content.split()) != content or not all(is_normalized("NFC", text) for text in (content, target, label)):
         return None
     created_at, updated_at, pinned = attrs["created_at"], attrs["updated_at"], attrs["pinned"]
     if type(created_at) is not int or type(updated_at) is not int or type(pinned) is not bool:
         return None
-    by = parse_row_actor(attrs["by"])
+    author = parse_row_actor(attrs["by"])
     link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
     place = to_fact_place(label, kind, target) if tier in STANDING_TIERS else None
-    if str(by) != attrs["by"] or (
+    if author is None or (
         link is not None and (place is not None or link == uid or uids.format_uid(link) != attrs["superseded_by"])
     ):
         return None
     columns = {"tier": tier, "pinned": int(pinned), "created_at": created_at, "updated_at": updated_at}
     columns |= {"superseded_by": link, "cooled_by": attrs["cooled_by"]}
-    return BulkFact(uid, label, Notation(FactType(kind), target, content), place, link, by, columns)
+    return BulkFact(uid, label, Notation(FactType(kind), target, content), place, link, author, columns)
 
 
 @lru_cache(maxsize=256)
-def parse_row_actor(said: str) -> Actor:
-    """Parse the author of a fact."""
-    kind, _, name = said.partition(":")
-    return Actor(kind, name)
+def parse_row_actor(text: str) -> Actor | None:
+    """Parse the author of a fact; None where it would be written otherwise."""
+    kind, _, name = text.partition(":")
+    author = Actor(kind, name)
+    return author if str(author) == text else None
 
 
 def find_known_uids(conn: sqlite3.Connection, wanted: Collection[bytes]) -> set[bytes]:
     """Return those of these uids that belong to a fact here."""
     found: set[bytes] = set()
-    for some in in_chunks(list(wanted)):
+    for some in in_chunks(list(wanted)) if wanted else ():
         sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
         found.update(uid for (uid,) in conn.execute(sql, some))
     return found

@@ -6,15 +6,15 @@ with the version, so that any program that shows the version later, without such
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.sync.row_validation import find_row_fault
-from hermes_memory_store.sync.wire_format import LIVE, CheckedVersion, SyncRow
+from hermes_memory_store.sync.row_validation import UNIDENTIFIED, find_row_faults
+from hermes_memory_store.sync.wire_format import LIVE, CheckedVersion, ReceivedVersion, SyncRow
 
 SOURCE = "team"
 """The source of what comes from other machines: what a person rules about it holds for all of them."""
@@ -39,65 +39,81 @@ class NoContentCheck:
     def name(self, theme: str, what: str, name: str) -> None: ...
 
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
-        return CheckedVersion()
+        return UNCHANGED
 
     def turn(self, theme: str, content: str) -> str:
         return content
 
 
 UNCHANGED = CheckedVersion()
+"""A version that is shown as it says."""
 
 FACT_IS_STANDING = "SELECT 1 FROM facts WHERE uid = ? AND theme_id = ? AND tier NOT IN ('withdrawn', 'quarantined')"
 
 
+def check_received(
+    db: Db, names: Names, check: ContentCheck, theme_id: int, theme: str, rows: Sequence[tuple[int, SyncRow]]
+) -> list[ReceivedVersion]:
+    """Check received rows, which come with their sequence numbers; leave out those that cannot be identified.
+
+    Not inside a transaction, as `check_versions`.
+    """
+    checked = check_versions(db, names, check, theme_id, theme, [row for _, row in rows])
+    return [
+        ReceivedVersion(seq, uids.parse_uid(row.uid), row, result)
+        for (seq, row), result in zip(rows, checked, strict=True)
+        if result.hidden_because != UNIDENTIFIED
+    ]
+
+
 def check_versions(
-    db: Db, names: Names, screen: ContentCheck, theme: str, rows: Sequence[SyncRow]
-) -> Iterator[CheckedVersion]:
-    """Check each version; a malformed one is kept aside unchecked.
+    db: Db, names: Names, check: ContentCheck, theme_id: int, theme: str, rows: Sequence[SyncRow]
+) -> list[CheckedVersion]:
+    """Check each version; a malformed one is hidden unchecked.
 
     Not inside a transaction: a keyring may take its time. A name that already exists here was admitted by somebody,
     and is not held against new versions.
     """
-    theme_id = names.theme_or_none(theme)
-    passed: dict[str, str | None] = {}
+    refusals: dict[str, str | None] = {}
 
     def refusal(label: str | None) -> str | None:
         if label is None:
             return None
-        if label not in passed:
-            key = names.scope_or_none(theme_id, label) if theme_id is not None else None
+        if label not in refusals:
+            key = names.scope_or_none(theme_id, label)
             known = key is not None and key.status != ScopeStatus.WITHDRAWN
-            passed[label] = None if known else find_name_refusal(screen, theme, "the scope", label)
-        return passed[label]
+            refusals[label] = None if known else find_name_refusal(check, theme, "the scope", label)
+        return refusals[label]
 
-    for row in rows:
-        fault = find_row_fault(row)
+    def check_one(row: SyncRow, fault: str | None) -> CheckedVersion:
         if fault is not None or row.state != LIVE:
-            yield CheckedVersion(aside=fault) if fault else UNCHANGED
-        elif row.kind == "scope":
-            yield CheckedVersion(aside=refusal(str(row.content)))
-        else:
-            yield check_fact_version(screen, row, refusal(row.attrs["scope"]), db, theme_id)
+            return CheckedVersion(hidden_because=fault) if fault else UNCHANGED
+        if row.kind == "scope":
+            return CheckedVersion(hidden_because=refusal(str(row.content)))
+        return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
+
+    return [check_one(*pair) for pair in zip(rows, find_row_faults(rows), strict=True)]
 
 
 def check_fact_version(
-    screen: ContentCheck, row: SyncRow, scope: str | None, db: Db, theme_id: int | None
+    check: ContentCheck, row: SyncRow, name_refusal: str | None, db: Db, theme_id: int
 ) -> CheckedVersion:
+    """Check a fact. :param name_refusal: why its scope must not be listed"""
     target = row.attrs["target"]
-    if scope is None:
-        scope = find_name_refusal(screen, row.theme, "the target", target)
-    if scope is not None and not db.value(FACT_IS_STANDING, (uids.parse_uid(row.uid), theme_id)):
-        return CheckedVersion(aside=scope)
+    if name_refusal is None:
+        name_refusal = find_name_refusal(check, row.theme, "the target", target)
+    if name_refusal is not None and not db.value(FACT_IS_STANDING, (uids.parse_uid(row.uid), theme_id)):
+        return CheckedVersion(hidden_because=name_refusal)
     try:
-        return screen.content(row.theme, target, str(row.content))
+        return check.content(row.theme, target, str(row.content))
     except errors.StoreError as error:
-        return CheckedVersion(aside=error.message)
+        return CheckedVersion(hidden_because=error.message)
 
 
-def find_name_refusal(screen: ContentCheck, theme: str, what: str, name: str) -> str | None:
+def find_name_refusal(check: ContentCheck, theme: str, what: str, name: str) -> str | None:
     """Find the reason why a name must not be listed; None when it may."""
     try:
-        screen.name(theme, what, name)
+        check.name(theme, what, name)
     except errors.StoreError as error:
         return error.message
     return None

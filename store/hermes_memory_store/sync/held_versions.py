@@ -24,6 +24,8 @@ INSERT_HELD = "INSERT OR REPLACE INTO sync_conflicts VALUES (?, ?, ?, ?, 'ahead'
 
 DELETE_HELD = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'ahead'"
 
+HAS_HELD = "SELECT 1 FROM sync_conflicts WHERE theme_id = ? AND why = 'ahead' LIMIT 1"
+
 SELECT_HELD = """
     SELECT name, uid, hlc, node, ancestors, said, other FROM sync_conflicts JOIN themes ON themes.id = theme_id
     WHERE why = 'ahead' AND (?1 IS NULL OR name = ?1) ORDER BY name, hlc

@@ -5,6 +5,7 @@ Rows come from programs that may be newer, older or wrong, and from whoever else
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -37,8 +38,17 @@ def has_row_name(row: SyncRow) -> bool:
         return False
 
 
+UNIDENTIFIED = "it cannot be identified"
+"""The fault of a version that cannot even be kept: it is ignored."""
+
+
+def find_row_faults(rows: Iterable[SyncRow]) -> list[str | None]:
+    """Find the reason why each version is invalid, without repeating it; None for a valid one."""
+    return [find_row_fault(row) if has_row_name(row) else UNIDENTIFIED for row in rows]
+
+
 def find_row_fault(row: SyncRow) -> str | None:
-    """Find the reason why a version is invalid, without repeating it; None for a valid one."""
+    """Find the reason why a version with a valid name is invalid; None for a valid one."""
     if row.kind not in ("fact", "scope"):
         return "it is of a kind that this program does not know; upgrade it"
     if row.kind == "fact" and row.state == PURGED:
@@ -98,7 +108,9 @@ def validate_row_text(said: Any) -> str:
     """Return a text that may be kept. :raises StoreError: ValueError"""
     if not isinstance(said, str) or len(said) > MAX_CONTENT:
         raise ValueError("not a text of a fact")
-    return safe_text.validate_text(said, "a fact from the team") if said else said
+    if said.isascii() and said.isprintable():
+        return said  # as `validate_text` returns it: most texts are such, and a row has five
+    return safe_text.validate_text(said, "a fact from the team")
 
 
 def validate_row_content(said: Any) -> str:

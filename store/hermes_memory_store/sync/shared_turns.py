@@ -349,7 +349,7 @@ class SharedTurns:
                 return CheckedTurn()
             if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
                 return CheckedTurn(why=IN_OTHER_THEME)
-            content = self._sync().screen.turn(theme, said.content)
+            content = self._sync().content_check.turn(theme, said.content)
             return CheckedTurn(replace(said, content=content), content != said.content)
         except errors.StoreError as error:
             return CheckedTurn(why=error.message)

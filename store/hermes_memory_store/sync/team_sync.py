@@ -38,11 +38,10 @@ from hermes_memory_store.sync.apply import (
 )
 from hermes_memory_store.sync.bulk_apply import BulkFact
 from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts
-from hermes_memory_store.sync.content_checks import ContentCheck, NoContentCheck, check_versions
+from hermes_memory_store.sync.content_checks import ContentCheck, NoContentCheck, check_received, check_versions
+from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
-from hermes_memory_store.sync.held_versions import release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
-from hermes_memory_store.sync.row_validation import has_row_name
 from hermes_memory_store.sync.versions import (
     SELECT_VERSIONS,
     Version,
@@ -58,6 +57,7 @@ from hermes_memory_store.sync.wire_format import (
     HiddenVersion,
     PullCursor,
     PullListing,
+    ReceivedVersion,
     RejectedRow,
     SyncConflict,
     SyncRow,
@@ -164,8 +164,8 @@ class Sync:
         self._purge = purge
         self._looked_at_ms: int | None = None
         """The highest present at which no version that had been sent ran ahead of it, as far as this process knows."""
-        self.screen: ContentCheck = NoContentCheck()
-        """What looks at versions from other machines before they are shown; set by whoever syncs."""
+        self.content_check: ContentCheck = NoContentCheck()
+        """What checks versions from other machines before they are shown; set by whoever syncs."""
 
     @property
     def node(self) -> Uid:
@@ -240,10 +240,10 @@ class Sync:
         """
         theme_id = self._track_theme(theme)
         named = [(uid, hlc, seq) for (uid, hlc), seq in itertools.zip_longest(sent, seqs[: len(sent)])]
-        held = self._load_held(theme, {uid for uid, _, seq in named if seq is not None})
+        held = self._load_held(theme_id, theme, {uid for uid, _, seq in named if seq is not None})
         with self._db.write_transaction() as conn:
             conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.parse_uid(uid), hlc) for uid, hlc, seq in named])
-            for version in versions.load_versions(conn, theme_id, held):
+            for version in versions.load_versions(conn, theme_id, held).values():
                 (row,) = load_sync_rows(conn, theme_id, theme, [version])
                 replace_held_version(conn, theme_id, row, held[version.uid], self._clocks(conn))
 
@@ -325,20 +325,20 @@ class Sync:
         for theme in {one.theme for one in self._hidden_versions()}:
             theme_id, kept = self._track_theme(theme), {uids.parse_uid(one.uid) for one in self._hidden_versions(theme)}
             with self._db.snapshot() as conn:
-                found = list(versions.load_versions(conn, theme_id, kept))
+                found = list(versions.load_versions(conn, theme_id, kept).values())
                 rows = load_sync_rows(conn, theme_id, theme, found)
+            checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
             anew = {
-                uids.parse_uid(row.uid): (row, seen)
-                for row, seen in zip(rows, check_versions(self._db, self._names, self.screen, theme, rows), strict=True)
-                if seen.aside is None
+                uids.parse_uid(row.uid): (row, result)
+                for row, result in zip(rows, checked, strict=True)
+                if result.hidden_because is None
             }
             if not anew:
                 continue
             with self._db.write_transaction() as conn:
                 self.stamp(conn)
-                still = {
-                    one.uid for one in versions.load_versions(conn, theme_id, anew) if one.hlc == anew[one.uid][0].hlc
-                }
+                present = versions.load_versions(conn, theme_id, anew).values()
+                still = {one.uid for one in present if one.hlc == anew[one.uid][0].hlc}
                 new = [(versions.to_shadow(*anew[uid]), theme_id, uid) for uid in still]
                 conn.executemany(versions.UPDATE_SHADOW, new)
                 self._settle(conn, theme_id, theme, still | find_waiting_replaced(conn, theme_id, still))
@@ -375,28 +375,28 @@ class Sync:
         :param listing: note the rows as listed, so far
         """
         theme_id = self._track_theme(theme)
-        looked = check_versions(self._db, self._names, self.screen, theme, [row for _, row in rows])
-        found = {id(row): seen for (_, row), seen in zip(rows, looked, strict=True) if seen}
-        held = self._load_held(theme, {row.uid for _, row in rows if has_row_name(row)})
+        received = check_received(self._db, self._names, self.content_check, theme_id, theme, rows)
+        held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
             self.stamp(conn)
             ensure_node(conn)
             gauged = self._tiers.resolved_theme(theme_id)
             level = present_gauge(conn, gauged).level
-            receiving = VersionApplier(conn, theme_id, theme, self._clocks(conn), rows, held)
-            receiving.apply(found)
-            conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (receiving.newest,))
-            touched = receiving.touched | self._erase(conn, theme_id, receiving.purged)
-            touched |= find_waiting_replaced(conn, theme_id, receiving.touched)
-            conflicts = receiving.conflicts + self._settle(conn, theme_id, theme, touched, receiving.plain)
+            applier = VersionApplier(conn, theme_id, theme, self._clocks(conn), received, held)
+            applier.apply()
+            conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (applier.newest,))
+            touched = applier.touched | self._erase(conn, theme_id, applier.purged)
+            touched |= find_waiting_replaced(conn, theme_id, applier.touched)
+            conflicts = applier.conflicts + self._settle(conn, theme_id, theme, touched, applier.bulk)
             relief = Mutation(conn, self._names, self._journal, SYNC)
             self._tiers.relieve_within(relief, gauged, level)
             relief.record()
             conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
             if listing is not None:
-                note_listed_rows(conn, theme_id, rows, listing)
-        unreached = self._purge.finish(receiving.purged) if receiving.purged else ()
-        return ApplyResult(receiving.changed, conflicts, receiving.ignored, receiving.aside, unreached)
+                note_listed_versions(conn, theme_id, received, listing)
+        unreached = self._purge.finish(applier.purged) if applier.purged else ()
+        ignored = len(rows) - len(received) + applier.ignored
+        return ApplyResult(applier.changed, conflicts, ignored, applier.hidden, unreached)
 
     def mark_all_unsent(self, theme: str) -> int:
         """Mark everything as pending, and pull the theme from the start; return how many are pending.
@@ -589,11 +589,11 @@ class Sync:
         theme_id: int,
         theme: str,
         touched: set[bytes],
-        plain: Mapping[bytes, BulkFact] = NO_BULK_FACTS,
+        bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS,
     ) -> int:
-        settling = ShadowSettler(conn, self._names, self._journal, theme_id, theme, self._clock())
-        settling.settle(touched, plain)
-        return settling.conflicts
+        settler = ShadowSettler(conn, self._names, self._journal, theme_id, theme, self._clock())
+        settler.settle(touched, bulk)
+        return settler.conflicts
 
     def _erase(self, conn: sqlite3.Connection, theme_id: int, purged: Sequence[bytes]) -> set[bytes]:
         """Erase what others purged; return the facts that were shown behind it."""
@@ -614,15 +614,17 @@ class Sync:
         kept = self._db.rows(HIDDEN_ROWS, (theme,))
         return [HiddenVersion(name, uids.format_uid(uid), kind, why) for name, uid, kind, why in kept]
 
-    def _load_held(self, theme: str, wanted: Collection[str]) -> HeldRows:
+    def _load_held(self, theme_id: int, theme: str, wanted: Collection[str]) -> HeldRows:
         """Return those of these things that have a held version, with the results of its content check.
 
         Not inside a transaction, as `check_versions`.
         """
+        if not self._db.value(HAS_HELD, (theme_id,)):
+            return {}
         with self._db.snapshot() as conn:
-            found = [one.row for one in find_held(conn, theme) if one.row.uid in wanted]
-        looked = check_versions(self._db, self._names, self.screen, theme, found)
-        return {uids.parse_uid(row.uid): (row, seen) for row, seen in zip(found, looked, strict=True)}
+            rows = [one.row for one in find_held(conn, theme) if one.row.uid in wanted]
+        checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
+        return {uids.parse_uid(row.uid): (row, result) for row, result in zip(rows, checked, strict=True)}
 
     def _track_theme(self, theme: str) -> int:
         """Return the key of a theme; its writes are tracked from now on."""
@@ -707,11 +709,11 @@ def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks) ->
     return count
 
 
-def note_listed_rows(
-    conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, SyncRow]], listing: PullListing
+def note_listed_versions(
+    conn: sqlite3.Connection, theme_id: int, received: Iterable[ReceivedVersion], listing: PullListing
 ) -> None:
-    """Note rows as listed, and how far the listing is with them."""
-    listed = [(theme_id, uids.parse_uid(row.uid)) for _, row in rows if has_row_name(row)]
+    """Note versions as listed, and how far the listing is with them."""
+    listed = [(theme_id, one.uid) for one in received]
     conn.executemany("INSERT OR IGNORE INTO sync_listed VALUES (?, ?)", listed)
     head = listing.head
     conn.execute(

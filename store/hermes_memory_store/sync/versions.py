@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from hermes_memory_store.sync.wire_format import (
     MAX_ANCESTORS,
     PURGED,
     CheckedVersion,
+    ReceivedVersion,
     SyncRow,
     VersionPayload,
     canonical_text_digest,
@@ -84,7 +85,7 @@ class Version:
     hlc: int
     node: bytes
     lineage: str
-    said: str
+    content_digest: str
     sent: int
     offered: int
     seq: int | None
@@ -111,7 +112,7 @@ class Version:
     @property
     def digest(self) -> str:
         """Digest of the version, as `SyncRow.digest`."""
-        return version_digest(uids.format_uid(self.uid), self.hlc, uids.format_uid(self.node), self.said)
+        return version_digest(uids.format_uid(self.uid), self.hlc, uids.format_uid(self.node), self.content_digest)
 
     @property
     def is_shared(self) -> bool:
@@ -157,26 +158,27 @@ def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version
     return Version(*row) if row else None
 
 
-def to_put_columns(
-    theme_id: int, row: SyncRow, *, seq: int | None, screened: CheckedVersion, shown: bool = False
-) -> tuple[Any, ...]:
-    """Return the columns of `UPSERT_VERSION` by which a received version replaces the previous one, in shadow.
+def to_put_columns(theme_id: int, received: Iterable[ReceivedVersion], bulk: Container[bytes]) -> list[tuple[Any, ...]]:
+    """Return the columns of `UPSERT_VERSION` by which received versions replace the previous ones, in shadow.
 
-    :param shown: it will be shown as it is, and needs no shadow
+    :param bulk: those that will be shown as they are, and need no shadow
     """
-    shadow = None if shown else to_shadow(row, screened)
-    digest = (
-        row.said_digest if shadow is None or screened else canonical_text_digest(shadow)
-    )  # encoding it once is enough
-    found = (theme_id, uids.parse_uid(row.uid), to_scope_label(row), row.state, row.hlc, uids.parse_uid(row.node))
-    return (*found, json.dumps(row.ancestors) if row.ancestors else "[]", digest, 1, 1, seq, shadow)
+    columns = []
+    for seq, uid, row, checked in received:
+        shadow = None if uid in bulk else to_shadow(row, checked)
+        # A shadow without results of a content check is the content in its canonical form: encoding it once is enough.
+        digest = row.content_digest if shadow is None or checked else canonical_text_digest(shadow)
+        name = (theme_id, uid, to_scope_label(row), row.state, row.hlc, uids.parse_uid(row.node))
+        ancestors = json.dumps(row.ancestors) if row.ancestors else "[]"
+        columns.append((*name, ancestors, digest, 1, 1, seq, shadow))
+    return columns
 
 
-def to_shadow(row: SyncRow, screened: CheckedVersion) -> str | None:
+def to_shadow(row: SyncRow, checked: CheckedVersion) -> str | None:
     """Return a received version as a shadow yet to be shown; None where there is nothing to show."""
-    if row.state == PURGED and screened.aside is None:
+    if row.state == PURGED and checked.hidden_because is None:
         return None
-    return VersionPayload(row.kind, row.content, row.attrs, row.state, screened).to_json()
+    return VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
 
 
 def to_scope_label(row: SyncRow) -> str | None:
@@ -192,7 +194,7 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
     node = ensure_node(conn)
     for things in in_chunks(noted):
         names = {thing: to_sync_uid(theme, thing) for thing in things}
-        before = {version.uid: version for version in load_versions(conn, theme_id, names.values())}
+        before = load_versions(conn, theme_id, names.values())
         says = load_payloads(conn, theme_id, things)
         masks = find_masked_originals(conn, theme_id, names.values())
         new = []
@@ -200,17 +202,17 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
             payload, old = says[thing], before.get(uid)
             if old is None and payload.state == DELETED:
                 continue  # nobody was ever told of it
-            if old is not None and old.shadow is None and old.said == payload.said_digest:
+            if old is not None and old.shadow is None and old.content_digest == payload.content_digest:
                 continue
-            screened = None if old is None else find_checked_payload(old)
-            if old is not None and screened is not None:
-                beyond = to_outgoing_payload(conn, old, screened, payload)
-                if beyond is None and old.said:
+            checked = None if old is None else find_checked_payload(old)
+            if old is not None and checked is not None:
+                beyond = to_outgoing_payload(conn, old, checked, payload)
+                if beyond is None and old.content_digest:
                     continue
-                payload = beyond or screened  # a decision is a version even where it changes nothing
+                payload = beyond or checked  # a decision is a version even where it changes nothing
             shown = payload.content
-            if not payload.screened and (clear := masks.get((uid, shown))) is not None:
-                payload = VersionPayload(payload.kind, clear, payload.attrs, LIVE, CheckedVersion(shown=shown))
+            if not payload.checked and (clear := masks.get((uid, shown))) is not None:
+                payload = VersionPayload(payload.kind, clear, payload.attrs, LIVE, CheckedVersion(masked_content=shown))
             if old is not None:
                 remember_masked(conn, theme_id, old)
             new.append((thing, uid, payload, old))
@@ -218,8 +220,8 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
             descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
             hlc = descendant_tick(tick, node, descends)
             label = thing if isinstance(thing, str) else None
-            told = (payload.state, hlc, node, json.dumps(descends), payload.said_digest)
-            shadow = payload.to_json() if payload.screened else None
+            told = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
+            shadow = payload.to_json() if payload.checked else None
             conn.execute(UPSERT_VERSION, (theme_id, uid, label, *told, 0, 0, None, shadow))
             conn.execute(
                 "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
@@ -231,20 +233,20 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
 def find_checked_payload(version: Version) -> VersionPayload | None:
     """Return the content of a version that a content check changed here; None when none did."""
     said = None if version.shadow is None else VersionPayload.from_json(version.shadow)
-    return said if said and said.screened else None
+    return said if said and said.checked else None
 
 
 def shown_content(version: Version) -> str | None:
     """Return the content of a version as it is shown here, where its secrets are masked."""
     said = find_checked_payload(version)
-    return said.screened.shown if said else None
+    return said.checked.masked_content if said else None
 
 
 def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
     """Keep what a version says in clear and shows masked, before another replaces it."""
     said = find_checked_payload(version)
     if said is not None:
-        remember_clear(conn, theme_id, version.uid, said.screened.shown, said.content)
+        remember_clear(conn, theme_id, version.uid, said.checked.masked_content, said.content)
 
 
 def remember_clear(conn: sqlite3.Connection, theme_id: int, uid: bytes, shown: str | None, clear: str | None) -> None:
@@ -264,7 +266,7 @@ def find_masked_originals(
 def is_hidden_version(version: Version) -> bool:
     """Check whether a version is kept aside: nothing it says is shown here in any form."""
     said = find_checked_payload(version)
-    return said is not None and said.screened.aside is not None
+    return said is not None and said.checked.hidden_because is not None
 
 
 def to_outgoing_payload(
@@ -275,13 +277,15 @@ def to_outgoing_payload(
     Quarantine or keeping aside is no deletion, an approval here is no edit, and what is masked here stays in clear
     elsewhere.
     """
-    screened = said.screened
-    if now.state == DELETED and (screened.aside is not None or is_fact_quarantined(conn, old.uid)):
+    checked = said.checked
+    if now.state == DELETED and (checked.hidden_because is not None or is_fact_quarantined(conn, old.uid)):
         return None
-    if now.state != LIVE or screened.aside is not None:
+    if now.state != LIVE or checked.hidden_because is not None:
         return now
-    if screened.shown is not None and now.content == validate_row_content(screened.shown):
-        now = VersionPayload(now.kind, said.content, now.attrs, LIVE, CheckedVersion(shown=screened.shown))
+    if checked.masked_content is not None and now.content == validate_row_content(checked.masked_content):
+        now = VersionPayload(
+            now.kind, said.content, now.attrs, LIVE, CheckedVersion(masked_content=checked.masked_content)
+        )
     return None if payload_without_times(now) == payload_without_times(said) else now
 
 
@@ -305,7 +309,9 @@ def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[byt
     shown = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
     while some := [Version(*row) for row in shown.fetchmany(VALUES_AT_ONCE)]:
         stand = load_payloads(conn, theme_id, [version.local_name for version in some])
-        differ = [version.local_name for version in some if version.said != stand[version.local_name].said_digest]
+        differ = [
+            version.local_name for version in some if version.content_digest != stand[version.local_name].content_digest
+        ]
         wrong += [thing for thing in differ if thing not in noted]
     return wrong
 
@@ -315,11 +321,13 @@ def to_sync_uid(theme: str, thing: bytes | str) -> bytes:
     return thing if isinstance(thing, bytes) else uids.parse_uid(scope_sync_uid(theme, thing))
 
 
-def load_versions(conn: sqlite3.Connection, theme_id: int, wanted: Iterable[bytes]) -> Iterator[Version]:
-    """Load the newest versions of things."""
-    for some in in_chunks(list(wanted)):
+def load_versions(conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]) -> dict[bytes, Version]:
+    """Load the newest versions of things, by their uids."""
+    found: dict[bytes, Version] = {}
+    for some in in_chunks(list(wanted)) if wanted else ():
         sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"
-        yield from (Version(*row) for row in conn.execute(sql, (theme_id, *some)).fetchall())
+        found.update((row[0], Version(*row)) for row in conn.execute(sql, (theme_id, *some)))
+    return found
 
 
 def load_payloads(
@@ -327,7 +335,8 @@ def load_payloads(
 ) -> dict[bytes | str, VersionPayload]:
     """Load what things say as they stand in this store's tables."""
     found: dict[bytes | str, VersionPayload] = {}
-    for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
+    facts = [thing for thing in things if isinstance(thing, bytes)]
+    for some in in_chunks(facts) if facts else ():
         marks = ", ".join("?" * len(some))
         for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
             found[row[0]] = to_fact_payload(row)
@@ -337,7 +346,8 @@ def load_payloads(
             (uid, VersionPayload("fact", None, {}, PURGED)) for (uid,) in conn.execute(purged, gone).fetchall()
         )
         found.update((uid, VersionPayload("fact", None, {}, DELETED)) for uid in gone if uid not in found)
-    for labels in in_chunks([thing for thing in things if isinstance(thing, str)]):
+    scopes = [thing for thing in things if isinstance(thing, str)]
+    for labels in in_chunks(scopes) if scopes else ():
         sql = SCOPES.format(marks=", ".join("?" * len(labels)))
         for label, *columns in conn.execute(sql, (theme_id, *labels)):
             found[label] = to_scope_payload(label, *columns)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store.model import Millis, Uid
 
@@ -58,14 +58,14 @@ class SyncRow:
         return self.state == PURGED, self.hlc, self.node
 
     @property
-    def said_digest(self) -> str:
+    def content_digest(self) -> str:
         """Digest of its content without author and time: equal for equal versions on every machine."""
         return version_content_digest(self.kind, self.content, self.attrs, self.state)
 
     @property
     def digest(self) -> str:
         """Digest of the version: its content, its clock and its node."""
-        return version_digest(self.uid, self.hlc, self.node, self.said_digest)
+        return version_digest(self.uid, self.hlc, self.node, self.content_digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +141,25 @@ class HiddenVersion:
 class CheckedVersion:
     """What this machine's content checks made of another machine's version. Local only, never sent."""
 
-    shown: str | None = None
-    """The content as it is shown where that is not what the version says: its secrets are masked."""
-    waits: str | None = None
-    """The rule for which it waits for a person."""
-    aside: str | None = None
+    masked_content: str | None = None
+    """The content to show instead of the version's, which holds secrets."""
+    quarantine_rule: str | None = None
+    """The rule by which it is quarantined until a person decides."""
+    hidden_because: str | None = None
     """Why it is not shown at all."""
 
     def __bool__(self) -> bool:
-        return (self.shown, self.waits, self.aside) != (None, None, None)
+        return (self.masked_content, self.quarantine_rule, self.hidden_because) != (None, None, None)
+
+
+class ReceivedVersion(NamedTuple):
+    """A version from another machine that can be identified, with all that applying it needs."""
+
+    seq: int
+    """Its sequence number in the team's database."""
+    uid: bytes
+    row: SyncRow
+    checked: CheckedVersion
 
 
 @dataclass(slots=True)
@@ -160,21 +170,21 @@ class VersionPayload:
     content: str | None
     attrs: dict[str, Any] = field(default_factory=dict)
     state: int = LIVE
-    screened: CheckedVersion = CheckedVersion()
+    checked: CheckedVersion = CheckedVersion()
 
     @property
-    def said_digest(self) -> str:
+    def content_digest(self) -> str:
         return version_content_digest(self.kind, self.content, self.attrs, self.state)
 
     def to_json(self) -> str:
-        one = self.screened
-        screened = [[one.shown, one.waits, one.aside]] if one else []
-        return to_canonical_json([self.kind, self.content, self.attrs, self.state, *screened])
+        one = self.checked
+        checked = [[one.masked_content, one.quarantine_rule, one.hidden_because]] if one else []
+        return to_canonical_json([self.kind, self.content, self.attrs, self.state, *checked])
 
     @classmethod
     def from_json(cls, text: str) -> VersionPayload:
-        kind, content, attrs, state, *screened = json.loads(text)
-        return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in screened))
+        kind, content, attrs, state, *checked = json.loads(text)
+        return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in checked))
 
 
 def version_digest(uid: str, hlc: int, node: str, said: str) -> str:

@@ -206,7 +206,7 @@ class Strict:
 
 def test_turns_pass_the_screens_of_the_machine_they_come_to(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
-    there.syncing.sync.screen = Strict()
+    there.syncing.sync.content_check = Strict()
     here.say("it is hunter2", "something unspeakable")
     settle(database, here, there)
 
@@ -326,7 +326,7 @@ def test_what_a_screen_altered_is_not_offered_to_a_database_that_lost_it(
     database: Database, join: Callable[..., Machine]
 ) -> None:
     here, there, later = join(), join(), join()
-    there.syncing.sync.screen = Strict()
+    there.syncing.sync.content_check = Strict()
     here.say("it is hunter2")
     settle(database, here, there)
     database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
@@ -342,11 +342,11 @@ def test_what_was_left_out_first_and_altered_then_is_not_offered_either(
             raise ArgumentError("the keyring is closed", content)
 
     here, there, later = join(), join(), join()
-    there.syncing.sync.screen = Closed()
+    there.syncing.sync.content_check = Closed()
     here.say("it is hunter2")
     settle(database, here, there)
     there.policy(SHARED)
-    there.syncing.sync.screen = Strict()
+    there.syncing.sync.content_check = Strict()
     settle(database, there)
     assert there.heard() == ["it is ‹secret:it›"]
     database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
@@ -415,7 +415,7 @@ def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_dat
 
 def test_only_what_was_left_out_is_asked_for_again(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
-    there.syncing.sync.screen = Strict()
+    there.syncing.sync.content_check = Strict()
     here.say("something unspeakable", *(f"turn {n}" for n in range(20)))
     settle(database, here, there)
     there.exchange = SyncRun(there.syncing)
