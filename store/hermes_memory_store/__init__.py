@@ -1,7 +1,71 @@
 """Agent memory in one SQLite file: typed facts, scopes, tiers, sessions and the journal.
 
-No network and no user interface: this package imports `hermes_memory_themes`, sqlite-utils and the standard
-library only, and can be used as a library on its own. The bridge, the inspector and the command line call it; it
-calls none of them. Read `store.py` first: `Store` opens a file and gives access to its parts (`store.facts`,
-`store.scopes`, `store.journal` …).
+`from hermes_memory_store import Store, FactFilter, Tier, StoreError` is the public library: `Store` and the parts it gives
+access to, the values they take and return, every error, and functions for import, export, backup and time travel.
+`docs/library.md` describes them; other modules may change. Each name is imported on first use.
+
+No network and no user interface: this package imports `hermes_memory_themes`, sqlite-utils and the standard library
+only. The bridge, the inspector and the command line call it; it calls none of them. Read `store.py` first.
 """
+
+_MODULES = {
+    "access.credentials": "Credential Credentials",
+    "access.idempotency_keys": "IdempotencyKeys",
+    "clock": "Clock format_iso_time parse_duration parse_moment system_clock",
+    "context.context_block": "ContextBlocks",
+    "context.context_records": "ContextRecord ContextRecords",
+    "conversations.turns": "Turns",
+    "diagnostics.doctor": "examine_store",
+    "errors": """
+        AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
+        IndexDamaged InputError JournalBroken MemoryFull NetworkFileSystem NotFound NotationError NothingToUndo
+        PolicyInvalid QueryError ScopeExists StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder
+        StoreReadOnly StoreTooNew StoreUnfinished StoreUnreadable UndoConflict UnknownChange UnknownFact
+        UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
+    """,
+    "history.time_travel": "PastStore open_store_at",
+    "history.transaction_log": "ReplayReport replay_log transaction_log_lines",
+    "memory.bulk_writer": "BulkResult",
+    "memory.facts": "Facts",
+    "memory.pressure": "Pressure",
+    "memory.scopes": "Scopes",
+    "memory.sessions": "Sessions",
+    "memory.sources": "Sources",
+    "memory.tiers": "Tiers",
+    "memory.undo": "Undo",
+    "model": """
+        IMPORT LIVE_TIERS PERSON STANDING_TIERS Actor Change ChangeResult Check ContextBlock Fact FactFilter
+        FactPage FactSearchResult FactType Gauge Millis Notation OrphanPolicy PageCursor PressureLevel PurgePlan
+        QuarantinedFact Query Relief Rights Scope ScopeStatus Session SessionStatus Sort SourceRule ThemeSummary
+        Tick Tier Turn TurnHit Uid UndoResult WriteResult
+    """,
+    "notation.memory_spec": "parse_notation split_notation",
+    "relief.file_relief": "OptimizeReport relieve_files",
+    "rows.journal": "Journal",
+    "search.query_syntax": "parse_query",
+    "search.search": "Search",
+    "store": "Store",
+    "transfer.export_import": "ImportReport export_jsonl export_spec import_file",
+    "transfer.importers.import_run": "ForeignImportReport import_foreign_memory",
+    "transfer.upgrade_hermes_030": "UpgradeReport needs_upgrade upgrade_hermes_030",
+    "uids": "short_uid",
+    "upkeep.backup": "BackupReport RestoreReport create_backup find_backups restore_backup verify_backup",
+    "upkeep.purge": "Purge",
+}
+"""The public names by the module that defines them. `__init__.pyi` says the same to type checkers."""
+
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,22 +1,32 @@
 """Themes (agent identities), their kinds and their policies.
 
+`from hermes_memory_themes import normalise_theme, Policies` gives the public names: the theme of a connection
+(`resolve_theme`), the only maker of theme names (`normalise_theme`, `ThemeName`), the policies of `memory-themes.toml`,
+and the errors `ThemeError` and `PolicyError`. Each is imported on first use.
+
 Imports the standard library only; every other package may import it. Read `theme_identity.py` first.
 """
 
-from __future__ import annotations
+_MODULES = {
+    "embedding_settings": "EmbeddingSettings",
+    "policy": "Policies ThemePolicy",
+    "theme_errors": "PolicyError ThemeError",
+    "theme_identity": "ThemeKind ThemeName classify_theme normalise_theme resolve_theme",
+}
+"""The public names by the module that defines them. `__init__.pyi` says the same to type checkers."""
 
-from hermes_memory_themes.embedding_settings import EmbeddingSettings
-from hermes_memory_themes.policy import Policies, ThemePolicy
-from hermes_memory_themes.theme_errors import ThemeError
-from hermes_memory_themes.theme_identity import ThemeKind, classify_theme, normalise_theme, resolve_theme
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = [
-    "EmbeddingSettings",
-    "Policies",
-    "ThemeError",
-    "ThemeKind",
-    "ThemePolicy",
-    "classify_theme",
-    "normalise_theme",
-    "resolve_theme",
-]
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -11,10 +11,15 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
+from typing import NewType
 
 from hermes_memory_themes.theme_errors import ThemeError
 
-DEFAULT = "default"
+ThemeName = NewType("ThemeName", str)
+"""A theme's name in the one form in which anything is stored. Only `normalise_theme` makes one."""
+
+DEFAULT = ThemeName("default")
 
 MAX_THEME = 64
 """Characters of a theme's name."""
@@ -50,7 +55,7 @@ def resolve_theme(
     flag: str | None = None,
     environ: Mapping[str, str] | None = None,
     profile: str | None = None,
-) -> str:
+) -> ThemeName:
     """Return the theme of a connection: the first name that is given, normalised.
 
     :param header: value of `X-Hermes-Session-Key`
@@ -66,7 +71,8 @@ def resolve_theme(
     return DEFAULT
 
 
-def normalise_theme(name: str) -> str:
+@lru_cache(maxsize=1024)
+def normalise_theme(name: str) -> ThemeName:
     """Normalise a name: lower case, separated by dashes, at most 64 characters. A second call changes nothing.
 
     :raises ThemeError: nothing is left of it, or it is too long
@@ -90,7 +96,7 @@ def normalise_theme(name: str) -> str:
         )
     if len(theme) > MAX_THEME:
         raise ThemeError(f"a theme's name has at most {MAX_THEME} characters, {theme[:30]!r}… has {len(theme)}", name)
-    return theme
+    return ThemeName(theme)
 
 
 def classify_theme(theme: str) -> ThemeKind:

@@ -1,0 +1,10 @@
+from hermes_memory_themes.embedding_settings import EmbeddingSettings as EmbeddingSettings
+from hermes_memory_themes.policy import Policies as Policies
+from hermes_memory_themes.policy import ThemePolicy as ThemePolicy
+from hermes_memory_themes.theme_errors import PolicyError as PolicyError
+from hermes_memory_themes.theme_errors import ThemeError as ThemeError
+from hermes_memory_themes.theme_identity import ThemeKind as ThemeKind
+from hermes_memory_themes.theme_identity import ThemeName as ThemeName
+from hermes_memory_themes.theme_identity import classify_theme as classify_theme
+from hermes_memory_themes.theme_identity import normalise_theme as normalise_theme
+from hermes_memory_themes.theme_identity import resolve_theme as resolve_theme
