@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import architecture, tutorial
+
 HOUSE = Path(__file__).parents[2]
 
 PAGES = [HOUSE / "README.md", HOUSE / "CONTRIBUTING.md", *sorted((HOUSE / "docs").glob("*.md"))]
@@ -18,13 +20,47 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_layout_names_every_file_of_the_store() -> None:
-    layout = (HOUSE / "docs" / "layout.md").read_text(encoding="utf-8")
-    room = HOUSE / "store" / "hermes_memory_store"
-    files = {file.relative_to(room).as_posix() for file in room.rglob("*.py") if file.name != "__init__.py"}
-    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", layout))
-    assert files - named == set(), "say in docs/layout.md which rule stands there"
-    assert named - files == set(), "docs/layout.md names files that are gone"
+def test_the_layout_names_every_package_by_its_docstring() -> None:
+    page = architecture.LAYOUT.read_text(encoding="utf-8")
+    assert page == architecture.filled_layout(page), "run `python -m tests.architecture`"
+    assert [text for text in architecture.packages().values() if text not in page] == []
+
+
+def test_the_layout_names_only_files_that_exist() -> None:
+    _, _, rules = architecture.LAYOUT.read_text(encoding="utf-8").partition("## Which file holds which rule")
+    named = re.findall(r"`(themes|store|bridge|tui)/([\w/]+(?:\.py|/))`", rules)
+    assert len(named) > 50
+    assert [path for room, path in named if not (HOUSE / room / f"hermes_memory_{room}" / path).exists()] == []
+
+
+def test_the_picture_shows_the_imports_as_they_are() -> None:
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.to_svg(), (
+        "run `python -m tests.architecture`"
+    )
+
+
+def test_the_picture_names_every_folder() -> None:
+    picture = architecture.to_svg()
+    folders = [name.split(".")[1] for name in architecture.packages() if name.count(".") == 1]
+    assert [folder for folder in folders if f">{folder}/<" not in picture] == []
+
+
+def test_the_tutorial_does_what_it_says() -> None:
+    page = tutorial.PAGE.read_text(encoding="utf-8")
+    shown = tutorial.steps(page)
+    assert len(shown) > 15
+    for step, real in zip(shown, tutorial.run_steps(page), strict=True):
+        assert tutorial.comparable(real.output) == tutorial.comparable(step.output), (
+            f"{step.command}: run `python -m tests.tutorial`"
+        )
+
+
+def test_a_wildcard_of_the_tutorial_hides_no_other_text() -> None:
+    assert (
+        tutorial.comparable("created 01a204fa-0d44-7001-b285-d1fb8db212b7  gauge 0.3 %") == "created <uid>  gauge 0.3 %"
+    )
+    assert tutorial.comparable("answered in 12 ms ") == "answered in <number> ms"
+    assert tutorial.comparable("deadbeef and 2 facts") == "deadbeef and 2 facts"
 
 
 def test_every_benchmark_has_a_command_in_the_docs() -> None:
