@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment
+from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.errors import ArgumentError
 
 
@@ -57,7 +58,7 @@ def find_host_config(host: Host, place: HostEnvironment, *, project: bool) -> Pa
 
 def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
     """Return the entry for the host's file: this installation's own command, by its absolute path."""
-    words = find_own_command()
+    words = require_lasting_command(find_own_command())
     for name in ("db", "theme"):
         value = getattr(request, name)
         if value:

@@ -20,6 +20,7 @@ from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config, replace_host_config
 from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_command
 from hermes_memory_bridge.connect.hosts import Host, HostEnvironment
+from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.launcher import peers
 from hermes_memory_bridge.provider import provider_settings
@@ -176,7 +177,7 @@ def load_provider_files() -> dict[str, bytes]:
 
 def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:
     """Load everything the folder must contain: the provider, and which bridge it belongs to."""
-    installed = {"version": __version__, "command": find_own_command()}
+    installed = {"version": __version__, "command": require_lasting_command(find_own_command())}
     if request.db:
         installed["db"] = str(Path(request.db).expanduser().absolute())
     if request.theme:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.host_entries import find_own_command
 from hermes_memory_bridge.connect.hosts import HostEnvironment
+from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 
@@ -20,7 +21,7 @@ LABEL = "hermes-memory-bridge"
 
 def install_service(places: BridgePaths, *, tcp: int | None, only_print: bool) -> int:
     """Write the service file and start the service."""
-    words = [*find_own_command(), "serve", "--db", places.store]
+    words = [*require_lasting_command(find_own_command()), "serve", "--db", places.store]
     words += ["--tcp", str(tcp)] if tcp is not None else []
     file, text = to_service_file(words)
     if only_print:
