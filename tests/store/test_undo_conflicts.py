@@ -219,6 +219,75 @@ def test_a_scope_stays_that_others_still_stand_in(store: Store) -> None:
     assert store.facts.get(kept.uid).scope == "s"
 
 
+def test_undoing_the_write_that_opened_a_scope_leaves_it_to_those_who_wrote_to_it_since(store: Store) -> None:
+    opening = store.facts.write(THEME, "D[a]: 1", scope="s")
+    other = store.facts.write(THEME, "D[b]: 1", scope="s")
+
+    undone = store.undo.change(opening.seqs[0])
+
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert [fact.uid for fact in store.facts.page(FactFilter(theme=THEME, scopes=("s",))).facts] == [other.fact.uid]
+    assert undone.uids == (opening.fact.uid,)
+    store.undo.change(other.seqs[0])
+    assert labels(store) == {}, "its opening is undone, and nobody is left in it"
+    assert all(check.ok for check in examine_store(store))
+
+
+def test_undoing_a_later_write_leaves_an_empty_scope_whose_opening_stands(store: Store) -> None:
+    opening = store.facts.write(THEME, "D[a]: 1", scope="s")
+    later = store.facts.write(THEME, "D[b]: 1", scope="s")
+    store.facts.move([opening.fact.uid], "t")
+
+    store.undo.change(later.seqs[0])
+
+    assert labels(store) == {"s": ScopeStatus.OPEN, "t": ScopeStatus.OPEN}
+
+
+def test_undoing_the_write_that_opened_a_scope_and_redoing_it_gives_back_both(store: Store) -> None:
+    opening = store.facts.write(THEME, "D[a]: 1", scope="s")
+    before = portrait(store)
+
+    undone = store.undo.change(opening.seqs[0])
+
+    assert labels(store) == {}
+    assert [(row[1], row[2], row[4]) for row in portrait(store)] == [("s", "withdrawn", "withdrawn")]
+    assert len(undone.seqs) == 2, "the fact and the scope, each once"
+    store.undo.redo()
+    assert portrait(store) == before
+
+
+def test_undoing_a_move_withdraws_the_scope_that_it_opened_and_no_other(store: Store) -> None:
+    fact = store.facts.write(THEME, "D[a]: 1", scope="s").fact
+    moved = store.facts.move([fact.uid], "t")
+    assert labels(store) == {"s": ScopeStatus.OPEN, "t": ScopeStatus.OPEN}
+
+    store.undo.change(moved.seqs[0])
+
+    assert labels(store) == {"s": ScopeStatus.OPEN}
+    assert store.facts.get(fact.uid).scope == "s"
+
+
+def test_undoing_the_write_that_opened_a_scope_takes_the_scope_away_though_it_was_closed_and_reopened(
+    store: Store,
+) -> None:
+    opening = store.facts.write(THEME, "D[a]: 1", scope="s")
+    closed = store.scopes.close(THEME, "s")
+    store.undo.change(closed.seqs[0])
+
+    store.undo.change(opening.seqs[0])
+
+    assert labels(store) == {}
+
+
+def test_undoing_a_write_to_no_scope_withdraws_no_scope(store: Store) -> None:
+    written = store.facts.write(THEME, "D[a]: 1")
+
+    undone = store.undo.change(written.seqs[0])
+
+    assert len(undone.seqs) == 1
+    assert portrait(store)[0][1:3] == ("", "open")
+
+
 def test_a_fact_that_comes_back_brings_its_scope_back(store: Store) -> None:
     first = store.facts.write(THEME, "D[a]: 1", scope="s").seqs[0]
     second = store.facts.write(THEME, "D[b]: 1", scope="s").seqs[0]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
@@ -161,9 +163,36 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         await until(pilot, lambda: "Relief would change nothing in these files." in said(pilot))
 
 
+ENTRY = "D[{name}.service.{number}]: the configuration of the authentication database"
+
 MEMORIES = "\n§\n".join(
     f"D[service.{number}]: the configuration of the authentication database" for number in range(28)
 )
+
+
+@pytest.mark.parametrize("changed", [("MEMORY.md",), ("USER.md",), ("MEMORY.md", "USER.md")])
+async def test_the_dialog_shows_the_files_that_change_and_no_others(
+    path: Path, home: Path, changed: tuple[str, ...]
+) -> None:
+    for name in ("MEMORY.md", "USER.md"):
+        text = "\n§\n".join(ENTRY.format(name=name[:4], number=number) for number in range(28))
+        (home / "memories" / name).write_text(text if name in changed else "likes tea")
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, changed[0])
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        shown = str(pilot.app.screen.query_one("#ask-text Static", Static).content)
+        assert re.findall(r"^(\S+\.md)  .*% → ", shown, re.MULTILINE) == list(changed)
+        for name in changed:
+            assert f"-D[{name[:4]}.service.0]" in shown
+        assert "likes tea" not in shown
+        assert "---" not in shown
+        await pilot.press("enter")
+        await until(pilot, lambda: "moved to the memory" in said(pilot))
+    assert [(home / "memories" / name).read_text() == "likes tea" for name in ("MEMORY.md", "USER.md")] == [
+        name not in changed for name in ("MEMORY.md", "USER.md")
+    ]
 
 
 async def test_undo_after_relief_of_the_hosts_files_takes_that_back_and_nothing_else(path: Path, home: Path) -> None:
