@@ -1,8 +1,8 @@
 """The bridge: the daemon process that serves the memory store to agents over MCP.
 
 May import the store and the themes, never the terminal UI. The tools themselves know nothing of MCP: only the
-package `protocol` imports the SDK. Read `tools/__init__.py` for what an agent can do, `toolkit/connection.py` for
-how a connection is bound to a theme.
+package `protocol` imports the SDK. Each package says what it may import; pyproject.toml draws the floors. Read
+`tools/__init__.py` first for what an agent can do, `toolkit/connection.py` for how a connection is bound to a theme.
 """
 
 from hermes_memory_bridge.version import __version__
@@ -10,14 +10,24 @@ from hermes_memory_bridge.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient
+    from hermes_memory_bridge.daemon.control import ask_bridge
+    from hermes_memory_bridge.launcher.paths import BridgePaths
 
-__all__ = ["AsyncMemoryClient", "MemoryClient", "__version__"]
+__all__ = ["AsyncMemoryClient", "BridgePaths", "MemoryClient", "__version__", "ask_bridge"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the client classes on first access: the shim imports this package and must start within milliseconds."""
+    """Import a public name on first access: the shim imports this package and must start within milliseconds."""
     if name in ("AsyncMemoryClient", "MemoryClient"):
         from hermes_memory_bridge import client
 
         return getattr(client, name)
+    if name == "ask_bridge":
+        from hermes_memory_bridge.daemon.control import ask_bridge
+
+        return ask_bridge
+    if name == "BridgePaths":
+        from hermes_memory_bridge.launcher.paths import BridgePaths
+
+        return BridgePaths
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge import BridgePaths, ask_bridge
 from hermes_memory_bridge.runtime.call_log import MOST_CHECKED_CHARS, MOST_SESSIONS, MOST_SUBJECT_CHARS, CallLog
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools import TOOLS

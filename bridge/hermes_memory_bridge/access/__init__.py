@@ -1,1 +1,4 @@
-"""Access control: tokens, the gate in front of HTTP, and limits."""
+"""Who may connect over HTTP: the gate in front of it, identity, limits, refusals.
+
+May import runtime and launcher. Read `gate.py` first.
+"""

@@ -1,1 +1,4 @@
-"""Adding the bridge to an MCP host's configuration without losing a comment in it, and removing it again."""
+"""Changes to the configuration of MCP hosts: the bridge's entry is added and removed without losing a comment.
+
+May import the store, provider and launcher. Read `host_connection.py` first.
+"""

@@ -1,1 +1,4 @@
-"""What a host can read besides calling tools: resources, prompts, completions, notifications. Knows no MCP."""
+"""What a host can read besides calling tools: resources, prompts, completions, changes. Knows no MCP.
+
+May import toolkit. Read `resources.py` first.
+"""

@@ -1,7 +1,8 @@
-"""The tools an agent can use. One module per tool or family; each offers a `SPEC` or several.
+"""The tools an agent can use, and their registry. One file per tool or family; each offers a `SPEC` or several.
 
 The eight tools of hermes-memory 0.3.0 keep their names, arguments and text answers, so that an agent that knows it
-has nothing to learn.
+has nothing to learn. Knows no MCP. May import recall, toolkit, trust and `embedding.query_vector`. Read
+`write_tool.py` first.
 """
 
 from __future__ import annotations
