@@ -80,10 +80,10 @@ class Gate:
     """ASGI middleware that admits requests to `app` and stores each one's `Identity` in the scope's state."""
 
     def __init__(
-        self, app: Asgi, hub: StoreWorker, limits: ClientLimits, connections: PeerConnections, sessions: HttpSessions
+        self, app: Asgi, worker: StoreWorker, limits: ClientLimits, connections: PeerConnections, sessions: HttpSessions
     ) -> None:
         self.app = app
-        self.hub = hub
+        self.worker = worker
         self.limits = limits
         self.connections = connections
         self.sessions = sessions
@@ -101,7 +101,7 @@ class Gate:
         try:
             await self._admit(scope, receive, send)
         except HttpRefused as refused:
-            self.hub.metrics.refused.labels(refused.code).inc()
+            self.worker.metrics.refused.labels(refused.code).inc()
             await send_http_refusal(refused, receive, send)
         except StoreError as error:
             await send_http_answer(send, 503, json.dumps({"error": error.as_dict()}).encode())
@@ -133,7 +133,7 @@ class Gate:
     ) -> None:
         """Pass a complete, permitted request to its handler."""
         if scope["path"] == "/metrics":
-            shown = await self.hub.read(lambda store: self._numbers(store, identity))
+            shown = await self.worker.read(lambda store: self._numbers(store, identity))
             await send_http_answer(send, 200, shown.encode(), kind=b"text/plain; version=0.0.4")
             return
         scope["state"]["identity"] = identity
@@ -156,36 +156,36 @@ class Gate:
         if identity.credential is not None and not identity.rights.read:
             raise HttpRefused(403, "access.denied", "numbers need a token with the right to read")
         if identity.credential is not None and not identity.rights.other_themes:
-            numbers = self.hub.metrics.of_theme(identity.theme)
+            numbers = self.worker.metrics.of_theme(identity.theme)
             numbers.look(store, identity.theme)
             return numbers.text()
-        self.hub.metrics.waiting.set(self.hub.queue_length)
-        self.hub.metrics.look(store)
-        return self.hub.metrics.text()
+        self.worker.metrics.waiting.set(self.worker.queue_length)
+        self.worker.metrics.look(store)
+        return self.worker.metrics.text()
 
     async def _find_identity(self, scope: Scope, headers: dict[bytes, bytes], peer: str) -> Identity:
         client = scope.get("client") or ("", 0)
         on_unix = client[0] == "unix"
-        asked = headers.get(b"x-hermes-session-key", b"").decode("latin-1") or None
+        requested_theme = headers.get(b"x-hermes-session-key", b"").decode("latin-1") or None
         authorization = headers.get(b"authorization")
         try:
             if authorization is not None:
-                return await self._by_token(authorization, asked, peer)
+                return await self._by_token(authorization, requested_theme, peer)
             if not on_unix:
                 raise to_unauthorized_refusal("a token is needed here; make one with `hermes-memory-bridge token add`")
-            return Identity(resolve_theme(header=asked, environ={}), Rights(), None, client[1] or None)
+            return Identity(resolve_theme(header=requested_theme, environ={}), Rights(), None, client[1] or None)
         except ThemeError as error:
             raise HttpRefused(400, error.code, error.message) from error
 
-    async def _by_token(self, authorization: bytes, asked: str | None, peer: str) -> Identity:
+    async def _by_token(self, authorization: bytes, requested_theme: str | None, peer: str) -> Identity:
         kind, _, secret = authorization.decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not secret.strip():
             raise to_unauthorized_refusal("the Authorization header must read `Bearer <token>`")
-        known = await self.hub.read(lambda store: store.credentials.verify(secret.strip()))
+        known = await self.worker.read(lambda store: store.credentials.verify(secret.strip()))
         if known is None:
             await self.wrong_tokens.slow_down(peer)
             raise to_unauthorized_refusal("this token is unknown, expired or revoked")
-        theme = resolve_theme(header=asked, token=known.theme, environ={})
+        theme = resolve_theme(header=requested_theme, token=known.theme, environ={})
         if theme != known.theme:
             # DESIGN lets the header name the theme; a token may not be used to speak for another one.
             raise HttpRefused(

@@ -88,7 +88,7 @@ class HttpSessions:
         session = HttpSession(identity)
         self._opening.add(session)
 
-        async def watched(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note_session(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:
                 for name in (value for header, value in message["headers"] if header == b"mcp-session-id"):
                     self._opening.discard(session)
@@ -98,7 +98,7 @@ class HttpSessions:
         try:
             if quiet is not None:
                 await self.end(quiet)
-            yield watched
+            yield send_and_note_session
         finally:
             self._opening.discard(session)
             session.seen = time.monotonic()
@@ -111,11 +111,11 @@ class HttpSessions:
         here = self.open_sessions()
         own = {name: one for name, one in here.items() if one.identity.client == identity.client}
         opening = sum(one.identity.client == identity.client for one in self._opening)
-        most = MOST_OF_A_PROCESS if identity.shown is None else MOST_OF_A_TOKEN
+        most = MOST_OF_A_PROCESS if identity.credential_shown is None else MOST_OF_A_TOKEN
         if len(own) + opening >= most:
             return find_idlest_session(own, f"{identity.client} has {most} sessions open already; end some with DELETE")
-        if identity.shown is not None:
-            everybody = sum(one.identity.shown is not None for one in (*here.values(), *self._opening))
+        if identity.credential_shown is not None:
+            everybody = sum(one.identity.credential_shown is not None for one in (*here.values(), *self._opening))
             if everybody >= MOST_OF_TOKENS:
                 raise to_busy_refusal(f"tokens have {MOST_OF_TOKENS} sessions open already; try again later")
         return None

@@ -11,7 +11,7 @@ MOST_BUCKETS = 10_000
 class TokenBucket:
     """The tokens left to one client, and when that number was computed."""
 
-    left: float
+    tokens: float
     at: float
 
 
@@ -36,12 +36,12 @@ class TokenBuckets:
             if len(self._by_client) >= MOST_BUCKETS:
                 self._drop_full(now)
             bucket = self._by_client[client] = TokenBucket(self.burst, now)
-        bucket.left = min(self.burst, bucket.left + max(0.0, now - bucket.at) * self.per_second)
+        bucket.tokens = min(self.burst, bucket.tokens + max(0.0, now - bucket.at) * self.per_second)
         bucket.at = max(bucket.at, now)
-        if bucket.left >= 1:
-            bucket.left -= 1
+        if bucket.tokens >= 1:
+            bucket.tokens -= 1
             return 0.0
-        return (1 - bucket.left) / self.per_second
+        return (1 - bucket.tokens) / self.per_second
 
     def _drop_full(self, now: float) -> None:
         """Drop the buckets that are full again: they are equivalent to new ones."""

@@ -14,19 +14,19 @@ class Identity:
 
     theme: str
     rights: Rights = Rights()
-    shown: Credential | None = None
+    credential_shown: Credential | None = None
     """The token that was shown, as the store knew it then; None for a process of this user on a unix socket."""
     pid: int | None = None
 
     @property
     def credential(self) -> str | None:
         """Return the name of the token."""
-        return None if self.shown is None else self.shown.name
+        return None if self.credential_shown is None else self.credential_shown.name
 
     @property
     def client(self) -> str:
         """Return the client for counting and for messages: the token, or the process of this user."""
-        return f"process {self.pid}" if self.shown is None else f"token {self.shown.name!r}"
+        return f"process {self.pid}" if self.credential_shown is None else f"token {self.credential_shown.name!r}"
 
     @property
     def account(self) -> str:
@@ -34,4 +34,4 @@ class Identity:
 
         Another token, another secret of the same token or another theme cannot resume it.
         """
-        return f"theme {self.theme}" if self.shown is None else f"token {self.shown.digest.hex()}"
+        return f"theme {self.theme}" if self.credential_shown is None else f"token {self.credential_shown.digest.hex()}"

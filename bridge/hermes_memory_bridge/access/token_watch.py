@@ -23,8 +23,8 @@ LOOK_S = 0.2
 class TokenWatch:
     """Monitor the tokens of all connections and HTTP sessions."""
 
-    def __init__(self, hub: StoreWorker, agents: ConnectionRegistry, sessions: HttpSessions) -> None:
-        self.hub = hub
+    def __init__(self, worker: StoreWorker, agents: ConnectionRegistry, sessions: HttpSessions) -> None:
+        self.worker = worker
         self.agents = agents
         self.sessions = sessions
 
@@ -42,22 +42,22 @@ class TokenWatch:
     async def ended_tokens(self) -> set[Credential]:
         """Return the tokens in use that are no longer valid."""
         shown = self.find_tokens_in_use()
-        return shown - await self.hub.read(lambda store: store.credentials.current_among(shown)) if shown else set()
+        return shown - await self.worker.read(lambda store: store.credentials.current_among(shown)) if shown else set()
 
     def find_tokens_in_use(self) -> set[Credential]:
         """Return every token that has an open connection or session."""
-        of_connections = {one.shown for one in self.agents.here if one.shown is not None}
-        of_sessions = {one.identity.shown for one in self.sessions.open_sessions().values()}
+        of_connections = {one.credential_shown for one in self.agents.connections if one.credential_shown is not None}
+        of_sessions = {one.identity.credential_shown for one in self.sessions.open_sessions().values()}
         return of_connections | {one for one in of_sessions if one is not None}
 
     async def end(self, ended: set[Credential]) -> None:
         """End the connections, streams and sessions of these tokens."""
-        for connection in list(self.agents.here):
-            if connection.shown in ended:
+        for connection in list(self.agents.connections):
+            if connection.credential_shown in ended:
                 connection.revoke()
                 connection.hang_up()
         for name, session in list(self.sessions.open_sessions().items()):
-            if session.identity.shown in ended:
+            if session.identity.credential_shown in ended:
                 await self.sessions.end(name)
         for one in ended:
             log.info("what was opened with an old secret or old rights of token %r was ended", one.name)

@@ -34,12 +34,12 @@ def embedding_command(action: str, db: str | None) -> int:
 
     Exit code 1 when there are no vectors.
     """
-    places = BridgePaths.of(db)
-    vault = Vault(Path(places.folder) / "secrets.json")
+    paths = BridgePaths.of(db)
+    vault = Vault(Path(paths.folder) / "secrets.json")
     if action == "state":
         from hermes_memory_bridge.daemon.control import ask_bridge
 
-        running = ask_bridge(places, "status")
+        running = ask_bridge(paths, "status")
         print(f"recall by {running['recall']}" if running else "no bridge runs; a connecting agent starts one")
         return 0 if running else 1
     if action == "test":

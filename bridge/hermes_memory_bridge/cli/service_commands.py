@@ -95,46 +95,46 @@ def start_bridge(options: ServeOptions) -> int:
     from hermes_memory_bridge.daemon.control import ask_bridge
     from hermes_memory_bridge.launcher import dialing
 
-    places = BridgePaths.of(options.db)
-    places.make_folder()
-    running = ask_bridge(places, "status")
+    paths = BridgePaths.of(options.db)
+    paths.make_folder()
+    running = ask_bridge(paths, "status")
     if running is not None and not running["stopping"]:
-        print(f"process {running['pid']} serves {places.store} already")
+        print(f"process {running['pid']} serves {paths.store} already")
         return 0
-    command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", places.store]
+    command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", paths.store]
     for name in ("tcp", "heartbeat", "timeout", "log_level", "linger"):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     command += ["--hardening-profile"] if options.hardening_profile else []
-    child = dialing.spawn_detached(command, places.log)
+    child = dialing.spawn_detached(command, paths.log)
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
-        running = ask_bridge(places, "status")
+        running = ask_bridge(paths, "status")
         if running is not None and not running["stopping"]:
-            print(f"process {running['pid']} serves {places.store}")
+            print(f"process {running['pid']} serves {paths.store}")
             return 0
         gone, how = os.waitpid(child, os.WNOHANG)
         if gone and how:
-            return report_failure(f"the bridge did not start: {dialing.find_last_log_line(places.log)}")
+            return report_failure(f"the bridge did not start: {dialing.find_last_log_line(paths.log)}")
         time.sleep(0.02)
-    return report_failure(f"the bridge did not answer within {START_S:.0f} s; see {places.log}")
+    return report_failure(f"the bridge did not answer within {START_S:.0f} s; see {paths.log}")
 
 
 def stop_bridge(db: str | None) -> int:
     """Stop the bridge, and wait until it is gone."""
     from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
 
-    places = BridgePaths.of(db)
-    running = ask_bridge(places, "stop")
+    paths = BridgePaths.of(db)
+    running = ask_bridge(paths, "stop")
     if running is None:
-        return report_failure(format_no_bridge(places))
+        return report_failure(format_no_bridge(paths))
     deadline = time.monotonic() + STOP_S
     while time.monotonic() < deadline:
-        if not Path(places.pid).exists():
+        if not Path(paths.pid).exists():
             print(f"process {running['pid']} has stopped")
             return 0
         time.sleep(0.02)
-    return report_failure(f"process {running['pid']} has not stopped within {STOP_S:.0f} s; see {places.log}")
+    return report_failure(f"process {running['pid']} has not stopped within {STOP_S:.0f} s; see {paths.log}")
 
 
 @click.command("status", cls=BridgeCommand)
@@ -146,10 +146,10 @@ def bridge_status_command(db: str | None, as_json: bool) -> int:
     """
     from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
 
-    places = BridgePaths.of(db)
-    running = ask_bridge(places, "status")
+    paths = BridgePaths.of(db)
+    running = ask_bridge(paths, "status")
     if as_json:
-        print(json.dumps({"running": running is not None, **(running or {"store": places.store})}))
+        print(json.dumps({"running": running is not None, **(running or {"store": paths.store})}))
     elif running is not None:
         print(
             f"process {running['pid']} serves {running['store']} since {running['uptime_s']} s, "
@@ -157,7 +157,7 @@ def bridge_status_command(db: str | None, as_json: bool) -> int:
         )
         print(f"recall by {running['recall']}")
     else:
-        print(f"{format_no_bridge(places)}; a connecting agent starts one")
+        print(f"{format_no_bridge(paths)}; a connecting agent starts one")
     return 0 if running is not None else 1
 
 
@@ -169,10 +169,10 @@ def logs_command(db: str | None, lines: int, follow: bool) -> int:
     """What the bridge has logged."""
     from hermes_memory_bridge.daemon.logs import tail_bridge_log
 
-    places = BridgePaths.of(db)
-    path = Path(places.log)
+    paths = BridgePaths.of(db)
+    path = Path(paths.log)
     if not path.exists() and not follow:
-        return report_failure(f"no bridge of {places.store} has written a log to {path} yet")
+        return report_failure(f"no bridge of {paths.store} has written a log to {path} yet")
     try:
         for line in tail_bridge_log(path, max(0, lines), follow=follow):
             print(line, flush=follow)

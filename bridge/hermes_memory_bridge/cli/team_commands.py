@@ -159,12 +159,12 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
 
     Without DSN, or with -: asks for it, or reads standard input.
     """
-    places = BridgePaths.of(db)
+    paths = BridgePaths.of(db)
     dsn = prompt_for_dsn(dsn, "DSN of the team database: ")
     with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
         schema = found.schema
-    dsns.store_team_dsn(places, dsn)
-    running = ask_bridge(places, "sync", action="connect")
+    dsns.store_team_dsn(paths, dsn)
+    running = ask_bridge(paths, "sync", action="connect")
     note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
     if os.environ.get(dsns.VARIABLE):
         note += f"; ${dsns.VARIABLE} is set and counts instead"
@@ -177,9 +177,9 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
 @answer_options
 def team_disconnect_command(db: str | None, as_json: bool) -> None:
     """Forget the team database; nothing here or there is deleted."""
-    places = BridgePaths.of(db)
-    dsns.forget_team_dsn(places)
-    ask_bridge(places, "sync", action="connect")
+    paths = BridgePaths.of(db)
+    dsns.forget_team_dsn(paths)
+    ask_bridge(paths, "sync", action="connect")
     print_answer(
         as_json, {"connected": False}, "the team database is forgotten; what was exchanged stays on both sides"
     )
@@ -227,10 +227,10 @@ def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimensio
     """
     from hermes_memory_bridge.team.database.dev_server import DevServer
 
-    places = BridgePaths.of(db)
+    paths = BridgePaths.of(db)
     if not folder:
-        places.make_folder()
-    running = DevServer(Path(folder or Path(places.folder) / "postgres").absolute())
+        paths.make_folder()
+    running = DevServer(Path(folder or Path(paths.folder) / "postgres").absolute())
     try:
         run_with_driver_errors(lambda: import_team_driver().migrate(running.dsn, dimension=dimension))
         print(json.dumps({"dsn": running.dsn}) if as_json else running.dsn, flush=True)
@@ -248,16 +248,16 @@ def sync_now_command(db: str | None, as_json: bool) -> int:
 
     Exit code 1 when it could not be done.
     """
-    places = BridgePaths.of(db)
-    asked = ask_bridge(places, "sync", action="now")
-    if asked is not None:
+    paths = BridgePaths.of(db)
+    reply = ask_bridge(paths, "sync", action="now")
+    if reply is not None:
         status = wait_for_sync(
             as_json,
-            lambda: check_bridge_answer(ask_bridge(places, "sync", action="status")),
-            check_bridge_answer(asked)["number"],
+            lambda: check_bridge_answer(ask_bridge(paths, "sync", action="status")),
+            check_bridge_answer(reply)["number"],
         )
     else:
-        syncer = open_own_syncer(places)
+        syncer = open_own_syncer(paths)
         syncer.start()
         try:
             status = wait_for_sync(as_json, syncer.status, 1)
@@ -300,15 +300,15 @@ def sync_status_command(db: str | None, as_json: bool) -> int:
 
     Exit code 1 when no bridge runs, or something is wrong.
     """
-    places = BridgePaths.of(db)
-    asked = ask_bridge(places, "sync", action="status")
-    if asked is None:
-        named = dsns.is_team_named(places)
-        words = f"{format_no_bridge(places)}, so nothing is exchanged now; a connecting agent starts one"
+    paths = BridgePaths.of(db)
+    reply = ask_bridge(paths, "sync", action="status")
+    if reply is None:
+        named = dsns.is_team_named(paths)
+        words = f"{format_no_bridge(paths)}, so nothing is exchanged now; a connecting agent starts one"
         document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
         print_answer(as_json, document, words)
         return 1
-    status = check_bridge_answer(asked)
+    status = check_bridge_answer(reply)
     print_answer(as_json, status, format_sync_status(status))
     return 0 if status["state"] in (*COMPLETE_STATES, "exchanging", "starting", "paused") else 1
 
@@ -329,14 +329,14 @@ def sync_resume_command(db: str | None, as_json: bool) -> None:
 
 def steer_sync(db: str | None, as_json: bool, action: str) -> None:
     """Pause the exchange, or go on."""
-    places = BridgePaths.of(db)
-    asked = ask_bridge(places, "sync", action=action)
-    if asked is not None:
-        status = check_bridge_answer(asked)
+    paths = BridgePaths.of(db)
+    reply = ask_bridge(paths, "sync", action=action)
+    if reply is not None:
+        status = check_bridge_answer(reply)
         print_answer(as_json, status, format_sync_status(status))
         return
-    check_team_named(places)
-    dsns.write_team_state(places, paused=action == "pause")
+    check_team_named(paths)
+    dsns.write_team_state(paths, paused=action == "pause")
     print_answer(as_json, {"paused": action == "pause"}, f"the exchange is {action}d from the next bridge on")
 
 
@@ -347,13 +347,13 @@ def sync_verify_command(db: str | None, as_json: bool) -> int:
 
     Exit code 1 when they differ, or when not everything is exchanged.
     """
-    places = BridgePaths.of(db)
-    asked = ask_bridge(places, "sync", timeout_s=LONG_S, action="verify")
-    if asked is not None:
-        found = check_bridge_answer(asked)
+    paths = BridgePaths.of(db)
+    reply = ask_bridge(paths, "sync", timeout_s=LONG_S, action="verify")
+    if reply is not None:
+        found = check_bridge_answer(reply)
     else:
-        syncer = open_own_syncer(places)
-        refuse_missing_store(Path(places.store))
+        syncer = open_own_syncer(paths)
+        refuse_missing_store(Path(paths.store))
         compared = syncer.verify()
         syncer.start()
         try:
@@ -491,34 +491,34 @@ def prompt_for_dsn(given: str, prompt: str) -> str:
     return dsn.strip()
 
 
-def open_own_syncer(places: BridgePaths) -> Syncer:
+def open_own_syncer(paths: BridgePaths) -> Syncer:
     """Return a syncer for a single run without a bridge; it creates the store of a machine that joins a team.
 
     :raises StoreMissing: there is neither a store nor the name of a team database
     :raises TeamError: no team database is named
     """
-    check_team_named(places)
+    check_team_named(paths)
     try:
         from hermes_memory_bridge.team.syncer import Syncer
         from hermes_memory_bridge.team.team_checks import to_team_content_checks
     except ImportError:
         raise TeamError(NO_DRIVER) from None
     return Syncer(
-        places.store,
-        lambda: dsns.find_team_dsn(places),
+        paths.store,
+        lambda: dsns.find_team_dsn(paths),
         holder=f"command {os.getpid()}",
-        screens=to_team_content_checks(places),
+        screens=to_team_content_checks(paths),
     )
 
 
-def check_team_named(places: BridgePaths) -> None:
+def check_team_named(paths: BridgePaths) -> None:
     """Check that there is something to sync with.
 
     :raises StoreMissing: there is neither a store nor the name of a team database
     :raises TeamError: no team database is named
     """
-    if not dsns.is_team_named(places):
-        refuse_missing_store(Path(places.store))
+    if not dsns.is_team_named(paths):
+        refuse_missing_store(Path(paths.store))
         raise TeamError(NOT_NAMED)
 
 

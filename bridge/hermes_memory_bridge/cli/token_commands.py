@@ -35,9 +35,9 @@ def token_group() -> None:
 @contextmanager
 def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store, Vault]]:
     """Open the store of the digests, and the vault of this machine's own tokens."""
-    places = BridgePaths.of(db)
-    with open_current_store(Path(places.store), create=create) as store:
-        yield store, Vault(Path(places.folder) / "secrets.json")
+    paths = BridgePaths.of(db)
+    with open_current_store(Path(paths.store), create=create) as store:
+        yield store, Vault(Path(paths.folder) / "secrets.json")
 
 
 @token_group.command("add")

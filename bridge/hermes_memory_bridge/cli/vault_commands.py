@@ -29,9 +29,9 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     :raises ArgumentError: there is none of that name
     :raises StoreMissing: there is no memory whose secrets these would be
     """
-    places = BridgePaths.of(db)
-    refuse_missing_store(Path(places.store))
-    vault = Vault(Path(places.folder) / "secrets.json")
+    paths = BridgePaths.of(db)
+    refuse_missing_store(Path(paths.store))
+    vault = Vault(Path(paths.folder) / "secrets.json")
     whose = resolve_theme(flag=theme)
     if action == "list":
         return list_secrets(vault, whose)

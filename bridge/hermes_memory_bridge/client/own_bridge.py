@@ -18,8 +18,8 @@ def start_own_bridge() -> socket.socket:
     :raises OSError: none is running, and none could be started
     :raises BridgeUnreachable: the one that is running is not this user's own
     """
-    places = BridgePaths.of()
+    paths = BridgePaths.of()
     try:
-        return dial_bridge(places, {}, to_daemon_command(places.store))[0]
+        return dial_bridge(paths, {}, to_daemon_command(paths.store))[0]
     except ForeignSocket as error:
-        raise BridgeUnreachable(str(error), places.line) from error
+        raise BridgeUnreachable(str(error), paths.line) from error

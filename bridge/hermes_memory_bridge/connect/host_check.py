@@ -21,7 +21,7 @@ class HostCheckResult:
     """The result of a check."""
 
     ok: bool
-    said: str
+    output: str
 
 
 def check_configured_command(command: list[str], env: dict[str, str]) -> HostCheckResult:

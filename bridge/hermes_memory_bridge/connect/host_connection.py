@@ -94,5 +94,5 @@ def check_connected_host(host: Host, file: Path) -> int:
         return 1
     command = [str(entry.get("command") or entry.get("cmd")), *map(str, entry.get("args", []))]
     outcome = check_configured_command(command, dict(entry.get("env") or entry.get("envs") or {}))
-    print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.said}")
+    print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.output}")
     return 0 if outcome.ok else 1

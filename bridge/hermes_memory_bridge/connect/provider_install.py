@@ -159,8 +159,8 @@ def check_provider_profile(home: Path) -> int:
         [*map(str, known["command"]), *(["--db", str(db)] if db else [])], {"HERMES_HOME": str(home)}
     )
     if not outcome.ok:
-        said.append(outcome.said)
-    print(f"{home}: {'does not work: ' + '; '.join(said) if said else 'works: ' + outcome.said}")
+        said.append(outcome.output)
+    print(f"{home}: {'does not work: ' + '; '.join(said) if said else 'works: ' + outcome.output}")
     return 1 if said else 0
 
 

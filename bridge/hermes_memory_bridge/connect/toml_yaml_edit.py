@@ -262,11 +262,11 @@ def add_yaml_entry(text: str, key: str, name: str, entry: Document, *, listed: b
         document = parse_yaml(text)
     after = yaml_spliced(text, key, name, entry, listed=listed)
 
-    def extended(held: Any) -> Any:
+    def add_to_entries(held: Any) -> Any:
         return [{"name": name, **entry}, *(held or [])] if listed else {**(held or {}), name: entry}
 
     said = refused_at(text, yaml_line(text, key), f"{name} cannot be added safely; add the entry by hand")
-    prove(document, parse_yaml(after), key, extended, said)
+    prove(document, parse_yaml(after), key, add_to_entries, said)
     return after
 
 

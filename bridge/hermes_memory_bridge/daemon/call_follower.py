@@ -22,7 +22,7 @@ class NoBridgeRunning(StoreError):
 
 
 def follow_calls(
-    places: BridgePaths, count: int, *, follow: bool, theme: str | None = None, session: str | None = None
+    paths: BridgePaths, count: int, *, follow: bool, theme: str | None = None, session: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the latest calls and those that follow, each as the command `calls` returns it.
 
@@ -32,26 +32,26 @@ def follow_calls(
     :raises NoBridgeRunning: no bridge is running, or its version does not report calls yet
     """
     whose: dict[str, Any] = {"theme": theme, "session": session}
-    answer = check_calls_answer(places, ask_bridge(places, "calls", limit=max(1, count), **whose))
+    answer = check_calls_answer(paths, ask_bridge(paths, "calls", limit=max(1, count), **whose))
     yield from answer["calls"] if count else []
     while follow:
         time.sleep(LOOK_S)  # a question is answered at once; nobody is told
-        following = ask_bridge(places, "calls", since=answer["last"], **whose)
+        following = ask_bridge(paths, "calls", since=answer["last"], **whose)
         if following is not None and following.get("pid") != answer["pid"]:
-            following = ask_bridge(places, "calls", **whose)
+            following = ask_bridge(paths, "calls", **whose)
         if following is None:
             continue  # it restarts, or the next agent starts one
-        answer = check_calls_answer(places, following)
+        answer = check_calls_answer(paths, following)
         yield from answer["calls"]
 
 
-def check_calls_answer(places: BridgePaths, answer: dict[str, Any] | None) -> dict[str, Any]:
+def check_calls_answer(paths: BridgePaths, answer: dict[str, Any] | None) -> dict[str, Any]:
     """Return an answer that reports calls.
 
     :raises NoBridgeRunning: it does not
     """
     if answer is None:
-        raise NoBridgeRunning(f"{format_no_bridge(places)}; a connecting agent starts one", places.store)
+        raise NoBridgeRunning(f"{format_no_bridge(paths)}; a connecting agent starts one", paths.store)
     if "error" in answer:
         raise NoBridgeRunning(answer["error"]["message"], answer["error"]["value"])
     if "calls" not in answer:

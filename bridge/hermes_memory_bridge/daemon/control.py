@@ -18,28 +18,28 @@ class ForeignBridge(StoreError):
     code = "bridge.unreachable"
 
 
-def format_no_bridge(places: BridgePaths) -> str:
+def format_no_bridge(paths: BridgePaths) -> str:
     """Say that no bridge is running for a store, and whether the store exists."""
-    missing = "" if Path(places.store).exists() else ", where there is no memory yet; check --db"
-    return f"no bridge serves {places.store}{missing}"
+    missing = "" if Path(paths.store).exists() else ", where there is no memory yet; check --db"
+    return f"no bridge serves {paths.store}{missing}"
 
 
-def ask_bridge(places: BridgePaths, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
+def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **arguments: Any) -> dict[str, Any] | None:
     """Send a command to the running bridge; return None when none answers. A refusal is an answer with an `error`.
 
     :param command: `status`, `stop`, `calls`, `sessions`, `end` or `sync`; see docs/bridge.md
     :param arguments: the command's arguments; None counts as omitted
     :raises ForeignBridge: the listener is not this user's own
     """
-    asked: dict[str, Any] = {"hermes-memory": 1, "command": command}
+    request: dict[str, Any] = {"hermes-memory": 1, "command": command}
     given = {name: value for name, value in arguments.items() if value is not None}
     if given:
-        asked["arguments"] = given
+        request["arguments"] = given
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
         bridge.settimeout(timeout_s)
         try:
-            connect_own_socket(bridge, places.line)
-            bridge.sendall(json.dumps(asked).encode() + b"\n")
+            connect_own_socket(bridge, paths.line)
+            bridge.sendall(json.dumps(request).encode() + b"\n")
             said = b""
             while not said.endswith(b"\n"):
                 more = bridge.recv(65_536)
@@ -47,7 +47,7 @@ def ask_bridge(places: BridgePaths, command: str, timeout_s: float = 5.0, **argu
                     return None
                 said += more
         except ForeignSocket as error:
-            raise ForeignBridge(str(error), places.line) from error
+            raise ForeignBridge(str(error), paths.line) from error
         except OSError:
             return None
     answer: dict[str, Any] = json.loads(said)

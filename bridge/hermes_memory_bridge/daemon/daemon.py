@@ -89,39 +89,39 @@ READ_LOG_DELAY_S = 2.0
 class Daemon:
     """A running bridge."""
 
-    def __init__(self, places: BridgePaths, settings: DaemonSettings) -> None:
-        self.places = places
+    def __init__(self, paths: BridgePaths, settings: DaemonSettings) -> None:
+        self.paths = paths
         self.settings = settings
         self.started = time.time()
         self.stopping = asyncio.Event()
-        self.hub = StoreWorker(places.store)
-        vault = Vault(Path(places.folder) / "secrets.json")
-        self.agents = ConnectionRegistry(self.hub, settings.lease, WriteChecks(self.hub.store.policies, vault))
-        self.front = HttpFront(self.agents)
-        self.notices = ChangeNotices(self.hub)
-        self.inspection = StatusCommands(self.hub, self.agents)
-        self.meaning = self.hub.meaning = VectorService(
-            self.hub.read, self.hub.path, self.hub.embedding_settings, vault
+        self.worker = StoreWorker(paths.store)
+        vault = Vault(Path(paths.folder) / "secrets.json")
+        self.agents = ConnectionRegistry(self.worker, settings.lease, WriteChecks(self.worker.store.policies, vault))
+        self.http_front = HttpFront(self.agents)
+        self.notices = ChangeNotices(self.worker)
+        self.inspection = StatusCommands(self.worker, self.agents)
+        self.vectors = self.worker.vectors = VectorService(
+            self.worker.read, self.worker.path, self.worker.embedding_settings, vault
         )
-        self.team = TeamSync(places, lambda: self.meaning.model)
-        self.asking = self.hub.asking = self.team.open_search(self.hub)
-        self.server = build_mcp_server(self.hub, self.find_request_connection, self.notices)
+        self.team = TeamSync(paths, lambda: self.vectors.model)
+        self.team_search = self.worker.team_search = self.team.open_search(self.worker)
+        self.server = build_mcp_server(self.worker, self.find_request_connection, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid(), settings.shares.line)
         self.peers = PeerConnections(settings.shares.http)
         self.sessions = HttpSessions(
             partial(sdk_internals.is_http_session_open, self.server),
             partial(sdk_internals.end_http_session, self.server),
         )
-        self.tokens = TokenWatch(self.hub, self.agents, self.sessions)
+        self.tokens = TokenWatch(self.worker, self.agents, self.sessions)
 
     def find_request_connection(self, context: Any) -> Connection:
         """Return the connection a request belongs to."""
         state = context.lifespan_context
-        return state if isinstance(state, Connection) else self.front.find_request_connection(context)
+        return state if isinstance(state, Connection) else self.http_front.find_request_connection(context)
 
     def guard(self, app: Asgi) -> Asgi:
         """Wrap the HTTP application in the access gate."""
-        return Gate(self.front.count_requests(app), self.hub, self.settings.limits, self.peers, self.sessions)
+        return Gate(self.http_front.count_requests(app), self.worker, self.settings.limits, self.peers, self.sessions)
 
     async def command(self, name: str, arguments: Any) -> dict[str, Any]:
         """Execute a control command sent by another process of this user.
@@ -130,7 +130,7 @@ class Daemon:
         """
         check_status_arguments(name, arguments)
         if name in ("status", "stop"):
-            return {**self.status(stop=name == "stop"), "recall": self.meaning.state()}
+            return {**self.status(stop=name == "stop"), "recall": self.vectors.state()}
         if name == "sync":
             return {"hermes-memory": 1, "pid": os.getpid(), **await self.team.answer(arguments)}
         return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
@@ -146,9 +146,9 @@ class Daemon:
             "hermes-memory": 1,
             "version": __version__,
             "pid": os.getpid(),
-            "store": self.places.store,
+            "store": self.paths.store,
             "uptime_s": round(time.time() - self.started),
-            "connections": len(self.agents.here),
+            "connections": len(self.agents.connections),
             "stopping": self.stopping.is_set(),
         }
 
@@ -157,13 +157,13 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(name, self.stopping.set)
-        line_socket = listen_on_socket(self.places.line)
+        line_socket = listen_on_socket(self.paths.line)
         listener = await asyncio.start_unix_server(
             self.lines.serve_connection, sock=line_socket, limit=MAX_LINE, backlog=ACCEPT_BURST
         )
         line_socket.listen(BACKLOG)
         web = build_http_server(build_http_app(self.server, self.guard), self.peers, self.settings.limits)
-        sockets = [listen_on_socket(self.places.http)]
+        sockets = [listen_on_socket(self.paths.http)]
         if self.settings.tcp is not None:
             sockets.append(open_loopback_socket(self.settings.tcp))
             log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
@@ -176,20 +176,20 @@ class Daemon:
             self.tokens.watch,
             agents.purge_hourly,
             self.note_reads,
-            self.front.forget_quiet,
+            self.http_front.forget_quiet,
             self.notices.watch,
-            self.meaning.fill_forever,
+            self.vectors.fill_forever,
             self.linger,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
-        self.hub.metrics.connections.set_function(lambda: len(self.agents.here))
-        log.info("serving %s, process %d", self.places.store, os.getpid())
+        self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))
+        log.info("serving %s, process %d", self.paths.store, os.getpid())
         try:
             await self.stopping.wait()
         finally:
             log.info("stopping")
             listener.close()
-            for path in (self.places.line, self.places.http):
+            for path in (self.paths.line, self.paths.http):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
             self.notices.close()
@@ -199,19 +199,19 @@ class Daemon:
             web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
             await serving
-            self.front.close()
-            self.asking.close()
+            self.http_front.close()
+            self.team_search.close()
             await asyncio.to_thread(self.team.stop)
             await self.agents.remove_all()
-            await self.meaning.close()
-            await asyncio.to_thread(self.hub.close)
+            await self.vectors.close()
+            await asyncio.to_thread(self.worker.close)
 
     async def note_reads(self) -> None:
         """Record at intervals which facts agents were shown, so that a person can follow it; run until cancelled."""
         while True:
             await asyncio.sleep(READ_LOG_DELAY_S)
-            if self.hub.store.reads.pending_count:
-                self.hub.write_in_background(lambda store: store.reads.flush())
+            if self.worker.store.reads.pending_count:
+                self.worker.write_in_background(lambda store: store.reads.flush())
 
     async def linger(self) -> None:
         """Stop when no client has been connected for a while, over any transport."""
@@ -232,45 +232,45 @@ class Daemon:
         """
         lapse_ms = None
         try:
-            lapse_ms = await self.hub.read(lambda store: store.sessions.ms_until_lapse())
+            lapse_ms = await self.worker.read(lambda store: store.sessions.ms_until_lapse())
         except StoreError as error:
             log.error("leases could not be looked at: %s", error.message)
-        if self.lines.tasks or self.front.in_use():
+        if self.lines.tasks or self.http_front.in_use():
             return math.inf
         leased = [] if lapse_ms is None else [time.monotonic() + lapse_ms / 1000]
-        return max(self.agents.left, self.front.left, *leased)
+        return max(self.agents.last_departure, self.http_front.last_departure, *leased)
 
 
-def serve_store(places: BridgePaths, settings: DaemonSettings) -> None:
+def serve_store(paths: BridgePaths, settings: DaemonSettings) -> None:
     """Run the bridge of a store until told to stop.
 
     :raises AlreadyServed: another bridge serves the store
     """
     os.umask(0o077)
     settings = replace(settings, shares=to_descriptor_shares(raise_descriptor_limit()))
-    places.make_folder()
-    with hold_daemon_lock(places):
-        write_pid_file(places.pid)
+    paths.make_folder()
+    with hold_daemon_lock(paths):
+        write_pid_file(paths.pid)
         try:
-            asyncio.run(run_daemon(places, settings))
+            asyncio.run(run_daemon(paths, settings))
         finally:
-            for leftover in (places.pid, places.starting):
+            for leftover in (paths.pid, paths.starting):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(leftover)
 
 
-async def run_daemon(places: BridgePaths, settings: DaemonSettings) -> None:
+async def run_daemon(paths: BridgePaths, settings: DaemonSettings) -> None:
     """Create and run the daemon inside its event loop."""
-    await Daemon(places, settings).run()
+    await Daemon(paths, settings).run()
 
 
 @contextlib.contextmanager
-def hold_daemon_lock(places: BridgePaths) -> Any:
+def hold_daemon_lock(paths: BridgePaths) -> Any:
     """Hold the lock of a store's bridge.
 
     :raises AlreadyServed: another bridge holds it, and answers
     """
-    handle = os.open(places.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    handle = os.open(paths.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + TAKEOVER_TIMEOUT_S
     try:
         while True:
@@ -278,11 +278,11 @@ def hold_daemon_lock(places: BridgePaths) -> Any:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                other = ask_bridge(places, "status")
+                other = ask_bridge(paths, "status")
                 if other is not None and not other["stopping"]:
-                    raise AlreadyServed(f"process {other['pid']} serves {places.store} already") from None
+                    raise AlreadyServed(f"process {other['pid']} serves {paths.store} already") from None
                 if time.monotonic() > deadline:
-                    raise AlreadyServed(f"another process holds {places.lock} and does not answer") from None
+                    raise AlreadyServed(f"another process holds {paths.lock} and does not answer") from None
             time.sleep(0.02)
         yield
     finally:

@@ -79,11 +79,11 @@ def run_daemon_process(options: ServeOptions) -> int:
     lease = LeaseTimes(round(heartbeat_s * 1000), round(timeout_s * 1000))
     limits = STRICT_LIMITS if strict else ClientLimits()
     settings = daemon.DaemonSettings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits)
-    places = BridgePaths.of(options.db)
-    places.make_folder()
-    logs.configure_bridge_log(Path(places.log), level)
+    paths = BridgePaths.of(options.db)
+    paths.make_folder()
+    logs.configure_bridge_log(Path(paths.log), level)
     try:
-        daemon.serve_store(places, settings)
+        daemon.serve_store(paths, settings)
     except daemon.AlreadyServed as served:
         sys.stderr.write(f"hermes-memory-bridge: {served}\n")
     return 0

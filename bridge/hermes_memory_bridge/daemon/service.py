@@ -19,9 +19,9 @@ UNIT = "hermes-memory-bridge.service"
 LABEL = "hermes-memory-bridge"
 
 
-def install_service(places: BridgePaths, *, tcp: int | None, only_print: bool) -> int:
+def install_service(paths: BridgePaths, *, tcp: int | None, only_print: bool) -> int:
     """Write the service file and start the service."""
-    words = [*require_lasting_command(find_own_command()), "serve", "--db", places.store]
+    words = [*require_lasting_command(find_own_command()), "serve", "--db", paths.store]
     words += ["--tcp", str(tcp)] if tcp is not None else []
     file, text = to_service_file(words)
     if only_print:

@@ -51,8 +51,8 @@ def check_status_arguments(command: str, arguments: Any) -> None:
 class StatusCommands:
     """Answer clients that follow agents' calls."""
 
-    def __init__(self, hub: StoreWorker, agents: ConnectionRegistry) -> None:
-        self.hub = hub
+    def __init__(self, worker: StoreWorker, agents: ConnectionRegistry) -> None:
+        self.worker = worker
         self.agents = agents
 
     async def answer(self, command: str, arguments: Arguments) -> dict[str, Any]:
@@ -69,15 +69,15 @@ class StatusCommands:
         since = parse_integer_argument(arguments, "since", 0, least=0, most=2**63)
         limit = parse_integer_argument(arguments, "limit", MOST_CALLS, least=1, most=MOST_CALLS)
         theme, session = parse_optional_text(arguments, "theme"), parse_optional_text(arguments, "session")
-        found = self.hub.calls.since(since, theme=theme, session=session, limit=limit)
-        last = self.hub.calls.last  # before anything is awaited: none is noted in between
+        found = self.worker.calls.since(since, theme=theme, session=session, limit=limit)
+        last = self.worker.calls.last  # before anything is awaited: none is noted in between
         # Beside the loop: each is looked through for secrets.
         told = await asyncio.to_thread(lambda: [call.as_dict() for call in found])
         return {"calls": told, "last": last}
 
     def sessions(self) -> dict[str, Any]:
         """Return the sessions of all connected clients, in order of connection."""
-        here = sorted(self.agents.here, key=lambda connection: connection.connected_at)
+        here = sorted(self.agents.connections, key=lambda connection: connection.connected_at)
         rows = {(one.theme, name): self._row(one, name) for one in here for name in find_connection_sessions(one)}
         return {"sessions": list(rows.values())}
 
@@ -87,7 +87,7 @@ class StatusCommands:
         return {"ended": why is None, "why": why}
 
     def _row(self, connection: Connection, name: str) -> dict[str, Any]:
-        counts = self.hub.calls.session_counts(connection.theme, name)
+        counts = self.worker.calls.session_counts(connection.theme, name)
         return {
             "theme": connection.theme,
             "session": name,

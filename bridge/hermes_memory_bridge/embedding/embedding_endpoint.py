@@ -62,10 +62,10 @@ class EmbeddingEndpoint:
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
         """Embed each text as `Embedder.embed` does."""
-        asked: dict[str, Any] = {"model": self.name, "input": list(texts)}
+        request: dict[str, Any] = {"model": self.name, "input": list(texts)}
         if self._openai:
-            asked["encoding_format"] = "float"
-        status, headers, body = await self._answer(asked, timeout_s, MOST_BYTES * (len(texts) + 1))
+            request["encoding_format"] = "float"
+        status, headers, body = await self._answer(request, timeout_s, MOST_BYTES * (len(texts) + 1))
         if status in TEXTS_AT_FAULT:
             raise EmbeddingRejected(f"{self.where} refuses a text (HTTP {status})")
         if status != 200:
@@ -86,9 +86,9 @@ class EmbeddingEndpoint:
         """Release connections and memory."""
         await self._client.aclose()
 
-    async def _answer(self, asked: dict[str, Any], timeout_s: float, most: int) -> tuple[int, httpx.Headers, bytes]:
+    async def _answer(self, request: dict[str, Any], timeout_s: float, most: int) -> tuple[int, httpx.Headers, bytes]:
         try:
-            async with self._client.stream("POST", self.url, json=asked, timeout=timeout_s) as answer:
+            async with self._client.stream("POST", self.url, json=request, timeout=timeout_s) as answer:
                 body = bytearray()
                 async for part in answer.aiter_bytes():
                     body += part

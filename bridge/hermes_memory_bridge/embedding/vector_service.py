@@ -131,7 +131,7 @@ class VectorService:
 
     # A question
 
-    async def find_query_vector(self, query: object, *, here: str | None = None) -> QueryVector | None:
+    async def find_query_vector(self, query: object, *, local_theme: str | None = None) -> QueryVector | None:
         """Return the vector of a search line if it is available within a query's deadline; else None, never an error.
 
         :param here: the theme that is searched, where no endpoint may be asked: the vector is computed on this machine
@@ -143,10 +143,10 @@ class VectorService:
             if words is None or embedder is None or near is None:
                 return None
             begun = time.monotonic()
-            if here is not None and embedder.gentle:
-                self._load_theme(here, near)  # meanwhile
-            vector = await self._embed_query(words, embedder, here is not None)
-            if vector is None or (here is not None and not await self._is_loaded(here, near, begun)):
+            if local_theme is not None and embedder.gentle:
+                self._load_theme(local_theme, near)  # meanwhile
+            vector = await self._embed_query(words, embedder, local_theme is not None)
+            if vector is None or (local_theme is not None and not await self._is_loaded(local_theme, near, begun)):
                 return None
         except Exception:
             log.exception("a question could not be given a vector")
@@ -185,7 +185,7 @@ class VectorService:
         """Check whether query vectors are computed on this machine, by a model that is loaded."""
         return self._embedder is not None and self._embedder.gentle and self._near is not None
 
-    async def _embed_query(self, words: str, embedder: Embedder, here: bool) -> list[float] | None:
+    async def _embed_query(self, words: str, embedder: Embedder, is_local: bool) -> list[float] | None:
         settings = self._settings
         if settings is None or not settings.query_ms:
             return None
@@ -194,7 +194,7 @@ class VectorService:
         if known is not None:
             self._questions.move_to_end(key)
             return known
-        if here and not embedder.gentle:
+        if is_local and not embedder.gentle:
             return None
         if not self._backoff.is_due or len(self._asking) >= QUESTIONS // 8:
             return None

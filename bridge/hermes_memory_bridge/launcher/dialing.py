@@ -31,7 +31,7 @@ class GreetingRefused(Exception):
     """The bridge rejected the greeting; the message says why and what to do."""
 
 
-def dial_bridge(places: BridgePaths, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
+def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
     """Connect to the bridge and exchange greetings; return the connection and the bridge's answer.
 
     :param hello: the greeting: theme, profile, token, tools
@@ -47,16 +47,16 @@ def dial_bridge(places: BridgePaths, hello: dict[str, Any], command: list[str]) 
         while True:
             reap_children()
             try:
-                return greet_bridge(places, hello)
+                return greet_bridge(paths, hello)
             except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
                 if starting is None:
-                    starting = start_bridge_alone(places, command)
+                    starting = start_bridge_alone(paths, command)
                 if time.monotonic() > deadline:
                     raise TimeoutError(
-                        f"the memory bridge did not start within {START_S:.0f} s; see {places.log}"
+                        f"the memory bridge did not start within {START_S:.0f} s; see {paths.log}"
                     ) from error
             if starting is not None and starting.has_failed():
-                raise OSError(f"the memory bridge did not start: {find_last_log_line(places.log)}")
+                raise OSError(f"the memory bridge did not start: {find_last_log_line(paths.log)}")
             time.sleep(delay)
             delay = min(delay * 1.3, 0.05)
     finally:
@@ -64,12 +64,12 @@ def dial_bridge(places: BridgePaths, hello: dict[str, Any], command: list[str]) 
             starting.is_over()
 
 
-def greet_bridge(places: BridgePaths, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
+def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
     """Connect and exchange greetings; a bridge that is just dying may still accept and then send nothing."""
     bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         bridge.settimeout(START_S)
-        connect_own_socket(bridge, places.line)
+        connect_own_socket(bridge, paths.line)
         bridge.sendall(encode_message({**GREETING, **hello, "pid": os.getpid()}))
         said = bytearray()
         while not said.endswith(b"\n"):
@@ -111,19 +111,19 @@ class BridgeStart:
             children.add(self.process)
 
 
-def start_bridge_alone(places: BridgePaths, command: list[str]) -> BridgeStart | None:
+def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | None:
     """Start a bridge, unless another process is just starting one."""
     import fcntl
 
-    places.make_folder()
-    lock = os.open(places.starting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    paths.make_folder()
+    lock = os.open(paths.starting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
         return None
     try:
-        return BridgeStart(lock, spawn_detached(command, places.log))
+        return BridgeStart(lock, spawn_detached(command, paths.log))
     except BaseException:
         os.close(lock)
         raise

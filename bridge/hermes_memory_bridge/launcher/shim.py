@@ -50,11 +50,11 @@ class TerminationSignal(Exception):
 class HostShim:
     """A host's connection to the bridge of a store."""
 
-    def __init__(self, places: BridgePaths, hello: dict[str, Any], spawn: list[str]) -> None:
+    def __init__(self, paths: BridgePaths, hello: dict[str, Any], spawn: list[str]) -> None:
         """:param hello: the greeting: theme, profile, token, tools
         :param spawn: the command that starts a bridge
         """
-        self.places = places
+        self.paths = paths
         self.hello = hello
         self.spawn = spawn
         self.host = os.getppid()
@@ -280,7 +280,7 @@ class HostShim:
         :raises GreetingRefused: the bridge rejected the greeting
         :raises OSError: none is running, and none could be started
         """
-        self.bridge, answer = dial_bridge(self.places, self.hello, self.spawn)
+        self.bridge, answer = dial_bridge(self.paths, self.hello, self.spawn)
         self.hello["resume"] = answer.get("session")
 
 
@@ -330,7 +330,7 @@ def run_shim(options: dict[str, str]) -> int:
 
     :param options: `db`, `theme`, `profile`, `token`, `tools`, each may be missing
     """
-    places = BridgePaths.of(options.get("db"))
+    paths = BridgePaths.of(options.get("db"))
     hello: dict[str, Any] = {
         "theme": options.get("theme") or os.environ.get("HERMES_MEMORY_THEME"),
         "profile": options.get("profile"),
@@ -339,4 +339,4 @@ def run_shim(options: dict[str, str]) -> int:
         "home": os.environ.get("HERMES_HOME", "").strip(),
     }
     hello = {name: value for name, value in hello.items() if value}
-    return HostShim(places, hello, to_daemon_command(places.store)).run()
+    return HostShim(paths, hello, to_daemon_command(paths.store)).run()

@@ -34,8 +34,8 @@ Message = dict[str, Any]
 class FastPath:
     """Watch one connection's handshake, and answer its ordinary calls once that is done."""
 
-    def __init__(self, hub: StoreWorker, connection: Connection) -> None:
-        self.hub = hub
+    def __init__(self, worker: StoreWorker, connection: Connection) -> None:
+        self.worker = worker
         self.connection = connection
         self.modern = False
         self.ready = False
@@ -62,7 +62,7 @@ class FastPath:
         arguments = params.get("arguments") or {}
         try:
             answer = await dispatch_call(
-                self.hub,
+                self.worker,
                 self.connection,
                 spec,
                 arguments,

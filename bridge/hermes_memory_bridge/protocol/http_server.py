@@ -54,7 +54,7 @@ class HttpFront:
         self.known: dict[Key, Connection] = {}
         self.requests = 0
         """Requests and streams under way."""
-        self.left = time.monotonic()
+        self.last_departure = time.monotonic()
         """When the last of them ended."""
 
     def count_requests(self, app: Asgi) -> Asgi:
@@ -69,7 +69,7 @@ class HttpFront:
                 await app(scope, receive, send)
             finally:
                 self.requests -= 1
-                self.left = time.monotonic()
+                self.last_departure = time.monotonic()
 
         return serve
 
@@ -96,7 +96,7 @@ class HttpFront:
                     tools=tools,
                     pid=identity.pid,
                     holds=False,
-                    shown=identity.shown,
+                    shown=identity.credential_shown,
                     transport="http" if is_local_client(context) else "tcp",
                 )
             except StoreError as error:
@@ -105,7 +105,7 @@ class HttpFront:
             connection.hang_up = lambda: self.forget_session(key)
             if key[0]:
                 sdk_internals.on_request_close(context, lambda: self.forget_session(key))
-        connection.seen = time.monotonic()
+        connection.last_activity = time.monotonic()
         return connection
 
     def forget_session(self, key: Key) -> None:
@@ -113,7 +113,7 @@ class HttpFront:
         connection = self.known.pop(key, None)
         if connection is not None:
             connection.end_streams()
-            self.agents.hub.run_in_background(self.agents.remove(connection, properly=True))
+            self.agents.worker.run_in_background(self.agents.remove(connection, properly=True))
 
     def close(self) -> None:
         """Close all connections when the bridge stops.
@@ -134,7 +134,7 @@ class HttpFront:
             await asyncio.sleep(lease_s)
             before = time.monotonic() - lease_s
             for key, connection in list(self.known.items()):
-                if not key[0] and not connection.streams and connection.seen < before:
+                if not key[0] and not connection.streams and connection.last_activity < before:
                     connection.release_named_sessions()
                     self.forget_session(key)
 

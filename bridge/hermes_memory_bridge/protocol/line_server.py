@@ -110,13 +110,13 @@ class LineServer:
             await self._serve(connection, reader, writer, farewell)
         finally:
             if not self.closing:
-                await self.agents.remove(connection, properly=farewell.said)
+                await self.agents.remove(connection, properly=farewell.is_closing)
 
     async def _admit_connection(self, hello: framing.Hello, peer: Peer) -> Connection:
         known = None
         token = framing.find_greeting_text(hello, "token")
         if token is not None:
-            known = await self.agents.hub.read(lambda store: store.credentials.verify(token))
+            known = await self.agents.worker.read(lambda store: store.credentials.verify(token))
             if known is None:
                 raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
         theme = resolve_theme(
@@ -146,7 +146,7 @@ class LineServer:
     ) -> None:
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        fast = FastPath(self.agents.hub, connection)
+        fast = FastPath(self.agents.worker, connection)
 
         async def answer(said: bytes, call: dict[str, Any]) -> None:
             answered = await fast.answer(call)
@@ -161,7 +161,7 @@ class LineServer:
             async with to_server, anyio.create_task_group() as calls:
                 async for said in framing.read_client_lines(reader, writer):
                     if said.startswith(framing.GOODBYE):
-                        farewell.said = True
+                        farewell.is_closing = True
                         break
                     plain = fast.find_plain_call(said)
                     if plain is not None:
@@ -195,10 +195,10 @@ class LineServer:
 class ConnectionClose:
     """Whether either side has announced the end of the connection."""
 
-    said = False
+    is_closing = False
 
     def close(self, writer: asyncio.StreamWriter) -> None:
         """Announce the end of the connection from this side."""
-        self.said = True
+        self.is_closing = True
         writer.close()
         asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)

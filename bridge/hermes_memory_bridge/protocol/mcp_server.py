@@ -31,7 +31,7 @@ INSTRUCTIONS = (
 )
 
 
-def build_mcp_server(hub: StoreWorker, whose: ConnectionFinder, notices: ChangeNotices) -> Server[Any]:
+def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: ChangeNotices) -> Server[Any]:
     """Build an MCP server for one store.
 
     :param whose: finds the connection that a request belongs to
@@ -52,7 +52,7 @@ def build_mcp_server(hub: StoreWorker, whose: ConnectionFinder, notices: ChangeN
         arguments = params.arguments or {}
         key = parse_idempotency_key(context.meta)
         try:
-            return to_call_tool_result(await dispatch_call(hub, connection, spec, arguments, key), connection)
+            return to_call_tool_result(await dispatch_call(worker, connection, spec, arguments, key), connection)
         except ConsentRequired as needed:
             said = await elicitation.request_consent(context, params, needed.message)
         if isinstance(said, types.InputRequiredResult):
@@ -60,7 +60,7 @@ def build_mcp_server(hub: StoreWorker, whose: ConnectionFinder, notices: ChangeN
         if isinstance(said, ToolResult):
             return to_call_tool_result(said, connection)
         return to_call_tool_result(
-            await dispatch_call(hub, connection, spec, {**arguments, "confirm": True}, key), connection
+            await dispatch_call(worker, connection, spec, {**arguments, "confirm": True}, key), connection
         )
 
     server: Server[Any] = Server(
@@ -70,7 +70,7 @@ def build_mcp_server(hub: StoreWorker, whose: ConnectionFinder, notices: ChangeN
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        **to_resource_handlers(hub, whose),
+        **to_resource_handlers(worker, whose),
         **notices.handlers(whose),
     )
     server.middleware.append(to_activity_middleware(whose, notices))
@@ -80,20 +80,20 @@ def build_mcp_server(hub: StoreWorker, whose: ConnectionFinder, notices: ChangeN
 def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> Any:
     """Return middleware that counts every request as activity; a client that keeps listening is active meanwhile."""
 
-    async def seen(context: Context, call_next: Any) -> Any:
+    async def note_activity(context: Context, call_next: Any) -> Any:
         if context.method == "resources/list" and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             notices.subscriber(whose(context), context)  # who has seen the list is told when it changes
         if context.method not in ("ping", "subscriptions/listen"):
             return await call_next(context)
         connection = whose(context)
-        connection.seen = time.monotonic()
+        connection.last_activity = time.monotonic()
         connection.streams += 1
         try:
             return await call_next(context)
         finally:
             connection.streams -= 1
 
-    return seen
+    return note_activity
 
 
 def to_unknown_tool_result(name: str) -> ToolResult:

@@ -49,24 +49,24 @@ class NoticeSubscriber:
         self.connection = connection
         self.session = session
         self.uris: set[str] = set()
-        self._changed: set[str] = set()
-        self._listed = False
+        self._changed_uris: set[str] = set()
+        self._list_changed = False
         self._sending = False
 
     def add(self, uris: set[str], listed: bool) -> bool:
         """Collect notifications; return whether `send` has to be run."""
-        self._changed |= uris
-        self._listed |= listed
-        begins = not self._sending and bool(self._changed or self._listed)
+        self._changed_uris |= uris
+        self._list_changed |= listed
+        begins = not self._sending and bool(self._changed_uris or self._list_changed)
         self._sending = self._sending or begins
         return begins
 
     async def send(self) -> None:
         """Send the collected notifications until none are left or the connection has ended."""
         try:
-            while self._changed or self._listed:
-                changed, self._changed = self._changed, set()
-                listed, self._listed = self._listed, False
+            while self._changed_uris or self._list_changed:
+                changed, self._changed_uris = self._changed_uris, set()
+                listed, self._list_changed = self._list_changed, False
                 for uri in changed:
                     await self.session.send_resource_updated(uri)
                 if listed:
@@ -80,8 +80,8 @@ class NoticeSubscriber:
 class ChangeNotices:
     """Keep track of listeners, and notify them."""
 
-    def __init__(self, hub: StoreWorker) -> None:
-        self.hub = hub
+    def __init__(self, worker: StoreWorker) -> None:
+        self.worker = worker
         self._listeners: dict[tuple[str, bool], tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._subscribers: dict[Connection, NoticeSubscriber] = {}
 
@@ -99,11 +99,11 @@ class ChangeNotices:
                 bus = InMemorySubscriptionBus()
                 self._listeners[key] = bus, ListenHandler(bus)
             with anyio.CancelScope() as scope:
-                connection.listening.add(scope.cancel)
+                connection.stream_enders.add(scope.cancel)
                 try:
                     return await self._listeners[key][1](context, params)
                 finally:
-                    connection.listening.discard(scope.cancel)
+                    connection.stream_enders.discard(scope.cancel)
             why = "this session was ended" if connection.rights.read else "this token is no longer good"
             raise MCPError(code=types.INVALID_REQUEST, message=why)
 
@@ -125,7 +125,7 @@ class ChangeNotices:
 
     async def watch(self) -> None:
         """Watch for changes and send notifications; run until cancelled."""
-        reader = self.hub.store.reader()
+        reader = self.worker.store.reader()
         try:
             watching = ChangeWatch(reader)
             while True:
@@ -135,12 +135,12 @@ class ChangeNotices:
                     log.error("changes could not be looked for: %s", error.message)
                     await asyncio.sleep(1)
                     reader.close()
-                    reader = self.hub.store.reader()
+                    reader = self.worker.store.reader()
                     watching = ChangeWatch(reader)
                     continue
                 for theme, what in changed.items():
                     await self.tell(theme, what)
-                await self.hub.wait_for_write(LOOK_S)
+                await self.worker.wait_for_write(LOOK_S)
                 await asyncio.sleep(GATHER_S)
         finally:
             reader.close()
@@ -158,7 +158,7 @@ class ChangeNotices:
                 continue
             uris = subscriber.uris & find_visible_uris(changed, theme, connection.theme, rights.other_themes)
             if subscriber.add(uris, changed.listed and connection.theme == theme):
-                self.hub.run_in_background(subscriber.send())
+                self.worker.run_in_background(subscriber.send())
 
     def close(self) -> None:
         """Close every stream in the orderly way, so that clients know the bridge stops."""

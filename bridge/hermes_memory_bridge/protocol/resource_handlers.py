@@ -23,10 +23,10 @@ NO_RESOURCE = -32602
 """What the protocol answers for a resource that is not there, since 2026-07-28 and by us before."""
 
 
-def to_resource_handlers(hub: StoreWorker, whose: Callable[[Context], Connection]) -> dict[str, Any]:
+def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connection]) -> dict[str, Any]:
     """Return the handlers of `Server` for everything that can be read."""
 
-    async def looked_up(context: Context, job: Callable[[Connection], T]) -> T:
+    async def read_for_connection(context: Context, job: Callable[[Connection], T]) -> T:
         connection = whose(context)
         if not connection.rights.read:
             raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
@@ -35,7 +35,7 @@ def to_resource_handlers(hub: StoreWorker, whose: Callable[[Context], Connection
             return job(connection.with_store(store))
 
         try:
-            return await hub.read(run)
+            return await worker.read(run)
         except (UnknownResource, InputError) as error:
             data = {"uri": error.value} if isinstance(error, UnknownResource) else {"code": error.code}
             raise MCPError(code=NO_RESOURCE, message=error.message, data=data) from error
@@ -46,7 +46,9 @@ def to_resource_handlers(hub: StoreWorker, whose: Callable[[Context], Connection
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = params.cursor if params else None
-        found, following = await looked_up(context, lambda connection: resources.list_resources(connection, cursor))
+        found, following = await read_for_connection(
+            context, lambda connection: resources.list_resources(connection, cursor)
+        )
         listed = [
             types.Resource(
                 uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=resources.KIND
@@ -71,7 +73,7 @@ def to_resource_handlers(hub: StoreWorker, whose: Callable[[Context], Connection
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await looked_up(context, lambda connection: resources.read_resource(connection, uri))
+        text = await read_for_connection(context, lambda connection: resources.read_resource(connection, uri))
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type=resources.KIND, text=text)]
         )
@@ -94,13 +96,15 @@ def to_resource_handlers(hub: StoreWorker, whose: Callable[[Context], Connection
 
     async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given: dict[str, Any] = dict(params.arguments or {})
-        text = await looked_up(context, lambda connection: prompts.render_prompt(connection, params.name, given))
+        text = await read_for_connection(
+            context, lambda connection: prompts.render_prompt(connection, params.name, given)
+        )
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompts.PROMPTS[params.name].description, messages=[said])
 
     async def complete(context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         argument = params.argument
-        values = await looked_up(
+        values = await read_for_connection(
             context, lambda connection: completions.complete_argument(connection, argument.name, argument.value)
         )
         return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))

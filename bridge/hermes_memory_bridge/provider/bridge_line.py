@@ -100,24 +100,24 @@ class BridgeLine:
         (answer,) = self.calls([(tool, arguments)], key)
         return parse_call_outcome(answer)
 
-    def calls(self, asked: list[tuple[str, dict[str, Any]]], key: str | None = None) -> list[dict[str, Any]]:
+    def calls(self, requests: list[tuple[str, dict[str, Any]]], key: str | None = None) -> list[dict[str, Any]]:
         """Call several tools in one round trip; return their answers for `parse_call_outcome`.
 
         :raises BridgeNotReachable: no bridge answers
         """
         fresh = self.bridge is None
         try:
-            return self._send_calls(asked, key)
+            return self._send_calls(requests, key)
         except OSError as error:
             self.drop()
             if (
                 fresh
                 or isinstance(error, TimeoutError)
-                or (key is None and not all(is_read_tool(tool) for tool, _ in asked))
+                or (key is None and not all(is_read_tool(tool) for tool, _ in requests))
             ):
                 raise BridgeNotReachable(str(error) or type(error).__name__) from error
         try:
-            return self._send_calls(asked, key)  # the bridge was restarted since the last call
+            return self._send_calls(requests, key)  # the bridge was restarted since the last call
         except OSError as error:
             self.drop()
             raise BridgeNotReachable(str(error) or type(error).__name__) from error
@@ -136,14 +136,14 @@ class BridgeLine:
             self.bridge = None
         self.rest.clear()
 
-    def _send_calls(self, asked: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
+    def _send_calls(self, requests: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
         if self.bridge is None:
             self._connect()
         assert self.bridge is not None
         meta = {**ENVELOPE, KEY: key} if key else ENVELOPE
         said = bytearray()
         wanted: dict[int, dict[str, Any] | None] = {}
-        for tool, arguments in asked:
+        for tool, arguments in requests:
             self.number += 1
             wanted[self.number] = None
             params = {"name": tool, "arguments": arguments, "_meta": meta}

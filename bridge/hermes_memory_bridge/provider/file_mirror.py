@@ -119,7 +119,7 @@ class MemoryFileMirror:
                 if entry in moved:
                     self._forget(kind, entry)
                 else:
-                    self._remove(call, kind, entry, asked=False)
+                    self._remove(call, kind, entry, is_explicit=False)
             self.seen[kind] = looked
         return (len(new), len(gone))
 
@@ -162,14 +162,14 @@ class MemoryFileMirror:
         self.held[kind] = {new if held == entry else held: uids for held, uids in self.held[kind].items()}
         self._save()
 
-    def _remove(self, call: Call, kind: str, entry: str, *, asked: bool = True) -> None:
+    def _remove(self, call: Call, kind: str, entry: str, *, is_explicit: bool = True) -> None:
         """Archive the facts of a removed entry, and those only.
 
-        :param asked: somebody removed it by name; otherwise it is merely missing from the file, and a fact that
+        :param is_explicit: somebody removed it by name; otherwise it is merely missing from the file, and a fact that
             somebody else wrote too is kept
         """
         for uid in self.held[kind][entry]:
-            if self._is_shared(kind, entry, uid) or (not asked and self._is_others(call, uid)):
+            if self._is_shared(kind, entry, uid) or (not is_explicit and self._is_others(call, uid)):
                 continue
             with contextlib.suppress(CallRefused):  # superseded, archived or purged already
                 call("memory_archive", {"uid": uid, "session_id": SESSION}, None)

@@ -62,9 +62,9 @@ QUEUED = "stored as soon as the memory can be reached again; it is kept on disk 
 def never_raise(otherwise: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Wrap a hook so that it never raises: memory must not stop an agent."""
 
-    def wrapped(hook: Callable[P, R]) -> Callable[P, R]:
+    def decorate(hook: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(hook)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        def call_guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return hook(*args, **kwargs)
             except Exception:
@@ -72,9 +72,9 @@ def never_raise(otherwise: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 result: R = otherwise
                 return result
 
-        return guarded
+        return call_guarded
 
-    return wrapped
+    return decorate
 
 
 class HermesMemory(MemoryProvider):
@@ -175,7 +175,7 @@ class HermesMemory(MemoryProvider):
         if ahead is None or worker is None:
             return ""
         if worker.trouble is None and not worker.outbox.has_records:  # else it has other things to do first
-            ahead.done.wait(max(0.0, ahead.asked + self._settings.wait_ms / 1000 - time.monotonic()))
+            ahead.done.wait(max(0.0, ahead.requested_at + self._settings.wait_ms / 1000 - time.monotonic()))
         lines = list(self._status) if self._tell else []
         self._tell = False
         lines += self._nearby.find_matches(query, MOST_FACTS)

@@ -31,18 +31,18 @@ class PrefetchedRecall:
     def __init__(self, query: str, session: str) -> None:
         self.query = query
         self.session = session
-        self.asked = time.monotonic()
+        self.requested_at = time.monotonic()
         self.done = threading.Event()
         self.lines: list[str] = []
 
 
 def fetch_recall(line: BridgeLine, query: str, session: str) -> list[str]:
     """Fetch the facts and earlier turns related to a message."""
-    asked = {"query": query[:LONGEST_QUERY], "session_id": session}
+    common = {"query": query[:LONGEST_QUERY], "session_id": session}
     facts, turns = line.calls(
         [
-            ("recall_memory", {**asked, "limit": MOST_FACTS}),
-            ("recall_conversation", {**asked, "limit": MOST_TURNS * 4}),
+            ("recall_memory", {**common, "limit": MOST_FACTS}),
+            ("recall_conversation", {**common, "limit": MOST_TURNS * 4}),
         ]
     )
     others = [turn for turn in find_recall_results(turns) if turn.get("session_id") != session]

@@ -76,7 +76,7 @@ def recall_facts(
     ranked = (fuse_scores(by_words, near) if near else score_by_rank(interleave_rankings(rankings)))[:limit]
     for theme in themes if record else ():
         handed = [known[uid] for uid, _ in ranked if known[uid].theme == theme]
-        if connection.elsewhere is not None:  # what is not in this store is not on its record
+        if connection.team_fallback is not None:  # what is not in this store is not on its record
             handed = list(connection.store.facts.by_uids(fact.uid for fact in handed).values())
             if connection.store.names.theme_or_none(theme) is None:
                 continue
@@ -102,16 +102,17 @@ def search_facts(connection: Connection, line: str, limit: int, *, scope: str | 
     """
     store, theme = connection.store, connection.theme
     found = visible_results(store.search.find(theme, line, scope=scope, limit=limit, record=False))
-    if connection.asked is None or found.exact >= limit:
+    if connection.query_vector is None or found.exact >= limit:
         return HybridSearchResult(found, WORDS_ONLY)
-    either = find_fact_candidates(store, connection.asked, theme, line, limit, "both", scope=scope)
+    either = find_fact_candidates(store, connection.query_vector, theme, line, limit, "both", scope=scope)
     first = {fact.uid: fact for fact in found.facts[: found.exact]}
     others = [uid for uid, _ in fuse_scores(either.by_words, either.near) if uid not in first] if either.near else []
     ranked = [*first.values(), *(either.known[uid] for uid in others)] if others else found.facts
     total = max(found.total, len(either.known))
     more = found.more or found.total > len(either.by_words)
     return HybridSearchResult(
-        FactSearchResult(ranked[:limit], total, more, exact=found.exact, note=found.note), connection.asked.ranked_by
+        FactSearchResult(ranked[:limit], total, more, exact=found.exact, note=found.note),
+        connection.query_vector.ranked_by,
     )
 
 
@@ -150,9 +151,9 @@ def find_fact_candidates_with_team(
 
     A fact in this store stands as it is here.
     """
-    there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
+    there = connection.team_fallback.themes.get(theme) if connection.team_fallback is not None else None
     if there is None:
-        return [find_fact_candidates(connection.store, connection.asked, theme, query, limit, kinds)]
+        return [find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds)]
     if connection.store.names.theme_or_none(theme) is None:
         return [find_fact_candidates(there.store, there.query_vector, theme, query, limit, kinds)]
     found = []
@@ -161,7 +162,7 @@ def find_fact_candidates_with_team(
         held = connection.store.facts
         found = [missing.exclude({*held.by_uids(missing.known), *held.find_purged(missing.known)})]
     try:
-        return [find_fact_candidates(connection.store, connection.asked, theme, query, limit, kinds), *found]
+        return [find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds), *found]
     except NotFound:
         if not found:
             raise
@@ -169,13 +170,20 @@ def find_fact_candidates_with_team(
 
 
 def find_fact_candidates(
-    store: Store, asked: QueryVector | None, theme: str, query: str, limit: int, kinds: str, *, scope: str | None = None
+    store: Store,
+    query_vector: QueryVector | None,
+    theme: str,
+    query: str,
+    limit: int,
+    kinds: str,
+    *,
+    scope: str | None = None,
 ) -> ThemeCandidates[Fact]:
     """Find the fact candidates of one theme of one store.
 
     :param scope: restricts them to one scope
     """
-    taken = MOST_WORD_ONLY_FACTS if asked is None else MOST_WORD_MATCHES
+    taken = MOST_WORD_ONLY_FACTS if query_vector is None else MOST_WORD_MATCHES
     found = visible_results(store.search.find(theme, query, scope=scope, limit=max(taken, limit), record=False))
     fitting = found.scores or [0.0] * len(found.facts)
     # Weights of words depend on the theme they stand in, so each theme is measured by its best.
@@ -183,8 +191,8 @@ def find_fact_candidates(
     fit = {fact.id: one / best for fact, one in zip(found.facts, fitting, strict=True) if is_wanted_kind(fact, kinds)}
     facts = {fact.id: fact for fact in found.facts if fact.id in fit}
     hits: dict[int, float] = {}
-    if asked is not None:
-        hits = dict(asked.nearest(store, "fact", theme, MOST_NEAREST, list(fit)))
+    if query_vector is not None:
+        hits = dict(query_vector.nearest(store, "fact", theme, MOST_NEAREST, list(fit)))
         passing = store.search.filter_keys(theme, query, [key for key in hits if key not in fit], scope=scope)
         allowed = visible_results(FactSearchResult(list(passing.values()), len(passing))).facts
         facts |= {fact.id: fact for fact in allowed if is_wanted_kind(fact, kinds)}
@@ -220,8 +228,8 @@ def find_turn_candidates_with_team(
     connection: Connection, theme: str, query: str, limit: int, within: str | None
 ) -> list[ThemeCandidates[Turn]]:
     """Find candidates in this store, and those the team database alone has; what was erased here stays erased."""
-    here = find_turn_candidates(connection.store, connection.asked, theme, query, limit, within)
-    there = connection.elsewhere.themes.get(theme) if connection.elsewhere is not None else None
+    here = find_turn_candidates(connection.store, connection.query_vector, theme, query, limit, within)
+    there = connection.team_fallback.themes.get(theme) if connection.team_fallback is not None else None
     if there is None:
         return [here]
     missing = find_turn_candidates(there.store, there.query_vector, theme, query, limit, within)
@@ -248,7 +256,7 @@ def find_turn_candidates(
 
 def format_ranking_methods(connection: Connection) -> str:
     """Describe the rankings used for a result, in words."""
-    return WORDS_ONLY if connection.asked is None else connection.asked.ranked_by
+    return WORDS_ONLY if connection.query_vector is None else connection.query_vector.ranked_by
 
 
 def is_user_fact(fact: Fact) -> bool:

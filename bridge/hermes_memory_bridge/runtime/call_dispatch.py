@@ -38,7 +38,7 @@ class ToolRollback(Exception):
 
 
 async def dispatch_call(
-    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
 ) -> ToolResult:
     """Run one tool. Every error becomes a text result; an internal error is logged with its traceback.
 
@@ -47,20 +47,20 @@ async def dispatch_call(
     begun = time.perf_counter()
     data, outcome = None, "cancelled"
     try:
-        answer = await run_tool(hub, connection, spec, arguments, key)
+        answer = await run_tool(worker, connection, spec, arguments, key)
         outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
         data = answer.data if outcome == "ok" else None
-        hub.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
+        worker.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
         return answer
     except ConsentRequired:
         outcome = "consent.needed"
         raise
     finally:
-        hub.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - begun)
+        worker.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - begun)
 
 
 async def run_tool(
-    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
 ) -> ToolResult:
     """Run a tool as `dispatch_call` does, without counting or logging it."""
     denied = to_rights_refusal(spec, connection.rights)
@@ -71,21 +71,25 @@ async def run_tool(
         if spec.destroys or spec.overwrites:
             check_argument_names(spec.arguments, arguments)
         if spec.own_session:
-            await ensure_session(hub, connection, arguments)
+            await ensure_session(worker, connection, arguments)
         if spec.reads_only:
-            asked = await find_query_vector(hub, connection, spec, arguments)
+            query_vector = await find_query_vector(worker, connection, spec, arguments)
             kind = spec.asks_team
-            elsewhere = await hub.asking.search(connection, kind, arguments, asked) if kind and hub.asking else None
+            team_fallback = (
+                await worker.team_search.search(connection, kind, arguments, query_vector)
+                if kind and worker.team_search
+                else None
+            )
             try:
-                return await hub.read(
-                    lambda store: spec.handler(connection.with_store(store, asked, elsewhere), arguments)
+                return await worker.read(
+                    lambda store: spec.handler(connection.with_store(store, query_vector, team_fallback), arguments)
                 )
             finally:
-                if elsewhere is not None:
-                    elsewhere.close()
+                if team_fallback is not None:
+                    team_fallback.close()
         trust = None if connection.trust is None else connection.trust.for_one_call()
         job = to_idempotent_write(connection, spec, arguments, key, trust)
-        return await hub.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)
+        return await worker.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)
     except ToolRollback as taken_back:
         return taken_back.answer
     except StoreError as error:
@@ -99,28 +103,28 @@ async def run_tool(
 
 
 async def find_query_vector(
-    hub: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments
+    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments
 ) -> QueryVector | None:
     """Return the vector of a call's query, if its tool uses one and it is available.
 
     :raises StoreError: as the tool itself
     """
-    meaning, line_to_mean = hub.meaning, spec.local_query_to_embed
+    meaning, line_to_mean = worker.vectors, spec.local_query_to_embed
     if meaning is None:
         return None
     if line_to_mean is None:
         return await meaning.find_query_vector(spec.query_to_embed(arguments)) if spec.query_to_embed else None
     if not meaning.computes_here:  # then only what was asked before is known, and costs nothing
-        return await meaning.find_query_vector(arguments.get("query"), here=connection.theme)
-    line = await hub.read(lambda store: line_to_mean(connection.with_store(store), arguments))
-    return await meaning.find_query_vector(line, here=connection.theme)
+        return await meaning.find_query_vector(arguments.get("query"), local_theme=connection.theme)
+    line = await worker.read(lambda store: line_to_mean(connection.with_store(store), arguments))
+    return await meaning.find_query_vector(line, local_theme=connection.theme)
 
 
-async def ensure_session(hub: StoreWorker, connection: Connection, arguments: Arguments) -> None:
+async def ensure_session(worker: StoreWorker, connection: Connection, arguments: Arguments) -> None:
     """Open the session a call belongs to, in a commit of its own: a failed tool does not roll it back."""
     name = connection.unopened_session(arguments)
     if name is not None:
-        connection.add_session(await hub.write(lambda store: connection.with_store(store).take_session(name)))
+        connection.add_session(await worker.write(lambda store: connection.with_store(store).take_session(name)))
 
 
 def to_idempotent_write(
@@ -128,15 +132,15 @@ def to_idempotent_write(
 ) -> Callable[[Store], ToolResult]:
     """Wrap a tool as a write. With a key, its result is stored with the write and returned instead of writing twice."""
 
-    def attempted(store: Store) -> ToolResult:
+    def run_once(store: Store) -> ToolResult:
         try:
-            return run(store)
+            return run_handler(store)
         except BaseException:
             if trust is not None:
                 trust.take_back()
             raise
 
-    def run(store: Store) -> ToolResult:
+    def run_handler(store: Store) -> ToolResult:
         view = connection.with_store(store)
         kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
         if kept is not None:
@@ -150,7 +154,7 @@ def to_idempotent_write(
             store.idempotency_keys.save_answer(connection.theme, key, said)
         return answer
 
-    return attempted
+    return run_once
 
 
 def parse_idempotency_key(meta: Any) -> str | None:

@@ -74,7 +74,7 @@ class CallRecord:
     session: str
     client: str | None
     tool: str
-    said: CallSubject | None
+    subject: CallSubject | None
     outcome: str
     """`ok`, the code of its refusal, or `cancelled`: nobody waited for the answer any more."""
     hits: int | None
@@ -83,7 +83,7 @@ class CallRecord:
 
     def about(self) -> str | None:
         """Return the query, notation or scope that was given; never a secret."""
-        return None if self.said is None else self.said.to_display_text()
+        return None if self.subject is None else self.subject.to_display_text()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the call as a JSON object."""

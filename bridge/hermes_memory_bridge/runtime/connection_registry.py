@@ -33,12 +33,12 @@ MOST_OF_A_TOKEN = 64
 class ConnectionRegistry:
     """Admit connections, renew their leases, and clean up the sessions of dead ones."""
 
-    def __init__(self, hub: StoreWorker, lease: LeaseTimes, trust: WriteChecks | None = None) -> None:
-        self.hub = hub
+    def __init__(self, worker: StoreWorker, lease: LeaseTimes, trust: WriteChecks | None = None) -> None:
+        self.worker = worker
         self.lease = lease
         self.trust = trust
-        self.here: set[Connection] = set()
-        self.left = time.monotonic()
+        self.connections: set[Connection] = set()
+        self.last_departure = time.monotonic()
         """When a lasting connection last ended; clients without one are told by their requests."""
 
     def admit(
@@ -59,16 +59,16 @@ class ConnectionRegistry:
         :raises ArgumentError: it asks for unknown tools, or its token has too many connections
         """
         select_tools(tools or "core")
-        if shown is not None and sum(one.credential == shown.name for one in self.here) >= MOST_OF_A_TOKEN:
+        if shown is not None and sum(one.credential == shown.name for one in self.connections) >= MOST_OF_A_TOKEN:
             raise ArgumentError(
                 f"the token {shown.name!r} holds {MOST_OF_A_TOKEN} sessions already; close some", shown.name
             )
         connection = Connection(
-            self.hub.store,
+            self.worker.store,
             theme,
             rights=rights,
             trust=self.trust,
-            later=self.hub.write_in_background,
+            later=self.worker.write_in_background,
             resume=resume,
             pid=pid,
             home=home,
@@ -76,9 +76,9 @@ class ConnectionRegistry:
             tools=tools,
             holds=holds,
         )
-        connection.shown = shown
+        connection.credential_shown = shown
         connection.transport = transport
-        self.here.add(connection)
+        self.connections.add(connection)
         return connection
 
     async def remove(self, connection: Connection, *, properly: bool) -> None:
@@ -86,12 +86,12 @@ class ConnectionRegistry:
 
         Unless it ended properly, its sessions go stale, and are orphaned when nobody resumes them in time.
         """
-        self.here.discard(connection)
+        self.connections.discard(connection)
         if connection.holds:
-            self.left = time.monotonic()
+            self.last_departure = time.monotonic()
         held = connection.sessions()
         if held:
-            await self.hub.write(lambda store: end_sessions(store, held, properly=properly))
+            await self.worker.write(lambda store: end_sessions(store, held, properly=properly))
 
     async def end(self, theme: str, name: str) -> str | None:
         """End a session on behalf of a person; return why not if it cannot be ended.
@@ -99,19 +99,21 @@ class ConnectionRegistry:
         Ends its connection too if the session is that connection's own. An agent that keeps calling reopens it where it
         left off.
         """
-        session = await self.hub.read(lambda store: store.sessions.find_running(theme, name))
-        holding = [one for one in self.here if one.theme == theme and (one.name == name or one.has_session(name))]
+        session = await self.worker.read(lambda store: store.sessions.find_running(theme, name))
+        holding = [
+            one for one in self.connections if one.theme == theme and (one.name == name or one.has_session(name))
+        ]
         own = [one for one in holding if one.name == name]
         if session is None and not own:
             try:
-                await self.hub.read(lambda store: store.sessions.get(theme, name))
+                await self.worker.read(lambda store: store.sessions.get(theme, name))
             except UnknownSession as error:
                 return error.message
             return f"session {name[:80]} of theme {theme[:80]} has ended already"
         for connection in holding:
             connection.remove_session(name)
         if session is not None:
-            await self.hub.write(lambda store: store.sessions.close(session, actor=PERSON))
+            await self.worker.write(lambda store: store.sessions.close(session, actor=PERSON))
         for connection in own:
             connection.release_named_sessions()
             connection.hang_up()
@@ -119,17 +121,17 @@ class ConnectionRegistry:
 
     async def remove_all(self) -> None:
         """End every session properly when the bridge stops."""
-        leaving, self.here = self.here, set()
+        leaving, self.connections = self.connections, set()
         held = [session for connection in leaving for session in connection.sessions()]
         if held:
-            await self.hub.write(lambda store: end_sessions(store, held, properly=True))
+            await self.worker.write(lambda store: end_sessions(store, held, properly=True))
 
     async def renew_leases(self) -> None:
         """Renew the leases of all connected agents in one write; run until cancelled."""
         while True:
             await asyncio.sleep(self.lease.heartbeat_ms / 1000)
             since = time.monotonic() - self.lease.heartbeat_ms / 1000
-            held = [session for connection in self.here for session in connection.alive(since)]
+            held = [session for connection in self.connections for session in connection.alive(since)]
             if held:
                 await self._write_despite_errors(to_lease_renewal(held))
 
@@ -138,7 +140,7 @@ class ConnectionRegistry:
         while True:
             await asyncio.sleep(min(LOOK_S, self.lease.lease_ms / 4000))
             try:
-                lapsed = await self.hub.read(lambda store: store.sessions.has_lapsed())
+                lapsed = await self.worker.read(lambda store: store.sessions.has_lapsed())
             except StoreError as error:
                 log.error("leases could not be looked at: %s", error.message)
                 continue
@@ -154,7 +156,7 @@ class ConnectionRegistry:
     async def _write_despite_errors(self, job: Callable[[Store], Any], *, alone: bool = False) -> None:
         """Run a maintenance write; log an error instead of ending, since the disk may be full only for a while."""
         try:
-            await self.hub.write(job, alone=alone)
+            await self.worker.write(job, alone=alone)
         except StoreError as error:
             log.error("housekeeping failed, and is tried again: %s", error.message)
 

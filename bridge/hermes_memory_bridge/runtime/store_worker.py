@@ -85,9 +85,9 @@ class StoreWorker:
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
-        self.meaning: VectorService | None = None
+        self.vectors: VectorService | None = None
         """Gives questions their meaning, where that is configured."""
-        self.asking: TeamSearcher | None = None
+        self.team_search: TeamSearcher | None = None
         """Asks the team's database what this store does not hold."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()

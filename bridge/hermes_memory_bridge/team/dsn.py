@@ -33,12 +33,12 @@ DSN_SECRET = re.compile(r"\b(?:ssl)?pass(?:word|file)\s*=\s*(?:'(?:[^'\\]|\\.)*'
 """Secret words of a DSN that is not written as an address."""
 
 
-def open_store_vault(places: BridgePaths) -> Vault:
+def open_store_vault(paths: BridgePaths) -> Vault:
     """Open the vault where this store keeps its secrets."""
-    return Vault(Path(places.folder) / "secrets.json")
+    return Vault(Path(paths.folder) / "secrets.json")
 
 
-def find_team_dsn(places: BridgePaths, environment: Mapping[str, str] = os.environ) -> str | None:
+def find_team_dsn(paths: BridgePaths, environment: Mapping[str, str] = os.environ) -> str | None:
     """Find the DSN: from the variable, else from the vault; None when no team database is configured.
 
     :raises VaultError: the vault cannot be read
@@ -46,47 +46,47 @@ def find_team_dsn(places: BridgePaths, environment: Mapping[str, str] = os.envir
     named = environment.get(VARIABLE)
     if named is not None:
         return named.strip() or None
-    return open_store_vault(places).reveal(VAULT_THEME, NAME)
+    return open_store_vault(paths).reveal(VAULT_THEME, NAME)
 
 
-def store_team_dsn(places: BridgePaths, dsn: str) -> None:
+def store_team_dsn(paths: BridgePaths, dsn: str) -> None:
     """Store the DSN, replacing the previous one.
 
     :raises VaultError: it could not be stored
     """
-    places.make_folder()
-    vault = open_store_vault(places)
+    paths.make_folder()
+    vault = open_store_vault(paths)
     if vault.reveal(VAULT_THEME, NAME) not in (None, dsn):
         vault.forget(VAULT_THEME, NAME)
     vault.take(VAULT_THEME, NAME, dsn)
-    write_team_state(places, paused=is_sync_paused(places))
+    write_team_state(paths, paused=is_sync_paused(paths))
 
 
-def forget_team_dsn(places: BridgePaths) -> None:
+def forget_team_dsn(paths: BridgePaths) -> None:
     """Delete the DSN."""
-    (Path(places.folder) / STATE_FILE).unlink(missing_ok=True)
-    vault = open_store_vault(places)
+    (Path(paths.folder) / STATE_FILE).unlink(missing_ok=True)
+    vault = open_store_vault(paths)
     if vault.reveal(VAULT_THEME, NAME) is not None:
         vault.forget(VAULT_THEME, NAME)
 
 
-def is_team_named(places: BridgePaths, environment: Mapping[str, str] = os.environ) -> bool:
+def is_team_named(paths: BridgePaths, environment: Mapping[str, str] = os.environ) -> bool:
     """Check whether a team database is configured, without asking the keyring."""
-    return bool(environment.get(VARIABLE, "").strip()) or (Path(places.folder) / STATE_FILE).exists()
+    return bool(environment.get(VARIABLE, "").strip()) or (Path(paths.folder) / STATE_FILE).exists()
 
 
-def is_sync_paused(places: BridgePaths) -> bool:
+def is_sync_paused(paths: BridgePaths) -> bool:
     """Check whether a person paused the sync."""
     try:
-        return bool(json.loads((Path(places.folder) / STATE_FILE).read_text(encoding="utf-8"))["paused"])
+        return bool(json.loads((Path(paths.folder) / STATE_FILE).read_text(encoding="utf-8"))["paused"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
-def write_team_state(places: BridgePaths, *, paused: bool) -> None:
+def write_team_state(paths: BridgePaths, *, paused: bool) -> None:
     """Record that a team database is configured, and whether its sync is paused."""
-    places.make_folder()
-    replace_private_file(Path(places.folder) / STATE_FILE, json.dumps({"paused": paused}))
+    paths.make_folder()
+    replace_private_file(Path(paths.folder) / STATE_FILE, json.dumps({"paused": paused}))
 
 
 def mask_dsn_password(dsn: str) -> str:

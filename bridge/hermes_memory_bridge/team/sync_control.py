@@ -31,23 +31,23 @@ ACTIONS = ("status", "now", "pause", "resume", "verify", "connect")
 class TeamSync:
     """The sync of one store."""
 
-    def __init__(self, places: BridgePaths, model: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, paths: BridgePaths, model: Callable[[], str] = lambda: "") -> None:
         """:param model: name and dimensions of the current embedding model; empty while there is none"""
-        self.places = places
+        self.paths = paths
         self.model = model
         self.syncer: Syncer | None = None
-        self.filling: VectorUpload | None = None
+        self.upload: VectorUpload | None = None
         self.missing: TeamState = NOT_NAMED
         self._lock = threading.Lock()
 
-    def open_search(self, hub: StoreWorker) -> TeamSearch:
+    def open_search(self, worker: StoreWorker) -> TeamSearch:
         """Return the search of the team database for calls.
 
         Its module is imported, and connects, at the first call that needs it.
         """
         from hermes_memory_bridge.team.search.team_search import TeamSearch
 
-        return TeamSearch(hub, lambda: dsn.is_team_named(self.places), lambda: dsn.find_team_dsn(self.places))
+        return TeamSearch(worker, lambda: dsn.is_team_named(self.paths), lambda: dsn.find_team_dsn(self.paths))
 
     async def begin(self) -> None:
         """Begin the sync if a team database is configured."""
@@ -61,7 +61,7 @@ class TeamSync:
         with self._lock:
             self._end()
             self.missing = NOT_NAMED
-            if not dsn.is_team_named(self.places):
+            if not dsn.is_team_named(self.paths):
                 return
             try:
                 from hermes_memory_bridge.team.syncer import Syncer
@@ -71,16 +71,16 @@ class TeamSync:
                 self.missing = NO_DRIVER
                 log.warning("team database: %s", NO_DRIVER.words)
                 return
-            places = self.places
+            paths = self.paths
             self.syncer = Syncer(
-                places.store,
-                lambda: dsn.find_team_dsn(places),
-                paused=dsn.is_sync_paused(places),
-                screens=to_team_content_checks(places),
+                paths.store,
+                lambda: dsn.find_team_dsn(paths),
+                paused=dsn.is_sync_paused(paths),
+                screens=to_team_content_checks(paths),
             )
-            self.filling = VectorUpload(places.store, self.syncer.find, self.syncer.heads, self.model)
+            self.upload = VectorUpload(paths.store, self.syncer.find, self.syncer.heads, self.model)
             self.syncer.start()
-            self.filling.start()
+            self.upload.start()
 
     def stop(self) -> None:
         """Stop the sync at once."""
@@ -88,10 +88,10 @@ class TeamSync:
             self._end()
 
     def _end(self) -> None:
-        for running in (self.filling, self.syncer):
+        for running in (self.upload, self.syncer):
             if running is not None:
                 running.stop()
-        self.syncer = self.filling = None
+        self.syncer = self.upload = None
 
     async def answer(self, arguments: Arguments) -> dict[str, Any]:
         """Execute `sync ACTION` for a client of the bridge.
@@ -109,7 +109,7 @@ class TeamSync:
                 return {"configured": False, **self.missing.as_dict(), "themes": []}
             raise TeamError(self.missing)
         if action in ("pause", "resume"):
-            await asyncio.to_thread(lambda: dsn.write_team_state(self.places, paused=action == "pause"))
+            await asyncio.to_thread(lambda: dsn.write_team_state(self.paths, paused=action == "pause"))
             syncer.pause(action == "pause")
         if action == "now":
             return {"number": syncer.run_now(), **self._status(syncer)}
@@ -119,5 +119,5 @@ class TeamSync:
         return self._status(syncer)
 
     def _status(self, syncer: Syncer) -> dict[str, Any]:
-        filling = self.filling
+        filling = self.upload
         return {**syncer.status(), **({"vectors": filling.status()} if filling is not None else {})}

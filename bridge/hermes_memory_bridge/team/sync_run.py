@@ -375,7 +375,7 @@ class SyncRun:
             behind = False
             for pushed in self._offer(server, theme, rows, load=many):
                 behind = self._acknowledge(theme, pushed) or behind
-                self._take_winners(server, theme, [row for row, seq in pushed.taken if seq is None])
+                self._take_winners(server, theme, [row for row, seq in pushed.accepted if seq is None])
                 self.on_progress()
                 if pushed.ahead:  # its clock went back since it said its time
                     self._observe(pushed.server_ms, self.store.clock())
@@ -515,8 +515,8 @@ class SyncRun:
     def _acknowledge(self, theme: str, pushed: PushResult) -> bool:
         """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
         sync, count = self.store.sync, self.outcome.themes[theme]
-        sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.taken]
-        sync.acknowledge(theme, sent, [seq for _, seq in pushed.taken])
+        sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.accepted]
+        sync.acknowledge(theme, sent, [seq for _, seq in pushed.accepted])
         count.pushed += len(sent)
         return self._skip_rows(theme, pushed.base, pushed.end, pushed.token)
 

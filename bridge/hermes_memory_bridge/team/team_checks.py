@@ -37,7 +37,7 @@ class TeamContentChecks:
         :raises VaultError: it is not shown in any form
         """
         verdict = self._trust.check_content(theme, target, content, source=SOURCE, sources=self._sources)
-        shown = verdict.content if verdict.masked else None
+        shown = verdict.content if verdict.masked_names else None
         return CheckedVersion(shown, verdict.suspicion.rule if verdict.suspicion else None)
 
     def turn(self, theme: str, content: str) -> str:
@@ -49,6 +49,6 @@ class TeamContentChecks:
         return self._trust.mask(theme, "turn", content).content
 
 
-def to_team_content_checks(places: BridgePaths) -> Callable[[Store], ContentCheck]:
+def to_team_content_checks(paths: BridgePaths) -> Callable[[Store], ContentCheck]:
     """Return the content checks of a store, as its syncer opens it."""
-    return lambda store: TeamContentChecks(WriteChecks(store.policies, open_store_vault(places)), store.sources)
+    return lambda store: TeamContentChecks(WriteChecks(store.policies, open_store_vault(paths)), store.sources)

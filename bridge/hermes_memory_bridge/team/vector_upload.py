@@ -102,14 +102,14 @@ class ThemeUpload:
     head: int = -1
     """Its sequence when it was last asked for."""
     after: int = 0
-    asked_at: float = 0.0
+    requested_at: float = 0.0
     """When it was last asked for all of it."""
     missing: OrderedDict[Uid, bytes] = field(default_factory=OrderedDict)
     """Facts without a vector, and the digest of their contents."""
 
     def restart(self) -> None:
         """Check all of it again: some of what is missing here may have been made, or be gone."""
-        self.head, self.after, self.asked_at = -1, 0, time.monotonic()
+        self.head, self.after, self.requested_at = -1, 0, time.monotonic()
         self.missing.clear()
 
 
@@ -206,8 +206,8 @@ class VectorUpload:
         return UPLOAD_POLL_S if any(one.missing for one in self._themes.values()) else LOOK_S
 
     def _is_due(self, theme: str, head: int, counts: tuple[int, int]) -> bool:
-        known = self._themes.setdefault(theme, ThemeUpload(asked_at=time.monotonic()))
-        since_s = time.monotonic() - known.asked_at
+        known = self._themes.setdefault(theme, ThemeUpload(requested_at=time.monotonic()))
+        since_s = time.monotonic() - known.requested_at
         if theme in self._others and since_s < REST_S:
             return False
         if known.missing and since_s > HOUR_S:
@@ -274,8 +274,8 @@ class VectorUpload:
             known.restart()
         page: Sequence[Sequence[Any]] = ()
         while known.head != head:
-            asked = {"theme": theme, "model": model, "after": known.after, "limit": PAGE}
-            page = server.rows(MISSING_VECTORS_SQL, asked)
+            parameters = {"theme": theme, "model": model, "after": known.after, "limit": PAGE}
+            page = server.rows(MISSING_VECTORS_SQL, parameters)
             known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
             known.after = page[-1][0] if page else known.after
             if len(page) < PAGE:
@@ -299,14 +299,14 @@ class VectorUpload:
         }
         found = made.by_uids(model, says)
         if found:
-            told = {
+            answers = {
                 "theme": theme,
                 "model": model,
                 "ids": list(found),
                 "shas": [wanted[uid] for uid in found],
                 "numbers": [to_vector_literal(row) for row in found.values()],
             }
-            if server.value(STORE_VECTORS_SQL, told) != len(found):
+            if server.value(STORE_VECTORS_SQL, answers) != len(found):
                 known.head = FROM_START  # some are being written to, or are gone: it is asked for again
         for uid in wanted:
             if uid in found:

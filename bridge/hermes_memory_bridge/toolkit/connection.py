@@ -86,26 +86,26 @@ class Connection:
         self.holds = holds
         self.home = home
         self.pid = pid
-        self.shown: Credential | None = None
+        self.credential_shown: Credential | None = None
         """The token it showed, as the store knew it then."""
         self.transport = ""
         """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
         self.connected_at = system_clock()
         self.hang_up: Callable[[], None] = lambda: None
         """Ends the connection from this side, properly."""
-        self.listening: set[Callable[[], None]] = set()
+        self.stream_enders: set[Callable[[], None]] = set()
         """Ends its streams of notifications."""
         self.streams = 0
         """Open streams of notifications: as long as there is one, the other end is alive."""
-        self.seen = time.monotonic()
+        self.last_activity = time.monotonic()
         """When something last came from it."""
         self.client: str | None = None
         """Name and version of the program that connected, once it has said so."""
         self.name = resume or self.new_session_name()
         """Name of the connection's own session, by which it can be resumed."""
-        self.asked: QueryVector | None = None
+        self.query_vector: QueryVector | None = None
         """What the question of the call at hand means, where it is known; words alone count otherwise."""
-        self.elsewhere: TeamFallback | None = None
+        self.team_fallback: TeamFallback | None = None
         """What the team's database has to say to the call at hand, where it was asked."""
         self._later = later
         self._lock = threading.Lock()
@@ -128,13 +128,13 @@ class Connection:
 
     def end_streams(self) -> None:
         """End its notification streams."""
-        for stream in list(self.listening):
+        for stream in list(self.stream_enders):
             stream()
 
     @property
     def credential(self) -> str | None:
         """Return the name of the token it presented."""
-        return None if self.shown is None else self.shown.name
+        return None if self.credential_shown is None else self.credential_shown.name
 
     def with_store(self, store: Store, asked: QueryVector | None = None, elsewhere: TeamFallback | None = None) -> Self:
         """Return the same connection on another store handle: a reader or the writer.
@@ -143,12 +143,12 @@ class Connection:
         :param team_fallback: what the team database found
         :raises TokenNoLongerValid: its token was rotated, revoked or changed since, or has expired
         """
-        if self.shown is not None and not store.credentials.is_current(self.shown):
-            raise TokenNoLongerValid(self.shown.name)
+        if self.credential_shown is not None and not store.credentials.is_current(self.credential_shown):
+            raise TokenNoLongerValid(self.credential_shown.name)
         view = copy.copy(self)
         view.store = store
-        view.asked = asked
-        view.elsewhere = elsewhere
+        view.query_vector = asked
+        view.team_fallback = elsewhere
         return view
 
     def add_deferred_task(self, job: Callable[[Store], Any]) -> None:
@@ -255,7 +255,7 @@ class Connection:
         with self._lock:
             if self.holds or self.streams:
                 return list(self._known.values())
-            heard = {**self._heard, self.name: self.seen}
+            heard = {**self._heard, self.name: self.last_activity}
             return [session for name, session in self._known.items() if heard.get(name, 0.0) > since]
 
     def sessions(self) -> list[Session]:

@@ -30,10 +30,10 @@ class RemoteMatches:
 class TeamFallback:
     """The team database's part of a result."""
 
-    said: str
+    answer_state: str
     """Whether it answered, in words."""
     themes: Mapping[str, RemoteMatches] = field(default_factory=dict)
-    wanted: tuple[str, ...] = ()
+    themes_requested: tuple[str, ...] = ()
     """Themes it was asked for, whether it answered or not."""
 
     def close(self) -> None:
@@ -44,4 +44,4 @@ class TeamFallback:
     @property
     def has_answered(self) -> bool:
         """Check whether the team database answered."""
-        return self.said == ANSWERED
+        return self.answer_state == ANSWERED

@@ -21,7 +21,7 @@ class TeamSearcher(Protocol):
     """Searches the team database."""
 
     async def search(
-        self, connection: Connection, kind: Kind, arguments: Arguments, asked: QueryVector | None
+        self, connection: Connection, kind: Kind, arguments: Arguments, query_vector: QueryVector | None
     ) -> TeamFallback | None:
         """Search for facts or turns on behalf of a call; None when the call does not concern it.
 
@@ -36,17 +36,17 @@ class TeamRequest:
 
     themes: tuple[str, ...] | None
     """None: all that it has and this store does not hold."""
-    known: bool
+    is_known: bool
     """Whether this store holds any of them."""
-    here: frozenset[str]
+    complete: frozenset[str]
     """Themes that this store holds whole, since it exchanges them and has fetched all of them."""
-    coming: frozenset[str]
+    incomplete: frozenset[str]
     """Themes that it exchanges and has not fetched to the end."""
 
     @property
     def is_coming(self) -> bool:
         """Check whether some of the requested data is still being synced to this machine."""
-        return bool(self.coming if self.themes is None else self.coming.intersection(self.themes))
+        return bool(self.incomplete if self.themes is None else self.incomplete.intersection(self.themes))
 
 
 def may_need_team(arguments: Arguments) -> bool:
@@ -77,8 +77,8 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
     held = store.names.all_themes()
     shared = frozenset(theme for theme in held if is_theme_shared(store, kind, theme))
     fetched = store.sync.fetched_themes() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
-    here = shared.intersection(fetched)
-    whole = here, shared - here
+    complete = shared.intersection(fetched)
+    whole = complete, shared - complete
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
         return TeamRequest(named, True, *whole) if also else None

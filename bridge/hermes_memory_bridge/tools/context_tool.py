@@ -39,12 +39,12 @@ def memory_context(connection: Connection, arguments: Arguments) -> ToolResult:
     standard = max(LEAST, connection.store.policies.for_theme(theme).injection_tokens)
     budget = parse_integer_argument(arguments, "tokens", standard, least=LEAST, most=MOST)
     session = connection.session(arguments)
-    asked = to_plain_words(message)
-    found = hybrid.recall_facts(connection, [theme], asked, FACTS, session=session, record=False) if asked else []
-    said = hybrid.recall_turns(connection, [theme], asked, TURNS) if asked else []
+    query = to_plain_words(message)
+    found = hybrid.recall_facts(connection, [theme], query, FACTS, session=session, record=False) if query else []
+    heard = hybrid.recall_turns(connection, [theme], query, TURNS) if query else []
     room = TokenBudget(budget)
-    facts = [one.fact for one in found if room.take(one.fact.notation, budget * (FOR_FACTS if said else 1.0))]
-    turns = [one.turn for one in said if room.take(format_turn_line(one.turn.role, one.turn.content), budget)]
+    facts = [one.fact for one in found if room.take(one.fact.notation, budget * (FOR_FACTS if heard else 1.0))]
+    turns = [one.turn for one in heard if room.take(format_turn_line(one.turn.role, one.turn.content), budget)]
     facts += [one.fact for one in found if one.fact not in facts and room.take(one.fact.notation, budget)]
     connection.store.search.note("context", theme, facts, session=session, why=message)
     lines = [*(fact.notation for fact in facts), *(format_turn_line(turn.role, turn.content) for turn in turns)]
@@ -72,7 +72,7 @@ class TokenBudget:
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
-        self.spent = estimate_tokens(HEAD) + 1
+        self.used = estimate_tokens(HEAD) + 1
 
     def take(self, line: str, most: float) -> bool:
         """Reserve the tokens of one line if the total stays below `most`.
@@ -80,9 +80,9 @@ class TokenBudget:
         A line that is too long leaves its share to shorter ones after it.
         """
         cost = estimate_tokens(MARK + line) + 1
-        if self.spent + cost > min(most, self.budget):
+        if self.used + cost > min(most, self.budget):
             return False
-        self.spent += cost
+        self.used += cost
         return True
 
 

@@ -52,7 +52,9 @@ def find_recall_themes(connection: Connection, scope: str) -> list[str]:
     others = connection.store.names.all_themes() if connection.rights.other_themes else []
     known = sorted({connection.theme, *others})
     if scope == "all":
-        elsewhere = connection.elsewhere.themes if connection.elsewhere and connection.rights.other_themes else ()
+        elsewhere = (
+            connection.team_fallback.themes if connection.team_fallback and connection.rights.other_themes else ()
+        )
         return sorted({*known, *elsewhere})
     try:
         name = normalise_theme(scope)
@@ -65,15 +67,15 @@ def find_recall_themes(connection: Connection, scope: str) -> list[str]:
 
 def is_team_theme(connection: Connection, theme: str) -> bool:
     """Check whether a theme is, or may be, in the team database: one that did not answer cannot rule it out."""
-    found = connection.elsewhere
-    return found is not None and (theme in found.themes or (not found.has_answered and theme in found.wanted))
+    found = connection.team_fallback
+    return found is not None and (theme in found.themes or (not found.has_answered and theme in found.themes_requested))
 
 
 def to_recall_result(connection: Connection, results: list[dict[str, Any]]) -> ToolResult:
     """Return the result of both recall tools: JSON as text, and the same as data. It names the rankings used."""
     data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
-    if connection.elsewhere is not None:
-        data["team"] = connection.elsewhere.said
+    if connection.team_fallback is not None:
+        data["team"] = connection.team_fallback.answer_state
     if notes := connection.store.index_notes():
         data["note"] = "; ".join(notes)
     return ToolResult(json.dumps(data, ensure_ascii=False), data)

@@ -58,7 +58,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
         )
     return ToolResult(
         "\n".join(
-            [format_write_result(result), *(f"masked: {to_secret_placeholder(name)}" for name in verdict.masked)]
+            [format_write_result(result), *(f"masked: {to_secret_placeholder(name)}" for name in verdict.masked_names)]
         ),
         {
             "uid": result.fact.uid,
@@ -68,7 +68,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             "gauge": to_gauge_data(result.gauge),
             "fact": to_fact_data(result.fact),
             "parts": [part.uid for part in result.parts],
-            "masked": list(verdict.masked),
+            "masked": list(verdict.masked_names),
         },
     )
 
@@ -98,7 +98,7 @@ def check_write(connection: Connection, line: str, policy: ThemePolicy, *, split
         sources=connection.store.sources,
         policy=policy,
     )
-    if not verdict.masked:
+    if not verdict.masked_names:
         return replace(verdict, content=line)
     return replace(verdict, content=format_notation(said.type, said.target, verdict.content))
 

@@ -1,7 +1,8 @@
 """Content checks of writes: disguised instructions are quarantined for a person, and secrets go to the keyring.
 
 Facts are data, but recalled facts become part of a prompt, where an imperative sentence may be obeyed long after
-the conversation that planted it. Nothing here asks a model or the network.
+the conversation that planted it. Nothing here asks a model or the network. May import launcher. Read `WriteChecks`
+below first.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class WriteVerdict:
 
     content: str
     """What may be kept of it: secrets are masked."""
-    masked: tuple[str, ...] = ()
+    masked_names: tuple[str, ...] = ()
     """Names under which the vault has them."""
     suspicion: Suspicion | None = None
     """Why it must wait for a person."""

@@ -39,7 +39,7 @@ async def hub(told: StandIn, tmp_path: Path) -> AsyncIterator[StoreWorker]:
 @pytest.fixture
 async def meaning(hub: StoreWorker) -> AsyncIterator[VectorService]:
     """Filling in the background, with short rests."""
-    made = hub.meaning = VectorService(hub.read, hub.path, hub.embedding_settings, rest_s=0.02)
+    made = hub.vectors = VectorService(hub.read, hub.path, hub.embedding_settings, rest_s=0.02)
     filling = asyncio.create_task(made.fill_forever())
     yield made
     filling.cancel()

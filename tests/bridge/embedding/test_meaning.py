@@ -83,7 +83,7 @@ async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: VectorSer
     await filled(meaning, 2)
     tools = ("recall_memory", "recall_conversation")
     both = [await ask(tool, query="car") for tool in tools]
-    ask.hub.meaning = None
+    ask.hub.vectors = None
     words = [await ask(tool, query="car") for tool in tools]
     for here, there in zip(both, words, strict=True):
         assert list(here.data) == list(there.data) == ["results", "count", "ranked_by"]
@@ -358,7 +358,7 @@ async def test_without_any_setting_no_file_is_made_and_words_answer(
 ) -> None:
     monkeypatch.delenv("HERMES_MEMORY_EMBED_URL")
     monkeypatch.delenv("HERMES_MEMORY_EMBED_MODEL")
-    made = hub.meaning = VectorService(hub.read, hub.path, hub.embedding_settings, make=lambda *_: None)
+    made = hub.vectors = VectorService(hub.read, hub.path, hub.embedding_settings, make=lambda *_: None)
     filling = asyncio.create_task(made.fill_forever())
     await remember(ask, CAR)
     await until(lambda: "no embedding is configured" in made.state(), "the state in words")
@@ -378,7 +378,7 @@ async def test_a_policy_that_became_wrong_stops_no_recall(ask: Desk, meaning: Ve
 
 def test_a_connection_of_its_own_recalls_by_words(tmp_path: Path) -> None:
     with Connection.open(tmp_path / "own.db", "default") as connection:
-        assert connection.asked is None
+        assert connection.query_vector is None
 
 
 async def test_damaged_vectors_are_made_anew_while_the_bridge_runs(

@@ -47,7 +47,7 @@ async def filling(path: Path, make: EmbedderFactory) -> AsyncIterator[tuple[Stor
     settings.write_text("[embedding]\nquery_ms = 5000\n", encoding="utf-8")
     hub = StoreWorker(path)
     hub.store.policies = Policies.load(settings)
-    meaning = hub.meaning = VectorService(hub.read, hub.path, hub.embedding_settings, make=make, rest_s=0.02)
+    meaning = hub.vectors = VectorService(hub.read, hub.path, hub.embedding_settings, make=make, rest_s=0.02)
     task = asyncio.create_task(meaning.fill_forever())
     try:
         yield hub, meaning

@@ -82,11 +82,11 @@ class Machine:
             pass
         self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(home / "memory-themes.toml")
-        self.hub.meaning = self.meaning = VectorService(
+        self.hub.vectors = self.meaning = VectorService(
             self.hub.read, self.hub.path, self.hub.embedding_settings, make=lambda settings, vault: Counting()
         )
         self.asking = TeamSearch(self.hub, lambda: True, lambda: database, ask_s=30)
-        self.hub.asking = self.asking
+        self.hub.team_search = self.asking
         self.connection = Connection(
             self.hub.store,
             THEME if sync else "mine",
@@ -188,7 +188,7 @@ async def test_the_team_answers_as_a_store_that_holds_the_theme(
     await share(ours, empty)
     await ready(other)
     if not meaning:
-        ours.hub.meaning = other.hub.meaning = None
+        ours.hub.vectors = other.hub.vectors = None
     differ = []
     for query in QUERIES:
         here, there = await ours.recall(query, scope=THEME), await other.recall(query, scope=THEME)
@@ -403,7 +403,7 @@ async def test_what_is_wrong_with_the_team_is_said_beside_what_is_here(
 
 
 async def test_without_a_team_nothing_is_asked_and_a_wish_is_told_so(other: Machine) -> None:
-    other.asking.named = lambda: False
+    other.asking.is_named = lambda: False
     other.hub.store.facts.write("mine", "V[car]: the car is blue")
 
     wished = await other.recall("car", team=True)

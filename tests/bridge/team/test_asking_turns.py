@@ -46,7 +46,7 @@ class Machine:
         self.dsn = dsn
         self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(file)
-        self.asking = self.hub.asking = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
+        self.asking = self.hub.team_search = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
         self.connection = Connection(
             self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.write_in_background
         )

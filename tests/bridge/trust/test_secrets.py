@@ -83,8 +83,8 @@ def test_nothing_of_a_secret_is_left_and_the_vault_has_it_whole(sample: Sample) 
     verdict = WriteChecks(POLICIES, vault).mask("ours", sample.target, sample.content)
     assert sample.secret in vault.held.values()
     assert not [run for run in runs(sample.secret) if run in verdict.content and run not in UNTOLD]
-    assert reveal(verdict.content, verdict.masked, vault) == sample.content
-    assert WriteChecks(POLICIES, vault).mask("ours", sample.target, verdict.content).masked == (), (
+    assert reveal(verdict.content, verdict.masked_names, vault) == sample.content
+    assert WriteChecks(POLICIES, vault).mask("ours", sample.target, verdict.content).masked_names == (), (
         "a mark is masked again"
     )
 
@@ -147,7 +147,7 @@ def test_a_repeated_secret_has_one_name_and_two_secrets_have_two() -> None:
     vault, (one, two, *_) = MemoryVault(), TOKENS
     verdict = WriteChecks(POLICIES, vault).mask("ours", "keys", f"{one} {two} {one}")
     assert verdict.content == "‹secret:keys› ‹secret:keys-2› ‹secret:keys›"
-    assert verdict.masked == ("keys", "keys-2")
+    assert verdict.masked_names == ("keys", "keys-2")
 
 
 def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
@@ -211,7 +211,7 @@ TEXT = st.lists(SAID | SECRET | MARKED | st.sampled_from([" ", "a", "\n", '"']),
 def test_what_is_revealed_is_what_was_written(target: str, text: str) -> None:
     vault = MemoryVault()
     verdict = WriteChecks(POLICIES, vault).mask("ours", target, text)
-    assert reveal(verdict.content, verdict.masked, vault) == text
+    assert reveal(verdict.content, verdict.masked_names, vault) == text
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)).map(lambda at: TextSpan(at[0], at[0] + at[1]))))

@@ -117,7 +117,7 @@ def test_nothing_else_of_the_demo_is_suspicious_or_secret(tmp_path: Path) -> Non
     for line in lines:
         said = memory_spec.parse_notation(line)
         verdict = trust.check_fact("demo", said.target, said.content)
-        assert (verdict.suspicion, verdict.masked) == (None, ()), line
+        assert (verdict.suspicion, verdict.masked_names) == (None, ()), line
 
 
 def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_pa
 
     verdict = trust.check_fact(theme, said.target, said.content)
 
-    assert verdict.masked == ("registry-token",)
+    assert verdict.masked_names == ("registry-token",)
     assert f"V[{said.target}]: {verdict.content}" == masked
     assert first["scope"] == scope
 

@@ -210,7 +210,7 @@ class PushResult:
     base: int
     """The theme's sequence before it."""
     token: str
-    taken: list[tuple[SyncRow, int | None]]
+    accepted: list[tuple[SyncRow, int | None]]
     """Rows that the database has, and their sequences; None where it had that version already, or one that wins."""
     ahead: list[SyncRow]
     """Rows stamped too far ahead of the database's clock, which it did not take."""
@@ -220,7 +220,7 @@ class PushResult:
     @property
     def end(self) -> int:
         """Return the theme's sequence after the push."""
-        return self.base + len(self.taken) + len(self.ahead)
+        return self.base + len(self.accepted) + len(self.ahead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,14 +322,14 @@ class TeamServer:
 
         :raises TeamError: the database cannot be used now
         """
-        asked = (
+        parameters = (
             to_postgres_array([one.theme for one in known]),
             to_postgres_array([one.cursor.seq for one in known]),
             to_postgres_array([one.cursor.mark_seq for one in known]),
             to_postgres_array([one.cursor.mark_token for one in known]),
         )
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute(HELLO, (node, *asked)).fetchone()
+            row = self.conn.execute(HELLO, (node, *parameters)).fetchone()
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)

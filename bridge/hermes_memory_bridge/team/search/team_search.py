@@ -63,8 +63,8 @@ class TeamSearch:
 
     def __init__(
         self,
-        hub: StoreWorker,
-        named: Callable[[], bool],
+        worker: StoreWorker,
+        is_named: Callable[[], bool],
         find: Callable[[], str | None],
         *,
         ask_s: float = ASK_S,
@@ -75,8 +75,8 @@ class TeamSearch:
         :param ask_s: how long a call waits
         :param rest_s: how long to leave the database alone after it failed to answer
         """
-        self.hub = hub
-        self.named = named
+        self.worker = worker
+        self.is_named = is_named
         self.find = find
         self.ask_s = ask_s
         self.rest_s = rest_s
@@ -89,23 +89,25 @@ class TeamSearch:
         self._trouble: TeamState = SLOW
 
     async def search(
-        self, connection: Connection, kind: Kind, arguments: Arguments, asked: QueryVector | None
+        self, connection: Connection, kind: Kind, arguments: Arguments, query_vector: QueryVector | None
     ) -> TeamFallback | None:
         """See `toolkit.team_request.TeamSearcher`."""
         try:
             query = arguments.get("query")
             if not isinstance(query, str) or not may_need_team(arguments):
                 return None
-            wanted = await self.hub.read(lambda store: to_team_request(connection, store, kind, arguments))
+            wanted = await self.worker.read(lambda store: to_team_request(connection, store, kind, arguments))
             if wanted is None:
                 return None
-            if not self.named():
-                return TeamFallback(NOT_NAMED) if wanted.known else None
-            if wanted.themes is not None and wanted.here.issuperset(wanted.themes):
+            if not self.is_named():
+                return TeamFallback(NOT_NAMED) if wanted.is_known else None
+            if wanted.themes is not None and wanted.complete.issuperset(wanted.themes):
                 return TeamFallback(HERE)
-            found = await self._within_time(wanted, kind, query, asked)
+            found = await self._within_time(wanted, kind, query, query_vector)
             return (
-                replace(found, said=f"{found.said}; {COMING}") if wanted.is_coming and not found.has_answered else found
+                replace(found, answer_state=f"{found.answer_state}; {COMING}")
+                if wanted.is_coming and not found.has_answered
+                else found
             )
         except Exception:
             log.exception("the team database could not be asked")
@@ -126,7 +128,7 @@ class TeamSearch:
     ) -> TeamFallback:
         named = wanted.themes or ()
         if time.monotonic() < self._rests_until:
-            return TeamFallback(self._trouble.words, wanted=named)
+            return TeamFallback(self._trouble.words, themes_requested=named)
         loop = asyncio.get_running_loop()
         if self._idle is not None:
             self._idle.cancel()
@@ -155,7 +157,7 @@ class TeamSearch:
         if server is not None:
             server.interrupt()
         self._back_off(SLOW)
-        return TeamFallback(SLOW.words, wanted=named)
+        return TeamFallback(SLOW.words, themes_requested=named)
 
     def _disconnect_when_idle(self) -> None:
         """Disconnect after a while without queries."""
@@ -179,34 +181,34 @@ class TeamSearch:
             except ImportError:
                 raise TeamError(NO_DRIVER) from None
             if self._closed or time.monotonic() < self._rests_until:
-                return TeamFallback(self._trouble.words, wanted=named)
+                return TeamFallback(self._trouble.words, themes_requested=named)
             if self._server is None:
                 dsn = self.find()
                 if not dsn:
-                    return TeamFallback(NOT_NAMED, wanted=named)
+                    return TeamFallback(NOT_NAMED, themes_requested=named)
                 self._server = TeamServer(dsn, listen=False)
             server = self._server
             there = fact_queries.find_remote_themes(server, wanted.themes)
             ask_one = self._facts if kind == "fact" else self._turns
-            missing = [theme for theme in there if theme not in wanted.here][:MOST_THEMES]
+            missing = [theme for theme in there if theme not in wanted.complete][:MOST_THEMES]
             found = {theme: ask_one(server, theme, query, asked) for theme in missing}
             return TeamFallback(ANSWERED, found, named)
         except Exception as error:
             self._disconnect()
             if not isinstance(error, (TeamError, StoreError, OSError)):
                 log.exception("the team database could not be asked")
-                return TeamFallback("the question to the team failed here; see the log", wanted=named)
+                return TeamFallback("the question to the team failed here; see the log", themes_requested=named)
             if isinstance(error, StoreError) and not isinstance(error, TeamError):
                 return TeamFallback(ANSWERED, {}, ())  # the line itself is wrong, and the store says so
             state = to_team_state(error)
             if time.monotonic() >= self._rests_until:  # else it was cut off, and that is said
                 self._back_off(state)
-            return TeamFallback(state.words, wanted=named)
+            return TeamFallback(state.words, themes_requested=named)
 
     def _facts(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding, find_fact_answers
 
-        store = self.hub.store
+        store = self.worker.store
         meant = QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
         said = find_fact_answers(server, theme, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
         facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
@@ -220,7 +222,7 @@ class TeamSearch:
     def _turns(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
 
-        store = self.hub.store
+        store = self.worker.store
         said = find_turn_answers(server, theme, query, store.clock)
         may_tell = store.policies.for_theme(theme).secrets == "allow"
         turns = [one for one in said.turns if may_tell or not find_secret_texts("turn", one.said.content)]
