@@ -46,21 +46,21 @@ COMMANDS = {
     epilog='\b\nName it in your MCP host: {"mcpServers": {"hermes-memory": {"command": "hermes-memory-bridge"}}}',
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
-@click.option("--db", metavar="DB", help="The store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db).")
-@click.option("--theme", metavar="THEME", help="Whose memory ($HERMES_MEMORY_THEME, else the profile, else default).")
-@click.option("--profile", metavar="PROFILE", help="The host's profile, used as theme when no other is named.")
+@click.option("--db", metavar="DB", help="Path of the store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db).")
+@click.option("--theme", metavar="THEME", help="Theme to serve ($HERMES_MEMORY_THEME, else the profile, else default).")
+@click.option("--profile", metavar="PROFILE", help="The host's profile; used as the theme when none is given.")
 @click.option(
-    "--token", metavar="TOKEN", help="A token of `token add` ($HERMES_MEMORY_TOKEN): binds to its theme and rights."
+    "--token", metavar="TOKEN", help="Token from `token add` ($HERMES_MEMORY_TOKEN); sets the theme and the rights."
 )
 @click.option(
     "--tools",
     metavar="TOOLS",
-    help="Which tools to show: core, all, or names with commas between ($HERMES_MEMORY_TOOLS).",
+    help="Tools to offer: core, all, or names separated by commas ($HERMES_MEMORY_TOOLS).",
 )
-@click.option("--log-level", metavar="LOG-LEVEL", help="Accepted for old configurations; the bridge has its own.")
+@click.option("--log-level", metavar="LOG-LEVEL", help="Ignored; accepted for old configurations.")
 @click.pass_context
 def bridge_cli(ctx: click.Context, /, **options: str | None) -> int:
-    """Without a command: serve the memory to an agent over MCP on standard input and output."""
+    """Serve the memory to an agent over MCP on standard input and output, unless a command is given."""
     if ctx.invoked_subcommand is not None:
         return 0
     from hermes_memory_bridge.launcher.shim import run_shim as shim

@@ -103,14 +103,14 @@ def parameter_names(command: click.Command) -> set[str]:
     return own.union(*map(parameter_names, below))
 
 
-store_option = click.option("--db", metavar="FILE", help="The store.")
+store_option = click.option("--db", metavar="FILE", help="Path of the store.")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-unused_store_option = click.option("--db", metavar="FILE", expose_value=False, help="The store; not needed here.")
+unused_store_option = click.option("--db", metavar="FILE", expose_value=False, help="Path of the store; ignored here.")
 """For commands that accept what every other takes."""
 
-unused_json_option = click.option("--json", "as_json", is_flag=True, expose_value=False, help="Changes nothing here.")
+unused_json_option = click.option("--json", "as_json", is_flag=True, expose_value=False, help="Ignored here.")
 
 
 def answer_options(command: F) -> F:

@@ -15,16 +15,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def connect_options(command: F) -> F:
     """Add the fields of `ConnectRequest`, but for the store and the theme."""
     for option in (
-        click.option("--all-profiles", is_flag=True, help="With --provider: in every profile there is."),
-        click.option("--profile", "profiles", multiple=True, metavar="NAME", help="With --provider: in this profile."),
+        click.option("--all-profiles", is_flag=True, help="With --provider: use every profile."),
+        click.option("--profile", "profiles", multiple=True, metavar="NAME", help="With --provider: use this profile."),
         click.option(
             "--provider", is_flag=True, help="hermes-agent only: install the memory provider instead of the server."
         ),
-        click.option("--yes", is_flag=True, help="Do not ask."),
-        click.option("--dry-run", is_flag=True, help="Only show what would change."),
-        click.option("--check", is_flag=True, help="Start what is configured and call a tool."),
-        click.option("--remove", is_flag=True, help="Take it out again."),
-        click.option("--project", is_flag=True, help="In this project's file instead of the user's."),
+        click.option("--yes", is_flag=True, help="Skip the confirmation."),
+        click.option("--dry-run", is_flag=True, help="Show the change without writing it."),
+        click.option("--check", is_flag=True, help="Start the configured command and call a tool."),
+        click.option("--remove", is_flag=True, help="Remove the entry."),
+        click.option("--project", is_flag=True, help="Use this project's file instead of the user's."),
         click.argument("host", required=False),
     ):
         command = option(command)
@@ -36,7 +36,7 @@ def connect_options(command: F) -> F:
 @store_option
 @theme_option("Whose memory.")
 def host_connect_command(**request: Any) -> int:
-    """Name the bridge in the configuration of an MCP host. Without HOST: which hosts there are."""
+    """Add the bridge to the configuration of an MCP host; list the hosts if none is given."""
     from hermes_memory_bridge.connect.host_connection import connect_host
     from hermes_memory_bridge.connect.host_entries import ConnectRequest
 

@@ -30,7 +30,7 @@ WAIT_S = 60.0
 @click.argument("action", type=click.Choice(["state", "test", "key", "forget-key"]), default="state")
 @store_option
 def embedding_command(action: str, db: str | None) -> int:
-    """Recall by meaning: state, a test, the endpoint's key.
+    """Show the state of recall by meaning, test it, or store the endpoint's key.
 
     Exit code 1 when there are no vectors.
     """

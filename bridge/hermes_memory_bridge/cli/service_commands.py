@@ -32,11 +32,11 @@ STOP_S = 10.0
 def serve_options(command: F) -> F:
     """Add the options of a bridge, the fields of `ServeOptions`."""
     for option in (
-        click.option("--linger", metavar="SECONDS", type=float, help="Leave this long after the last connection."),
+        click.option("--linger", metavar="SECONDS", type=float, help="Stop this long after the last connection ends."),
         click.option("--log-level", metavar="LEVEL", help=f"{', '.join(LOG_LEVELS)} (info)."),
-        click.option("--hardening-profile", is_flag=True, help="The strict set: short leases, small requests."),
-        click.option("--timeout", metavar="SECONDS", type=float, help="A lease (25)."),
-        click.option("--heartbeat", metavar="SECONDS", type=float, help="Between heartbeats (10)."),
+        click.option("--hardening-profile", is_flag=True, help="Use strict limits: short leases, small requests."),
+        click.option("--timeout", metavar="SECONDS", type=float, help="Length of a lease (25)."),
+        click.option("--heartbeat", metavar="SECONDS", type=float, help="Interval between heartbeats (10)."),
         click.option("--tcp", metavar="PORT", type=int, help="Listen on the loopback interface too; needs tokens."),
         store_option,
     ):
@@ -46,13 +46,13 @@ def serve_options(command: F) -> F:
 
 def tail_options(command: F) -> F:
     """Add `--lines` and `--follow`."""
-    command = click.option("-f", "--follow", is_flag=True, help="Go on with what is added.")(command)
-    return click.option("-n", "--lines", type=int, default=50, metavar="N", help="How many lines (50).")(command)
+    command = click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")(command)
+    return click.option("-n", "--lines", type=int, default=50, metavar="N", help="Number of lines (50).")(command)
 
 
 def unit_options(command: F) -> F:
     """Add what the service's file depends on."""
-    command = click.option("--print", "only_print", is_flag=True, help="Only show the file.")(command)
+    command = click.option("--print", "only_print", is_flag=True, help="Print the file without installing it.")(command)
     command = click.option("--tcp", metavar="PORT", type=int, help="Listen on the loopback interface too.")(command)
     return store_option(command)
 
@@ -74,7 +74,7 @@ def start_command(**options: Any) -> int:
 @click.command("restart", cls=BridgeCommand)
 @serve_options
 def restart_command(**options: Any) -> int:
-    """Stop the bridge and start it again."""
+    """Restart the bridge."""
     from hermes_memory_bridge.daemon.control import ask_bridge
 
     if ask_bridge(BridgePaths.of(options["db"]), "status") is not None:
@@ -140,7 +140,7 @@ def stop_bridge(db: str | None) -> int:
 @click.command("status", cls=BridgeCommand)
 @answer_options
 def bridge_status_command(db: str | None, as_json: bool) -> int:
-    """Whether the bridge runs, and for whom.
+    """Show whether the bridge is running, and its connections.
 
     Exit code 1 when it does not.
     """
@@ -166,7 +166,7 @@ def bridge_status_command(db: str | None, as_json: bool) -> int:
 @unused_json_option
 @tail_options
 def logs_command(db: str | None, lines: int, follow: bool) -> int:
-    """What the bridge has logged."""
+    """Show the log of the bridge."""
     from hermes_memory_bridge.daemon.logs import tail_bridge_log
 
     paths = BridgePaths.of(db)
@@ -184,12 +184,12 @@ def logs_command(db: str | None, lines: int, follow: bool) -> int:
 @click.command("calls", cls=BridgeCommand)
 @answer_options
 @tail_options
-@click.option("--session", metavar="NAME", help="Only of this session.")
+@click.option("--session", metavar="NAME", help="Show only this session.")
 @theme_option("Only of this theme.")
 def calls_command(
     db: str | None, as_json: bool, lines: int, follow: bool, session: str | None, theme: str | None
 ) -> int:
-    """What agents have called lately.
+    """Show recent tool calls of agents.
 
     With --json a document a line. Exit code 1 when no bridge runs.
     """
@@ -208,7 +208,7 @@ def calls_command(
 @click.command("install-service", cls=BridgeCommand)
 @unit_options
 def install_service_command(db: str | None, tcp: int | None, only_print: bool) -> int:
-    """Start the bridge with your session."""
+    """Start the bridge at login."""
     from hermes_memory_bridge.daemon.service import install_service
 
     return install_service(BridgePaths.of(db), tcp=tcp, only_print=only_print)
@@ -217,7 +217,7 @@ def install_service_command(db: str | None, tcp: int | None, only_print: bool) -
 @click.command("uninstall-service", cls=BridgeCommand)
 @unit_options
 def uninstall_service_command(**_: Any) -> int:
-    """No longer start the bridge with your session."""
+    """Stop starting the bridge at login."""
     from hermes_memory_bridge.daemon.service import uninstall_service
 
     return uninstall_service()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 LONG_S = 3_600.0
-"""A first exchange of a large memory takes minutes."""
+"""The first sync of a large memory takes minutes."""
 
 LOOK_S = 0.2
 
@@ -64,24 +64,29 @@ COMPLETE_STATES = ("idle", "clock")
 
 @click.group("team", cls=BridgeGroup)
 def team_group() -> None:
-    """The team's database."""
+    """Manage the team database."""
 
 
 @click.group("sync", cls=BridgeGroup)
 def sync_group() -> None:
-    """The exchange with the team."""
+    """Manage the sync with the team database."""
 
 
 def owner_option(command: F) -> F:
     """Add `--admin-dsn`."""
     return click.option(
-        "--admin-dsn", metavar="DSN", default="-", help="The owner's; - asks for it, or reads standard input."
+        "--admin-dsn",
+        metavar="DSN",
+        default="-",
+        help="DSN of the database owner; - prompts for it, or reads standard input.",
     )(command)
 
 
 def dimension_option(command: F) -> F:
     """Add `--dimension`."""
-    return click.option("--dimension", metavar="N", type=int, help="Of the vectors; text only without.")(command)
+    return click.option(
+        "--dimension", metavar="N", type=int, help="Dimension of the vectors; omit it to sync text only."
+    )(command)
 
 
 @team_group.command("migrate")
@@ -89,11 +94,11 @@ def dimension_option(command: F) -> F:
 @json_option
 @owner_option
 @dimension_option
-@click.option("--model", metavar="NAME", help="Whose vectors these are, as `sync status` names it.")
-@click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are made again.")
-@click.option("--runtime-role", metavar="ROLE", help="The role stores connect as; it must exist.")
+@click.option("--model", metavar="NAME", help="Model of the vectors, as `sync status` shows it.")
+@click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are recomputed.")
+@click.option("--runtime-role", metavar="ROLE", help="Role that stores connect as; it must exist.")
 def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
-    """Make or update the tables, as their owner."""
+    """Create or update the tables, as the owner."""
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     schema = run_with_driver_errors(lambda: import_team_driver().migrate(dsn, **settings))
     print_answer(
@@ -111,7 +116,7 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
 def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...]) -> None:
-    """Let a role see some themes only, as the owner.
+    """Restrict a role to some themes, as the owner.
 
     Without THEME: all of them again.
     """
@@ -137,10 +142,10 @@ def team_index_command(as_json: bool, admin_dsn: str) -> None:
 @json_option
 @owner_option
 @click.option(
-    "--days", metavar="N", type=int, default=TOMBSTONE_DAYS, help=f"Deleted for at least so long ({TOMBSTONE_DAYS})."
+    "--days", metavar="N", type=int, default=TOMBSTONE_DAYS, help=f"Minimum age of a deletion ({TOMBSTONE_DAYS})."
 )
 def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
-    """Remove what was deleted long ago, as the owner."""
+    """Remove rows deleted long ago, as the owner."""
     import_team_driver()
     from hermes_memory_bridge.team.database import tombstone_collection
 
@@ -155,7 +160,7 @@ def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
 @answer_options
 @click.argument("dsn", default="-")
 def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
-    """Name the team database, and keep that in the keyring.
+    """Connect to a team database, and store its DSN in the keyring.
 
     Without DSN, or with -: asks for it, or reads standard input.
     """
@@ -176,7 +181,7 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
 @team_group.command("disconnect")
 @answer_options
 def team_disconnect_command(db: str | None, as_json: bool) -> None:
-    """Forget the team database; nothing here or there is deleted."""
+    """Disconnect from the team database; no data is deleted on either side."""
     paths = BridgePaths.of(db)
     dsns.forget_team_dsn(paths)
     ask_bridge(paths, "sync", action="connect")
@@ -188,7 +193,7 @@ def team_disconnect_command(db: str | None, as_json: bool) -> None:
 @team_group.command("status")
 @answer_options
 def team_status_command(db: str | None, as_json: bool) -> None:
-    """Whether the database can be used, and what it is.
+    """Check whether the database can be used, and show what it is.
 
     Exit code 1 when it cannot.
     """
@@ -218,10 +223,10 @@ def team_status_command(db: str | None, as_json: bool) -> None:
 
 @team_group.command("dev")
 @answer_options
-@click.option("--dir", "folder", metavar="DIR", help="Where its files lie (beside the store).")
+@click.option("--dir", "folder", metavar="DIR", help="Folder of its files (beside the store).")
 @dimension_option
 def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimension: int | None) -> None:
-    """A PostgreSQL of its own, for trying things out.
+    """Run a private PostgreSQL server for trying things out.
 
     It runs until interrupted; its DSN is the first line of the output.
     """
@@ -244,7 +249,7 @@ def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimensio
 @sync_group.command("now")
 @answer_options
 def sync_now_command(db: str | None, as_json: bool) -> int:
-    """Exchange at once, and wait until it is done.
+    """Sync now, and wait until it is done.
 
     Exit code 1 when it could not be done.
     """
@@ -296,7 +301,7 @@ def format_sync_progress(theme: dict[str, Any]) -> str:
 @sync_group.command("status")
 @answer_options
 def sync_status_command(db: str | None, as_json: bool) -> int:
-    """How the exchange does: what waits, what is wrong.
+    """Show the state of the sync: pending rows, errors.
 
     Exit code 1 when no bridge runs, or something is wrong.
     """
@@ -316,19 +321,19 @@ def sync_status_command(db: str | None, as_json: bool) -> int:
 @sync_group.command("pause")
 @answer_options
 def sync_pause_command(db: str | None, as_json: bool) -> None:
-    """Stop exchanging; what is written waits."""
+    """Pause the sync; writes stay pending."""
     steer_sync(db, as_json, "pause")
 
 
 @sync_group.command("resume")
 @answer_options
 def sync_resume_command(db: str | None, as_json: bool) -> None:
-    """Go on exchanging."""
+    """Resume the sync."""
     steer_sync(db, as_json, "resume")
 
 
 def steer_sync(db: str | None, as_json: bool, action: str) -> None:
-    """Pause the exchange, or go on."""
+    """Pause or resume the sync."""
     paths = BridgePaths.of(db)
     reply = ask_bridge(paths, "sync", action=action)
     if reply is not None:
@@ -343,7 +348,7 @@ def steer_sync(db: str | None, as_json: bool, action: str) -> None:
 @sync_group.command("verify")
 @answer_options
 def sync_verify_command(db: str | None, as_json: bool) -> int:
-    """Compare every row of both sides, and name those that differ.
+    """Compare every row of both sides, and list those that differ.
 
     Exit code 1 when they differ, or when not everything is exchanged.
     """
@@ -387,7 +392,7 @@ def format_verification(theme: dict[str, Any]) -> str:
 @sync_group.command("conflicts")
 @answer_options
 def sync_conflicts_command(db: str | None, as_json: bool) -> None:
-    """What two machines said at once, and nobody decided yet, newest first."""
+    """List unresolved conflicts between machines, newest first."""
     with Store.open(BridgePaths.of(db).store, create=False) as store:
         found = store.sync.conflicts()
     document = [
@@ -422,7 +427,7 @@ def format_remote_content(content: str | None) -> str:
 @click.argument("uid")
 @click.argument("keep", type=click.Choice(["mine", "theirs", "both"]))
 def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> None:
-    """Decide a conflict.
+    """Resolve a conflict.
 
     What stands is mine, what lost is theirs. UID is as `sync conflicts` names it; its beginning or end is enough.
     \f

@@ -29,7 +29,7 @@ TOKEN_VAULT_THEME = ":token"
 
 @click.group("token", cls=BridgeGroup)
 def token_group() -> None:
-    """Make, list and revoke tokens."""
+    """Create, list and revoke tokens."""
 
 
 @contextmanager
@@ -43,13 +43,18 @@ def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store
 @token_group.command("add")
 @answer_options
 @click.argument("name")
-@theme_option("Whose memory it opens (default).")
-@click.option("--rights", default="read,write", metavar="WORDS", help=f"Of {', '.join(RIGHTS)} (read,write).")
-@click.option("--expires", metavar="AGE", help="E.g. 30d.")
+@theme_option("Theme it opens (default).")
+@click.option(
+    "--rights",
+    default="read,write",
+    metavar="WORDS",
+    help=f"Rights, from {', '.join(RIGHTS)} (read,write).",
+)
+@click.option("--expires", metavar="AGE", help="Lifetime, such as 30d.")
 def token_add_command(
     db: str | None, as_json: bool, name: str, theme: str | None, rights: str, expires: str | None
 ) -> None:
-    """Make a token; it is printed once."""
+    """Create a token; it is printed once."""
     with token_store(db, create=True) as (store, vault):
         try:
             parsed = Rights.parse(rights)
@@ -65,7 +70,7 @@ def token_add_command(
 @token_group.command("list")
 @answer_options
 def token_list_command(db: str | None, as_json: bool) -> None:
-    """Every token, without its secret."""
+    """List the tokens, without their secrets."""
     with token_store(db) as (store, _):
         known = store.credentials.list()
     print_answer(
@@ -79,7 +84,7 @@ def token_list_command(db: str | None, as_json: bool) -> None:
 @answer_options
 @click.argument("name")
 def token_show_command(db: str | None, as_json: bool, name: str) -> None:
-    """Print a token again, on the machine that made it."""
+    """Print a token again, on the machine that created it."""
     with token_store(db) as (store, vault):
         found = store.credentials.get(name)
         secret = vault.reveal(TOKEN_VAULT_THEME, to_vault_name(found.name))
@@ -94,7 +99,7 @@ def token_show_command(db: str | None, as_json: bool, name: str) -> None:
 @answer_options
 @click.argument("name")
 def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
-    """Give a token another secret."""
+    """Replace the secret of a token."""
     with token_store(db) as (store, vault):
         secret = store.credentials.rotate(name)
         store_token_secret(vault, name, secret)
@@ -106,7 +111,7 @@ def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
 @answer_options
 @click.argument("name")
 def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
-    """End a token for good."""
+    """Revoke a token permanently."""
     with token_store(db) as (store, vault):
         found = store.credentials.revoke(name)
         vault.forget(TOKEN_VAULT_THEME, to_vault_name(found.name))
