@@ -46,7 +46,7 @@ LOCAL_ORIGIN = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})
 
 MOST_HEADERS = 100
 MOST_HEAD_BYTES = 16 * 1024
-"""Names and values of all headers."""
+"""Maximum size of all header names and values, in bytes."""
 
 SINGLE_HEADERS = frozenset(
     {b"authorization", b"origin", b"mcp-session-id", b"mcp-protocol-version", b"x-hermes-session-key"}
@@ -73,7 +73,7 @@ class ClientLimits:
 STRICT_LIMITS = ClientLimits(
     head_s=4.0, body_bytes=1024 * 1024, body_s=10.0, stall_s=10.0, per_second=100.0, burst=200.0
 )
-"""What `--hardening-profile` sets."""
+"""Limits of `--hardening-profile`."""
 
 
 class Gate:

@@ -17,16 +17,16 @@ from hermes_memory_bridge.access.request_identity import Identity
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN
 
 MOST_SESSIONS = 1_000
-"""Of everybody."""
+"""Maximum number of sessions of all clients together."""
 
 MOST_OF_TOKENS = 750
-"""Of all tokens together. The rest is for processes of this user."""
+"""Maximum of all tokens together; the rest is reserved for processes of this user."""
 
 MOST_OF_A_PROCESS = 256
-"""Of any one process of this user: a gateway may serve many agents."""
+"""Maximum per process of this user: a gateway may serve many agents."""
 
 QUIET_S = 60.0
-"""A client that wants one more than it may have loses the one of its own that has been quiet longest, at least this long."""
+"""A client at its limit loses its longest idle session to a new one, if that has been idle at least this long."""
 
 
 @dataclass(eq=False, slots=True)
@@ -35,9 +35,9 @@ class HttpSession:
 
     identity: Identity
     requests: int = 0
-    """Requests and streams under way."""
+    """Number of requests and streams in progress."""
     seen: float = field(default_factory=time.monotonic)
-    """When the last of them began or ended."""
+    """Monotonic time at which the last of them began or ended."""
 
 
 class HttpSessions:

@@ -21,10 +21,10 @@ from hermes_memory_bridge.access.http_refusal import (
 )
 
 MOST_HELD = 64 * 1024 * 1024
-"""Bytes of all bodies in memory."""
+"""Maximum bytes of all bodies in memory."""
 
 MOST_HELD_OF_CLIENT = 16 * 1024 * 1024
-"""Bytes of the bodies of one client."""
+"""Maximum bytes of the bodies of one client."""
 
 LINGER_S = 2.0
 """How long the rest of a refused body is read and dropped. Closing at once would reset the connection, and the client,

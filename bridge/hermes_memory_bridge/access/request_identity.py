@@ -15,7 +15,7 @@ class Identity:
     theme: str
     rights: Rights = Rights()
     credential_shown: Credential | None = None
-    """The token that was shown, as the store knew it then; None for a process of this user on a unix socket."""
+    """The token presented, as the store had it at that time; None for a process of this user on a unix socket."""
     pid: int | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Ends whatever was opened with a token as soon as that token is rotated, revoked, changed or expired.
+"""End whatever was opened with a token as soon as that token is rotated, revoked, changed or expired.
 
 Calls do not depend on this: each one checks its token again on the way to the store, see `Connection.with_store`.
 """
@@ -17,7 +17,7 @@ from hermes_memory_store.errors import StoreError
 log = logging.getLogger(__name__)
 
 LOOK_S = 0.2
-"""How often to look at the tokens that were shown: another process rotates them, and tells nobody."""
+"""Interval between checks of presented tokens: other processes rotate them without notice."""
 
 
 class TokenWatch:

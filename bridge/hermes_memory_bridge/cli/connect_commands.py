@@ -34,7 +34,7 @@ def connect_options(command: F) -> F:
 @click.command("connect", cls=BridgeCommand)
 @connect_options
 @store_option
-@theme_option("Whose memory.")
+@theme_option("Theme to use.")
 def host_connect_command(**request: Any) -> int:
     """Add the bridge to the configuration of an MCP host; list the hosts if none is given."""
     from hermes_memory_bridge.connect.host_connection import connect_host

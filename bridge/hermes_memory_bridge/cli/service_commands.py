@@ -185,7 +185,7 @@ def logs_command(db: str | None, lines: int, follow: bool) -> int:
 @answer_options
 @tail_options
 @click.option("--session", metavar="NAME", help="Show only this session.")
-@theme_option("Only of this theme.")
+@theme_option("Show only this theme.")
 def calls_command(
     db: str | None, as_json: bool, lines: int, follow: bool, session: str | None, theme: str | None
 ) -> int:

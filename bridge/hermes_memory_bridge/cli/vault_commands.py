@@ -18,7 +18,7 @@ from hermes_memory_themes import resolve_theme
 @click.command("secret", cls=BridgeCommand)
 @click.argument("action", type=click.Choice(["list", "show", "forget"]))
 @click.argument("name", required=False)
-@theme_option("Whose memory.")
+@theme_option("Theme to use.")
 @store_option
 def secret_command(action: str, name: str | None, theme: str | None, db: str | None) -> int:
     """List, show or forget masked secrets.

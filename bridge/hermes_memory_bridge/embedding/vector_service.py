@@ -37,34 +37,34 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""How often to look whether something was written, by whichever process, or a setting changed."""
+"""Interval between checks for writes of any process, and for changed settings."""
 
 HOUR_S = 3_600.0
-"""How often everything is gone through: what is gone from the store, or was missed."""
+"""Interval between full scans for deleted and missed inputs."""
 
 PAGE = 200
-"""Facts or turns that are read at once."""
+"""Facts or turns per read."""
 
 SWEEP_PAGE = 500
-"""Vectors that are checked against the store at once."""
+"""Vectors checked against the store per read."""
 
 BATCH_S = 60.0
-"""How long one batch in the background may take."""
+"""Timeout of one background batch."""
 
 FIRST_REST_S, LONGEST_REST_S = 1.0, 300.0
-"""How long an endpoint that fails is left alone, doubled each time, with jitter."""
+"""Delays before a failing endpoint is retried: doubled each time, with jitter."""
 
 QUESTIONS = 256
-"""Questions whose vectors are remembered."""
+"""Number of cached query vectors."""
 
 COUNTED_S = 5.0
-"""How often it is counted, during a long filling, how far that is."""
+"""Interval between progress counts during a long fill."""
 
 FAILURES_BEFORE_PROBE = 3
-"""Failures in a row after which it is asked whether one text is the trouble."""
+"""Consecutive failures after which single texts are probed for the cause."""
 
 PROBE_TEXT = "memory"
-"""Asked of a new source, to learn the length of its vectors."""
+"""Text embedded with a new source to learn its dimension."""
 
 T = TypeVar("T")
 
@@ -107,24 +107,24 @@ class VectorService:
         self._settings: EmbeddingSettings | None = None
         self._embedder: Embedder | None = None
         self._none_meant = False
-        """Whether the settings mean no source of vectors at all."""
+        """Whether the settings select no source of vectors."""
         self._vectors: Vectors | None = None
         self._is_damaged = False
         self._near: VectorIndex | None = None
         self._model = ""
-        """Name and dimensions: vectors of another are made anew."""
+        """Name and dimension; vectors of any other model are recomputed."""
         self._trouble: str | None = None
         self._backoff = Backoff(rest_s, LONGEST_REST_S, jitter=0.5)
         self._questions: OrderedDict[bytes, list[float]] = OrderedDict()
         self._asking: set[asyncio.Future[list[Floats | None]]] = set()
         self._loading: dict[str, asyncio.Future[None]] = {}
-        """By theme, the reading of its vectors into memory."""
+        """Loading of vectors into memory, by theme."""
         self._refused: set[bytes] = set()
-        """Digests of texts that the endpoint does not take."""
+        """Digests of texts that the endpoint rejects."""
         self._seen = -1
-        """The change of the journal up to which everything has its vectors; -1 before everything was gone through."""
+        """Journal change up to which all inputs have vectors; -1 before the first full scan."""
         self._counted = (0, 0)
-        """Vectors there are, of how many facts and turns; as of the last time that was looked at."""
+        """Number of vectors, and of facts and turns, as last counted."""
         self._counted_at = 0.0
         self._swept_at = -HOUR_S
         self._walked_at = -HOUR_S

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KEY = "io.hermes-memory/key"
-"""Under this name in a call's `_meta` stands its idempotency key; the shim and the client write it."""
+"""Key of the idempotency key in a call's `_meta`, written by the shim and the clients."""
 
 LONGEST_KEY = 200
 

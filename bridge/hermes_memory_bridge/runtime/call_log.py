@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 
 MOST_CALLS = 2_000
-"""Calls that are kept."""
+"""Maximum number of calls in the log."""
 
 MOST_SESSIONS = 4_000
-"""Sessions whose calls are counted: twice as many as the bridge serves at a time. Those that called last stay."""
+"""Maximum number of sessions with call counts, twice as many as the bridge serves at a time; the least recent are dropped."""
 
 MOST_SUBJECT_CHARS = 120
-"""Characters of what a call is about."""
+"""Maximum length of a displayed subject, in characters."""
 
 MOST_NAME = 256
 """Characters of a session's name, as in the store."""
 
 MOST_CHECKED_CHARS = 1_000
-"""Characters of it that are kept, and looked through for secrets when it is told."""
+"""Characters of it that are stored, and checked for secrets when it is shown."""
 
 MOST_NUMBER = 10**18
 
@@ -49,7 +49,7 @@ class CallSubject:
 
     text: str
     target: str = ""
-    """Of a fact: some targets say that the content is a secret."""
+    """Target of a fact: some targets mark the content as a secret."""
     lead: int = 0
     """Characters before a fact's content."""
 
@@ -67,18 +67,18 @@ class CallRecord:
     """A logged tool call."""
 
     number: int
-    """Rises by one with every call that this bridge has answered."""
+    """Increases by one with every call that this bridge answers."""
     at: int
-    """When it was answered, UTC milliseconds."""
+    """Time of the answer, UTC milliseconds."""
     theme: str
     session: str
     client: str | None
     tool: str
     subject: CallSubject | None
     outcome: str
-    """`ok`, the code of its refusal, or `cancelled`: nobody waited for the answer any more."""
+    """`ok`, the code of its refusal, or `cancelled`: the caller no longer waited for the answer."""
     hits: int | None
-    """Facts, or turns, that it returned; None for a tool that returns none."""
+    """Number of facts or turns returned; None for a tool that returns none."""
     ms: float
 
     def about(self) -> str | None:
@@ -111,7 +111,7 @@ class SessionCallCounts:
     reads: int = 0
     """Calls of tools that only read."""
     writes: int = 0
-    """Calls of the others, refused ones among them."""
+    """Calls of all other tools, including refused ones."""
 
 
 class SessionTally:

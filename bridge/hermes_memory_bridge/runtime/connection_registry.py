@@ -22,7 +22,7 @@ from hermes_memory_store.store import Store
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""How often to look for lapsed leases: within half of the shortest lease, which is 2 s."""
+"""Interval between checks for lapsed leases: at most half of the shortest lease, which is 2 s."""
 
 HOUR_S = 3600
 
@@ -39,7 +39,7 @@ class ConnectionRegistry:
         self.trust = trust
         self.connections: set[Connection] = set()
         self.last_departure = time.monotonic()
-        """When a lasting connection last ended; clients without one are told by their requests."""
+        """Monotonic time at which a persistent connection last ended; other clients are tracked by their requests."""
 
     def admit(
         self,

@@ -12,7 +12,7 @@ CALL_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 GROUP = (1, 2, 4, 8, 16, 32, 64)
 
 MOST_THEMES = 1_000
-"""Themes whose calls are counted apart, those called last. About 10 KB each; a machine has a few dozen."""
+"""Maximum number of themes with metrics of their own, the most recent ones. About 10 KB each; a machine has a few dozen."""
 
 
 class ThemeMetrics:

@@ -39,10 +39,10 @@ T = TypeVar("T")
 Job = Callable[[Store], Any]
 
 GROUP = 64
-"""Writes of one commit at most."""
+"""Maximum number of writes per commit."""
 
 READERS = 4
-"""Threads that read."""
+"""Number of reader threads."""
 
 TURN_S = 0.02
 """Reads take turns: SQLite gives Python's lock away at every row, and threads that fight for it take longer than one after
@@ -55,10 +55,10 @@ class QueuedWrite:
 
     job: Job
     alone: bool
-    """In transactions of its own: for what must be durable before its next step, such as a file that is replaced."""
+    """Runs in transactions of its own, because it must be durable before its next step, such as replacing a file."""
     done: Callable[[Any, BaseException | None], None]
     failed: Callable[[], None] | None = None
-    """Takes back what it left in memory, when it is to be done again."""
+    """Reverts its changes in memory before it is retried."""
 
 
 class ReaderThread:
@@ -86,9 +86,9 @@ class StoreWorker:
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
         self.vectors: VectorService | None = None
-        """Gives questions their meaning, where that is configured."""
+        """Computes query vectors, if embeddings are configured."""
         self.team_search: TeamSearcher | None = None
-        """Asks the team's database what this store does not hold."""
+        """Searches the team database for what this store does not hold."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
         self._local = threading.local()

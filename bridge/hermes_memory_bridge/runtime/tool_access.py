@@ -1,4 +1,4 @@
-"""Which tools a connection may call."""
+"""The tools that a connection may call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_memory_bridge.tools import select_tools
 from hermes_memory_store.model import Rights
 
 OWN_CLIENTS = ("hermes-agent provider", "hermes-memory-client ")
-"""How our own programs begin to name themselves: the memory provider and the Python clients. They use all tools."""
+"""Prefix of the names of our own programs, the memory provider and the Python clients; they use all tools."""
 
 
 def find_offered_tools(connection: Connection) -> dict[str, ToolSpec]:

@@ -87,31 +87,31 @@ class Connection:
         self.home = home
         self.pid = pid
         self.credential_shown: Credential | None = None
-        """The token it showed, as the store knew it then."""
+        """The token it presented, as the store had it at that time."""
         self.transport = ""
-        """How it is connected: `line`, `http` or `tcp`; nothing inside one process."""
+        """The transport: `line`, `http` or `tcp`; empty within one process."""
         self.connected_at = system_clock()
         self.hang_up: Callable[[], None] = lambda: None
-        """Ends the connection from this side, properly."""
+        """Closes the connection from this side, in order."""
         self.stream_enders: set[Callable[[], None]] = set()
-        """Ends its streams of notifications."""
+        """Callbacks that end its notification streams."""
         self.streams = 0
-        """Open streams of notifications: as long as there is one, the other end is alive."""
+        """Number of open notification streams; while there is one, the peer is alive."""
         self.last_activity = time.monotonic()
-        """When something last came from it."""
+        """Monotonic time of its last message."""
         self.client: str | None = None
-        """Name and version of the program that connected, once it has said so."""
+        """Name and version of the connected program, known after its handshake."""
         self.name = resume or self.new_session_name()
         """Name of the connection's own session, by which it can be resumed."""
         self.query_vector: QueryVector | None = None
-        """What the question of the call at hand means, where it is known; words alone count otherwise."""
+        """Vector of the current call's query; None ranks by words alone."""
         self.team_fallback: TeamFallback | None = None
-        """What the team's database has to say to the call at hand, where it was asked."""
+        """Results of the team database for the current call, if it was queried."""
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
         self._heard: dict[str, float] = {}
-        """When a call last belonged to each of them."""
+        """Monotonic time of the last call in each session, by name."""
 
     @classmethod
     def open(cls, db: str | Path | None, theme: str) -> Self:
@@ -191,7 +191,7 @@ class Connection:
         return name in self._known
 
     def unopened_session(self, arguments: Arguments) -> str | None:
-        """Name of the session a call belongs to, which is heard of by it; None when it is open already."""
+        """Return the name of the session a call belongs to and note its activity; None when it is open already."""
         name = self.session_name(arguments)
         self.note_activity(name)
         return None if name in self._known else name

@@ -31,10 +31,10 @@ class TeamFallback:
     """The team database's part of a result."""
 
     answer_state: str
-    """Whether it answered, in words."""
+    """Whether it answered, as a phrase for the result."""
     themes: Mapping[str, RemoteMatches] = field(default_factory=dict)
     themes_requested: tuple[str, ...] = ()
-    """Themes it was asked for, whether it answered or not."""
+    """Requested themes, whether it answered or not."""
 
     def close(self) -> None:
         """Drop what was found."""

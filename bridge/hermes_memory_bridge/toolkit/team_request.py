@@ -39,9 +39,9 @@ class TeamRequest:
     is_known: bool
     """Whether this store holds any of them."""
     complete: frozenset[str]
-    """Themes that this store holds whole, since it exchanges them and has fetched all of them."""
+    """Synced themes that this store has fetched completely."""
     incomplete: frozenset[str]
-    """Themes that it exchanges and has not fetched to the end."""
+    """Synced themes that are not fetched completely yet."""
 
     @property
     def is_coming(self) -> bool:

@@ -40,26 +40,26 @@ class ToolSpec:
     repeatable: bool = False
     """Calling it twice with the same arguments changes nothing more."""
     refuses: Callable[[StoreError], ToolResult] = to_refusal_result
-    """The answer when it cannot be done."""
+    """Builds the answer for a refused call."""
     alone: bool = False
     """Runs in transactions of its own, never grouped with other writes: it also changes files."""
     own_session: bool = True
-    """Whether a call belongs to a session, which is opened for it. The tools that handle sessions do so themselves."""
+    """Whether a session is opened for its calls; the session tools open their own."""
     group: str = "core"
     """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
 
     needs: str | None = None
-    """The right it needs, where it is another than what it does tells."""
+    """The right it needs, if it differs from what `reads_only` and `destroys` imply."""
 
     query_to_embed: Callable[[Arguments], object] | None = None
-    """The question whose meaning counts besides its words, looked up before the tool runs, where that is possible."""
+    """Returns the query to embed before the tool runs, if any."""
 
     local_query_to_embed: Callable[[Connection, Arguments], str | None] | None = None
-    """As `meant`, for a tool that no endpoint is asked for: the line of its argument `query` where its meaning would tell more
-    than its words do."""
+    """As `query_to_embed`, for a tool that never queries an endpoint: its argument `query` where a vector would
+    find more than the words do."""
 
     asks_team: Literal["fact", "turn"] | None = None
-    """For what the team's database may be asked that this store does not hold, before the tool runs."""
+    """The kind of item to search for in the team database before the tool runs, if this store does not hold it."""
 
     about: str | None = None
     """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
