@@ -237,20 +237,10 @@ class Gauge:
     """How many facts are hot."""
     pinned: int
     """Notation characters of the pinned hot facts."""
-
-    @property
-    def pct(self) -> float:
-        return 100.0 * self.used / self.budget if self.budget else 100.0
-
-    @property
-    def level(self) -> PressureLevel:
-        if self.pct >= 95:
-            return PressureLevel.CONSOLIDATE
-        if self.pct >= 85:
-            return PressureLevel.ARCHIVE
-        if self.pct >= 70:
-            return PressureLevel.MERGE
-        return PressureLevel.CALM
+    pct: float
+    """`used` in percent of `budget`."""
+    level: PressureLevel
+    """What is to be done at that percentage."""
 
 
 @dataclass(frozen=True, slots=True)

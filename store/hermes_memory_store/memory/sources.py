@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import re
 import sqlite3
+from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -99,6 +100,7 @@ def session_source(session: Session) -> str:
     return client_source(session.client, session.name)
 
 
+@lru_cache(maxsize=256)
 def client_source(client: str | None, otherwise: str) -> str:
     """Return the client program's name without its version; the fallback when it has none."""
     return VERSION.sub("", (client or "").strip()) or otherwise

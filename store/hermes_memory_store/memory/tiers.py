@@ -18,7 +18,7 @@ from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_themes import Policies, ThemePolicy
 
@@ -89,7 +89,7 @@ class Tiers:
         """The gauge before these are written. :raises MemoryFull: one of them finds no room"""
         gauge = present_gauge(conn, theme)
         for said in parts:
-            self.refuse_overfull(gauge, len(str(said)))
+            self.refuse_overfull(gauge, len(said.target) + len(said.content) + NOTATION_MARKS)
         return gauge
 
     def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
@@ -138,7 +138,19 @@ def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
 def gauge_of(theme: str, policy: ThemePolicy, row: tuple[int, int, int, int]) -> Gauge:
     """A row of `GAUGE` as data."""
     used, tokens, facts, pinned = row
-    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
+    pct = 100.0 * used / policy.hot_chars if policy.hot_chars else 100.0
+    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned, pct, pressure_level(pct))
+
+
+def pressure_level(pct: float) -> PressureLevel:
+    """Return what is to be done at that percentage of the budget."""
+    if pct >= 95:
+        return PressureLevel.CONSOLIDATE
+    if pct >= 85:
+        return PressureLevel.ARCHIVE
+    if pct >= 70:
+        return PressureLevel.MERGE
+    return PressureLevel.CALM
 
 
 def has_crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:

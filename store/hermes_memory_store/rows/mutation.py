@@ -51,6 +51,10 @@ ROWS_AT_ONCE = 500
 statement cost a third of 500 statements."""
 
 
+NOTATION_MARKS = 5
+"""Characters of `T[target]: content` besides the target and the content."""
+
+
 class FactRow(NamedTuple):
     """A row of the table of facts, in the order of `FACT_COLUMNS`."""
 
@@ -90,7 +94,7 @@ def find_standing_fact(
 
 def count_notation_chars(target: str, content: str) -> int:
     """Return the characters a fact counts on the gauge: its notation, `T[target]: content`."""
-    return len(target) + len(content) + 5
+    return len(target) + len(content) + NOTATION_MARKS
 
 
 class Mutation:

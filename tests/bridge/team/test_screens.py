@@ -37,7 +37,7 @@ def test_an_ordinary_fact_passes(screen: TeamContentChecks) -> None:
 
 
 def test_a_command_waits_unless_a_person_has_ruled_on_the_team(store: Store, screen: TeamContentChecks) -> None:
-    assert screen.content("ours", "habit", COMMAND).waits == "override"
+    assert screen.content("ours", "habit", COMMAND).quarantine_rule == "override"
     store.sources.set_rule("ours", SOURCE, "always")
     assert screen.content("ours", "habit", COMMAND) == CheckedVersion()
     store.sources.set_rule("ours", SOURCE, "never")
@@ -47,8 +47,8 @@ def test_a_command_waits_unless_a_person_has_ruled_on_the_team(store: Store, scr
 
 
 def test_a_secret_is_masked_refused_or_let_in_by_the_policy(screen: TeamContentChecks) -> None:
-    assert screen.content("ours", "login", SECRET).shown == "‹secret:login›"
-    assert screen.content("ours", "login", SECRET).shown == "‹secret:login›"
+    assert screen.content("ours", "login", SECRET).masked_content == "‹secret:login›"
+    assert screen.content("ours", "login", SECRET).masked_content == "‹secret:login›"
     with pytest.raises(SecretRefused):
         screen.content("strict", "login", SECRET)
     assert screen.content("open", "login", SECRET) == CheckedVersion()
