@@ -33,16 +33,16 @@ class Backoff:
 
     @property
     def is_due(self) -> bool:
-        """Whether it may be tried."""
+        """Return whether it may be tried."""
         return time.monotonic() >= self._until
 
     @property
     def remaining_s(self) -> float:
-        """Seconds until it may be tried, 0 when it is due."""
+        """Return the seconds until it may be tried, 0 when it is due."""
         return max(0.0, self._until - time.monotonic())
 
     def delay_s(self, failures: int) -> float:
-        """Seconds to wait after this many failures in a row, 0 after none."""
+        """Return the seconds to wait after this many failures in a row, 0 after none."""
         if failures < 1:
             return 0.0
         longest = min(self.longest_s, self.first_s * 2.0 ** min(failures - 1, MAX_DOUBLINGS))

@@ -146,7 +146,7 @@ HOLD_OPERATION = "hold"
 
 
 def format_notation(kind: str, target: str, content: str) -> str:
-    """A fact's parts as MEMORY_SPEC writes them; `notation.parse` reads it back."""
+    """Format a fact's parts as MEMORY_SPEC writes them; `memory_spec.parse_notation` reads them back."""
     return f"{kind}[{target}]: {content}"
 
 
@@ -191,7 +191,7 @@ class Fact:
 
 
 def notation_lines(facts: Iterable[Fact]) -> list[str]:
-    """Facts as MEMORY_SPEC writes them, one a line."""
+    """Format facts as MEMORY_SPEC writes them, one a line."""
     return [fact.notation for fact in facts]
 
 

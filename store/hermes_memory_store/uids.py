@@ -49,7 +49,7 @@ def format_uid(uid: bytes) -> Uid:
 
 
 def to_texts(wanted: Iterable[bytes]) -> list[Uid]:
-    """The canonical form of several."""
+    """Return the canonical forms of several."""
     return [format_uid(uid) for uid in wanted]
 
 

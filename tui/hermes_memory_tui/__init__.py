@@ -7,7 +7,7 @@ is a public function of the store that a script could call. Read `cli/__init__.p
 
 
 def __getattr__(name: str) -> str:
-    """The version, read when it is asked for: no command imports the bridge at its start."""
+    """Return the version, read when it is asked for: no command imports the bridge at its start."""
     if name == "__version__":
         from hermes_memory_bridge.version import __version__
 

@@ -48,7 +48,7 @@ class PortableTurn:
 
 
 def validate_turn(turn: PortableTurn) -> PortableTurn:
-    """The turn, if it can be kept. :raises InputError: with what is wrong"""
+    """Return the turn, if it can be stored. :raises InputError: with what is wrong"""
     if turn.role not in ROLES:
         raise errors.ArgumentError(f"role must be one of {', '.join(ROLES)}, not {turn.role[:40]!r}", turn.role)
     if not turn.content.strip():
@@ -98,8 +98,10 @@ def insert_turns(
 
 
 def find_import_uid(conn: sqlite3.Connection, theme_id: int, theme: str, uid: bytes) -> bytes | None:
-    """The uid under which a turn comes into a theme; None when it is there, or was erased for the whole team. A turn may be in
-    several themes of one store, under the same other uid on every machine."""
+    """Find the uid under which to import a turn into a theme; None when it is there, or was erased for the whole team.
+
+    A turn may be in several themes of one store, under the same other uid on every machine.
+    """
     another = hashlib.sha256(uid + theme.encode()).digest()[:16]
     former = hashlib.sha256(uid + theme_id.to_bytes(8, "big")).digest()[:16]
     themes: dict[bytes, int] = {}

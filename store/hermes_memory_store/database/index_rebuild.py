@@ -25,7 +25,7 @@ def rebuild_damaged_indexes(db: Db, names: Sequence[str]) -> None:
 
 @contextmanager
 def empty_indexes(db: Db, names: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """One transaction in which indexes are taken out, whatever state they are in, and made anew, empty; fill them before it ends.
+    """Remove indexes, whatever their state, and create them anew and empty, in one transaction; fill them before it ends.
 
     An index leaves by its rows in the schema: to drop it, SQLite would have to read it. Its old pages, which may hold words of
     what was erased since, are given up and overwritten by the VACUUM that follows. VACUUM reads every table there is, so all

@@ -33,7 +33,7 @@ class ItemKind:
 
 
 def item_kind(entity: str, table: str, index: str, texts: tuple[str, ...], facets: tuple[str, ...] = ()) -> ItemKind:
-    """A kind of items with its statements."""
+    """Return a kind of items with its statements."""
     words = ", ".join(texts)
     marks = ", ".join("?" for _ in texts)
     column, mark, empty = (", facets", ", ?", ", ''") if facets else ("", "", "")

@@ -206,7 +206,7 @@ def check_turn_index(store: Store, repair: bool) -> Check:
 
 
 def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
-    """The full-text index of a kind of items against one built anew from them. :param name: of the check"""
+    """Compare the full-text index of a kind of items with one built anew from them. :param name: of the check"""
     problem = find_fact_index_problem(store, kind)
     items = f"{store.db.value(f'SELECT count(*) FROM {kind.table}')} {kind.table}"
     if problem is None:

@@ -423,7 +423,7 @@ class Facts:
 
 
 def parse_fact_line(line: str | Notation, limit: int, split: bool) -> list[Notation]:
-    """A line as the facts it becomes: several where it is too long and may be split. :raises InputError: it is none"""
+    """Parse a line into its facts: several where it is too long and may be split. :raises InputError: it is none"""
     return memory_spec.split_notation(line, limit) if split else [memory_spec.parse_notation(str(line), limit=limit)]
 
 

@@ -77,7 +77,7 @@ class Tiers:
             return relief
 
     def resolved_theme(self, theme_id: int) -> ResolvedTheme:
-        """A theme with its name and policy, for the rest of a change."""
+        """Return a theme with its name and policy, for the rest of a change."""
         name = self._names.theme_name(theme_id)
         return ResolvedTheme(theme_id, name, self._policies.for_theme(name))
 
@@ -86,7 +86,7 @@ class Tiers:
         return present_gauge(conn, self.resolved_theme(theme_id))
 
     def gauge_with_room(self, conn: sqlite3.Connection, theme: ResolvedTheme, parts: Iterable[Notation]) -> Gauge:
-        """The gauge before these are written. :raises MemoryFull: one of them finds no room"""
+        """Return the gauge before these facts are written. :raises MemoryFull: there is no room for one of them"""
         gauge = present_gauge(conn, theme)
         for said in parts:
             self.refuse_overfull(gauge, len(said.target) + len(said.content) + NOTATION_MARKS)
@@ -131,12 +131,12 @@ class Tiers:
 
 
 def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
-    """The gauge of a theme as a transaction sees it."""
+    """Return the gauge of a theme as a transaction sees it."""
     return gauge_of(theme.name, theme.policy, conn.execute(GAUGE, (theme.id,)).fetchone())
 
 
 def gauge_of(theme: str, policy: ThemePolicy, row: tuple[int, int, int, int]) -> Gauge:
-    """A row of `GAUGE` as data."""
+    """Convert a row of `GAUGE`."""
     used, tokens, facts, pinned = row
     pct = 100.0 * used / policy.hot_chars if policy.hot_chars else 100.0
     return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned, pct, pressure_level(pct))

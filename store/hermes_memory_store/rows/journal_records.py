@@ -44,7 +44,7 @@ class JournalRecord(NamedTuple):
     hash: bytes
 
     def link(self, before: bytes) -> bytes:
-        """What the hash must be after the one before it."""
+        """Return what the hash must be after the one before it."""
         facts = journal.chain_header(
             self.seq, self.at, self.theme, self.actor, self.op, self.entity, self.uid, self.change, self.undoes
         )
@@ -54,7 +54,7 @@ class JournalRecord(NamedTuple):
 
 
 def load_records(db: Db, *, since: int = 0, until: int = FOREVER) -> Iterator[JournalRecord]:
-    """The journal after row `since`, up to the moment `until`, in portable words, oldest first."""
+    """Load the journal after row `since`, up to the moment `until`, in portable words, oldest first."""
     while True:
         rows = db.rows(ROWS, (since, until, BATCH))
         for seq, at, theme, kind, name, *rest in rows:

@@ -77,7 +77,7 @@ class FactRow(NamedTuple):
 
 
 def standing_facts(conn: sqlite3.Connection, scope_id: int, kinds: Sequence[str], target: str) -> dict[str, FactRow]:
-    """The facts that stand for this scope and target, by their types: of each of these one at most."""
+    """Return the facts that stand for this scope and target, by their types: at most one of each type."""
     marks = ", ".join("?" * len(kinds))
     sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type IN ({marks}) AND target = ? AND {STANDS}"
     return {row[4]: FactRow(*row) for row in conn.execute(sql, (scope_id, *kinds, target))}

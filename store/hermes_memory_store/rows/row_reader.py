@@ -15,9 +15,9 @@ TIERS = {tier.value: tier for tier in Tier}
 
 
 class RowReader:
-    """Makes facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them.
+    """Make facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them.
 
-    What `Names` remembers is looked up here in place, and it is asked only for what it does not remember: a page has fifty
+    What `Names` has cached is looked up here in place, and `Names` is called only for the rest: a page has fifty
     rows, and each of them a theme and an actor.
     """
 
@@ -29,7 +29,7 @@ class RowReader:
         self._actors = names.known_actors
 
     def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
-        """The facts of these rows, in their order."""
+        """Return the facts of these rows, in their order."""
         rows = list(rows)
         named = uids.to_texts([row[1] for row in rows])
         return [
@@ -56,5 +56,5 @@ class RowReader:
         ]
 
     def by_id(self, rows: Iterable[Sequence[Any]]) -> dict[int, Fact]:
-        """The facts of these rows by their keys."""
+        """Return the facts of these rows by their keys."""
         return {fact.id: fact for fact in self.facts(rows)}

@@ -326,5 +326,5 @@ def scope_spec_lines(reader: Store, scope_id: int, closed: bool, tiers: Collecti
 
 
 def format_single_line(kind: str, target: str, content: str) -> str:
-    """A fact in notation, its runs of white space single spaces: another program may have kept line ends in it."""
+    """Format a fact in notation on one line: another program may have stored line ends in it."""
     return format_notation(kind, " ".join(target.split()), " ".join(content.split()))

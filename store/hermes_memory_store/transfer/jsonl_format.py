@@ -193,14 +193,14 @@ def turn_jsonl_lines(reader: Store, theme_id: int) -> Iterator[str]:
 
 
 def turn_line(row: tuple[Any, ...]) -> str:
-    """A row of `TURNS` as one JSON text."""
+    """Format a row of `TURNS` as one JSON text."""
     _, uid, session, role, content, at = row
     words = {"kind": "turn", "uid": uids.format_uid(uid), "session": session, "role": role, "content": content}
     return to_compact_json({**words, "at": format_iso_time(at)})
 
 
 def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
-    """All rows of a statement that selects some from a key on, which is its first column and its last argument.
+    """Yield all rows of a statement that selects some from a key on, which is its first column and its last argument.
 
     :param last: before the first key
     """
