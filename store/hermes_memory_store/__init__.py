@@ -20,7 +20,7 @@ _MODULES = {
         AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
         IndexDamaged InputError JournalBroken MemoryFull NetworkFileSystem NotFound NotationError NothingToUndo
         PolicyInvalid QueryError ScopeExists StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder
-        StoreReadOnly StoreTooNew StoreUnfinished StoreUnreadable UndoConflict UnknownChange UnknownFact
+        StoreReadOnly StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange UnknownFact
         UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
     """,
     "history.time_travel": "PastStore open_store_at",

@@ -39,6 +39,7 @@ from hermes_memory_store.errors import StoreReadOnly as StoreReadOnly
 from hermes_memory_store.errors import StoreTooNew as StoreTooNew
 from hermes_memory_store.errors import StoreUnfinished as StoreUnfinished
 from hermes_memory_store.errors import StoreUnreadable as StoreUnreadable
+from hermes_memory_store.errors import ThemeInvalid as ThemeInvalid
 from hermes_memory_store.errors import UndoConflict as UndoConflict
 from hermes_memory_store.errors import UnknownChange as UnknownChange
 from hermes_memory_store.errors import UnknownFact as UnknownFact

@@ -7,6 +7,7 @@ StoreError                      own code on every leaf, a sentence a person can 
 │   ├── UnsafeText              text.unsafe
 │   ├── QueryError              query.invalid
 │   ├── ArgumentError           argument.invalid
+│   ├── ThemeInvalid            theme.invalid: no agent can have this name; a `ThemeError` as well
 │   ├── ImportFileError         import.invalid
 │   └── PolicyInvalid           policy.invalid: memory-themes.toml, with the line
 ├── NotFound                    a name that matches nothing, with the nearest that exist
@@ -43,6 +44,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from typing import Any
+
+from hermes_memory_themes.theme_errors import ThemeError
 
 MAX_SHOWN_VALUE = 120
 """Characters of an offending value that an error repeats: enough to recognise it, never a wall of text."""
@@ -85,6 +88,12 @@ class QueryError(InputError):
 
 class ArgumentError(InputError):
     code = "argument.invalid"
+
+
+class ThemeInvalid(InputError, ThemeError):
+    """A name that cannot be a theme: no agent can have it, so nothing may be stored under it."""
+
+    code = "theme.invalid"
 
 
 class ImportFileError(InputError):

@@ -15,7 +15,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import PERSON, Millis, Rights
 from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
 PREFIX = "hmt_"
 """Begins every token, so that people and scanners know one when they see it."""
@@ -54,7 +54,7 @@ class Credentials:
         :param name: its name for people
         :raises ArgumentError: the name is taken, or cannot be one
         """
-        called = validate_token_name(name)
+        called, theme = validate_token_name(name), to_theme_name(theme)
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._db.write_transaction() as conn:
             if conn.execute("SELECT 1 FROM credentials WHERE name = ?", (called,)).fetchone():
@@ -132,7 +132,7 @@ class Credentials:
     def _record(self, op: str, name: str, theme: str, said: dict[str, object]) -> None:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            theme_id = self._names.theme_for_writing(conn, theme, now)
+            theme_id = self._names.recorded_theme(conn, theme, now)
             entry = JournalEntry(op, "token", uids.new_uid(now), theme_id, None, {"name": name, **said})
             self._journal.append(conn, [entry], actor=PERSON, at=now)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.rows.name_keys import to_theme_name
 
 KEPT_MS = 86_400_000
 """How long an answer is kept for a retry, in milliseconds."""
@@ -21,13 +22,13 @@ class IdempotencyKeys:
 
     def find_answer(self, theme: str, key: str) -> str | None:
         """Return the answer to this theme's call with this key, None when there was no such call."""
-        row = self._db.row("SELECT answer FROM calls WHERE key = ?", (f"{theme}/{key}",))
+        row = self._db.row("SELECT answer FROM calls WHERE key = ?", (f"{to_theme_name(theme)}/{key}",))
         return None if row is None else str(row[0])
 
     def save_answer(self, theme: str, key: str, answer: str) -> None:
         """Save an answer, in the running transaction when there is one."""
         with self._db.write_transaction() as conn:
-            conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (f"{theme}/{key}", self._clock(), answer))
+            conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (f"{to_theme_name(theme)}/{key}", self._clock(), answer))
 
     def delete_expired(self) -> None:
         """Delete answers that have expired."""

@@ -63,6 +63,7 @@ class ContextBlocks:
 
         :param record: False when a person previews what an agent would be given
         """
+        theme = self._names.find_theme_name(theme)
         policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
         gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
         ranked = self._ranked_keys(theme_id)

@@ -31,7 +31,7 @@ from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -118,18 +118,18 @@ class Turns:
         :param at: when it was said, UTC milliseconds; now unless given
         :raises InputError: ArgumentError, UnsafeText; nothing was captured then
         """
-        who = Actor("session", session.name) if session else PERSON
+        whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
         said = validate_turn(PortableTurn(b"", None, role, content, 0))
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             said = replace(said, uid=uids.new_uid(now), at=at or now)
-            theme_id = self._names.theme_for_writing(conn, theme, now)
+            theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None
             known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
             key = last_turn_key(conn, theme_id) + 1
             entry = insert_turn(conn, key, theme_id, said.uid, said, known[0] if known else None)
             self._journal.append(conn, [entry], actor=who, at=now)
-        return Turn(uids.format_uid(said.uid), theme, session.name if session else None, role, content, Millis(said.at))
+        return Turn(uids.format_uid(said.uid), whose, session.name if session else None, role, content, Millis(said.at))
 
     def search(
         self,

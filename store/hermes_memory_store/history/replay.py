@@ -107,7 +107,7 @@ class Replayer:
             self._conn.execute("UPDATE themes SET last_fact = ? WHERE id = ?", (last, theme_id))
 
     def _apply(self, record: JournalRecord) -> None:
-        theme_id = self._names.theme_for_writing(self._conn, record.theme, record.at)
+        theme_id = self._names.recorded_theme(self._conn, record.theme, record.at)
         actor_id = self._names.actor(self._conn, record.actor)
         after = None if record.after is None else json.loads(record.after)
         if record.op == "purge":

@@ -22,8 +22,8 @@ from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Ti
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import STANDS, Mutation, count_notation_chars
-from hermes_memory_store.rows.name_keys import Names, ScopeKey
-from hermes_memory_themes import Policies
+from hermes_memory_store.rows.name_keys import Names, ScopeKey, to_theme_name
+from hermes_memory_themes import Policies, ThemeName
 
 BATCH = 2_000
 """Facts one transaction holds: long enough to be fast, short enough (about 0.2 s) that others get their turn."""
@@ -80,15 +80,18 @@ class BulkWriter:
         self, theme: str, lines: Sequence[Line], *, actor: Actor, progress: Callable[[int], None] | None = None
     ) -> BulkResult:
         """Write facts; see `Facts.write_many`."""
+        called = to_theme_name(theme)
         result = BulkResult()
         for start in range(0, len(lines), BATCH):
-            self._write_batch(theme, lines[start : start + BATCH], start, actor, result)
+            self._write_batch(called, lines[start : start + BATCH], start, actor, result)
             if progress is not None:
                 progress(min(start + BATCH, len(lines)))
         return result
 
     @retry_without_index
-    def _write_batch(self, theme: str, lines: Sequence[Line], start: int, actor: Actor, result: BulkResult) -> None:
+    def _write_batch(
+        self, theme: ThemeName, lines: Sequence[Line], start: int, actor: Actor, result: BulkResult
+    ) -> None:
         refused: list[tuple[int, errors.StoreError]] = []
         created = deduplicated = 0
         with self._db.write_transaction() as conn:

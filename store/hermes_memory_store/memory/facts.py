@@ -45,7 +45,7 @@ from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_themes import Policies, ThemePolicy
 
@@ -91,6 +91,7 @@ class Facts:
         :param split: store an over-long content as numbered parts instead of refusing it
         :raises NotationError: ContentTooLong, UnsafeText, MemoryFull; nothing was changed then
         """
+        theme = to_theme_name(theme)
         policy = policy or self._policies.for_theme(theme)
         parts = parse_fact_line(line, policy.fact_chars, split)
         label = None if scope is None else validate_label(scope)
@@ -140,6 +141,7 @@ class Facts:
         :param source: the program it came from; the session's source unless given
         :raises NotationError: ContentTooLong, UnsafeText; nothing was changed then
         """
+        theme = to_theme_name(theme)
         said = memory_spec.parse_notation(str(line), limit=self._policies.for_theme(theme).fact_chars)
         label = None if scope is None else validate_label(scope)
         who = actor or (Actor("session", session.name) if session else PERSON)

@@ -116,7 +116,7 @@ class Pressure:
 
     def history(self, theme: str, *, since: int, points: int) -> list[int]:
         """Return the characters on the gauge of one theme, as `histories`; an unknown theme was always empty."""
-        return self.histories(since=since, points=points).get(theme, [0] * points)
+        return self.histories(since=since, points=points).get(self._names.find_theme_name(theme), [0] * points)
 
     def histories(self, *, since: int, points: int) -> dict[str, list[int]]:
         """Return the characters on every theme's gauge at `points` moments from `since` to now, the last being now.

@@ -42,12 +42,13 @@ class Scopes:
     def list(self, theme: str | None = None) -> list[Scope]:
         """Return all scopes of a theme (of every theme when None), open ones first, then by label."""
         sql = SELECT_SCOPES + " AND (?1 IS NULL OR t.name = ?1) ORDER BY s.status = 'closed', t.name, s.label"
+        whose = None if theme is None else self._names.find_theme_name(theme)
         counts: dict[int, dict[Tier, int]] = {}
         tallied = "SELECT scope_id, tier, sum(facts) FROM tallies WHERE facts > 0 GROUP BY scope_id, tier"
         with self._db.snapshot() as conn:
             for scope_id, tier, facts in conn.execute(tallied):
                 counts.setdefault(scope_id, {})[Tier(tier)] = facts
-            return [to_scope(row, counts.get(row[0], {})) for row in conn.execute(sql, (theme,))]
+            return [to_scope(row, counts.get(row[0], {})) for row in conn.execute(sql, (whose,))]
 
     def get(self, theme: str, label: str) -> Scope:
         """Return one scope. :raises UnknownScope: with the nearest labels"""

@@ -20,7 +20,7 @@ from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Actor, Millis, OrphanPolicy, ScopeStatus, Session, SessionStatus, Tick
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000
@@ -81,9 +81,10 @@ class Sessions:
         on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE,
     ) -> Session:
         """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint)."""
+        whose = to_theme_name(theme)
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            theme_id = self._names.theme_for_writing(conn, theme, now)
+            theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.new_uid(now)
             called = uids.format_uid(uid) if name is None else validate_session_name(name)
             found = conn.execute(
@@ -108,26 +109,30 @@ class Sessions:
 
     def get(self, theme: str, name: str) -> Session:
         """Return one session by name. :raises UnknownSession: with the nearest names"""
-        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (theme, name))
+        row = self._db.row(
+            SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (self._names.find_theme_name(theme), name)
+        )
         if row is None:
             raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
         return to_session(row)
 
     def counts(self, theme: str | None = None) -> dict[str, int]:
         """Count the sessions by status. :param theme: count those of this theme alone"""
-        return dict(self._db.rows(COUNT_BY_STATUS, (theme,)))
+        return dict(self._db.rows(COUNT_BY_STATUS, (None if theme is None else self._names.find_theme_name(theme),)))
 
     def find_running(self, theme: str, name: str) -> Session | None:
         """Find the session of that name, if it has not ended."""
         row = self._db.row(
-            f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}", (theme, name)
+            f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}",
+            (self._names.find_theme_name(theme), name),
         )
         return None if row is None else to_session(row)
 
     def list(self, theme: str | None = None) -> list[Session]:
         """Return every session, running ones first, newest first. A lapsed lease shows as stale at once."""
         sql = SELECT_SESSIONS + " WHERE (?1 IS NULL OR t.name = ?1) ORDER BY n.ended_at IS NOT NULL, n.id DESC"
-        return [self._present(to_session(row)) for row in self._db.rows(sql, (theme,))]
+        whose = None if theme is None else self._names.find_theme_name(theme)
+        return [self._present(to_session(row)) for row in self._db.rows(sql, (whose,))]
 
     def heartbeat(self, session: Session) -> None:
         """Renew the lease. A session that was considered dead becomes active again."""

@@ -16,7 +16,7 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule
 from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
 RULES = ("always", "never")
 
@@ -68,14 +68,14 @@ class Sources:
 
         :raises ArgumentError: UnsafeText; it cannot be a source, or there is no such rule
         """
-        called = validate_source_name(source)
+        whose, called = to_theme_name(theme), validate_source_name(source)
         if rule is not None and rule not in RULES:
             raise errors.ArgumentError(f"{rule!r} is no rule; choose from {', '.join(RULES)}", rule)
         if rule is None and self.rule(theme, called) is None:
             return ()
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            theme_id = self._names.theme_for_writing(conn, theme, now)
+            theme_id = self._names.theme_for_writing(conn, whose, now)
             stood, since = conn.execute(FIND_RULE, (theme_id, called)).fetchone() or (None, None)
             if stood == rule:
                 return ()

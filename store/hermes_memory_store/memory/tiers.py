@@ -60,6 +60,7 @@ class Tiers:
 
     def gauge(self, theme: str) -> Gauge:
         """Return the gauge of a theme, empty for a theme without writes. O(1) at any size."""
+        theme = self._names.find_theme_name(theme)
         return self.gauge_by_key(theme, self._names.theme_or_none(theme), self._policies.for_theme(theme))
 
     def gauge_by_key(self, theme: str, theme_id: int | None, policy: ThemePolicy) -> Gauge:

@@ -18,6 +18,7 @@ from hermes_memory_store.host_files import memory_file_copies, memory_files
 from hermes_memory_store.host_files.memory_file_copies import ReliefUndoResult, undo_relief
 from hermes_memory_store.host_files.memory_files import FilePressure, MemoryFile, file_pressures
 from hermes_memory_store.relief.relief_steps import KeptEntry, ReliefSteps
+from hermes_memory_store.rows.name_keys import to_theme_name
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -104,14 +105,14 @@ def relieve_files(
     """
     if not (isinstance(threshold_pct, int | float) and math.isfinite(threshold_pct) and 0 <= threshold_pct <= 100):
         raise errors.ArgumentError(f"the threshold lies between 0 and 100 percent, not {threshold_pct}", threshold_pct)
-    both = memory_files.find_memory_files(home)
+    whose, both = to_theme_name(theme), memory_files.find_memory_files(home)
     for file in both:
         if not memory_files.is_round_trip_stable(memory_files.parse_entries(memory_files.read_memory_text(file.path))):
             raise errors.ImportFileError(
                 f"{file.path} has an entry that begins or ends with a line of nothing but §; join or remove that line first",
                 file.path,
             )
-    memory, user = (relieve_file(store, theme, file, float(threshold_pct), dry_run) for file in both)
+    memory, user = (relieve_file(store, whose, file, float(threshold_pct), dry_run) for file in both)
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
 
 

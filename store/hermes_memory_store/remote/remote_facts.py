@@ -121,7 +121,7 @@ def fill_memory_store(theme: str, policies: Policies, clock: Clock) -> Iterator[
     store = Store(db, clock, policies)
     with db.lock, translate_sqlite_errors(db.path):
         db.conn.execute("BEGIN")
-        yield store, db.conn, store.names.theme_for_writing(db.conn, theme, clock())
+        yield store, db.conn, store.names.recorded_theme(db.conn, theme, clock())
         db.conn.execute("COMMIT")
         db.conn.execute("PRAGMA query_only = ON")
 

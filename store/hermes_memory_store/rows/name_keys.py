@@ -9,6 +9,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
+from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
 
 UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
@@ -29,6 +30,25 @@ class ScopeKey:
     status: str
 
 
+def to_theme_name(name: str) -> ThemeName:
+    """Return the normal form of a theme's name, under which alone anything is stored.
+
+    :raises ThemeInvalid: it has none: no agent can have this name
+    """
+    try:
+        return normalise_theme(name)
+    except ThemeError as error:
+        raise errors.ThemeInvalid(error.message, error.value) from error
+
+
+def find_normal_form(name: str) -> ThemeName | None:
+    """Return the normal form of a theme's name, None when it has none."""
+    try:
+        return normalise_theme(name)
+    except ThemeError:
+        return None
+
+
 class Names:
     """Look up keys by name, and cache those that never change."""
 
@@ -47,14 +67,21 @@ class Names:
             known.clear()
 
     def theme(self, name: str) -> int:
-        """Return the key of a theme. :raises UnknownTheme: with the nearest existing names"""
+        """Return the key of a theme, as `theme_or_none` finds it.
+
+        :raises UnknownTheme: nothing was ever written to it; with the nearest existing names
+        """
         key = self.theme_or_none(name)
         if key is None:
             raise errors.UnknownTheme(name, self.all_themes())
         return key
 
     def theme_or_none(self, name: str) -> int | None:
-        """Return the key of a theme, None when nothing was ever written to it."""
+        """Return the key of a theme, None when nothing was ever written to it.
+
+        A theme that an older version stored under another form of its name is found under exactly that form, so that it
+        stays readable until the doctor has renamed it. Any other name means its normal form.
+        """
         if not self._db.conn.in_transaction:
             self._db.look_for_replacement()
         key = self.known_themes.get(name)
@@ -63,17 +90,33 @@ class Names:
             if key is not None:
                 self.known_themes[name] = key
                 self.known_theme_names[key] = name
+            elif (normal := find_normal_form(name)) not in (None, name):
+                return self.theme_or_none(str(normal))
         return key
 
-    def theme_for_writing(self, conn: sqlite3.Connection, name: str, now: int) -> int:
-        """Return the key of a theme, created when it is new."""
+    def find_theme_name(self, name: str) -> str:
+        """Return the name by which statements find a theme, which `theme_or_none` finds by its key."""
+        if name in self.known_themes:
+            return name
         key = self.theme_or_none(name)
+        return find_normal_form(name) or name if key is None else self.theme_name(key)
+
+    def theme_for_writing(self, conn: sqlite3.Connection, name: ThemeName, now: int) -> int:
+        """Return the key of a theme, created when it is new."""
+        return self.recorded_theme(conn, name, now)
+
+    def recorded_theme(self, conn: sqlite3.Connection, name: str, now: int) -> int:
+        """Return the key of a theme of exactly this name, created when it is new.
+
+        For names that are fixed elsewhere: the chain of a transaction log covers them, a team's rows are asked for by them.
+        """
+        key = self.known_themes.get(name) or self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
         if key is None:
             key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
             assert key is not None
-            self.known_themes[name] = key
-            self.known_theme_names[key] = name
-        return key
+        self.known_themes[name] = key
+        self.known_theme_names[key] = name
+        return int(key)
 
     def theme_name(self, key: int) -> str:
         """Return the name of a theme by its key."""
@@ -156,7 +199,7 @@ class Names:
             "SELECT DISTINCT label FROM scopes JOIN themes ON themes.id = theme_id"
             " WHERE status <> 'withdrawn' AND label <> '' AND (?1 IS NULL OR name = ?1) ORDER BY label"
         )
-        return [row[0] for row in self._db.rows(sql, (theme,))]
+        return [row[0] for row in self._db.rows(sql, (None if theme is None else self.find_theme_name(theme),))]
 
     def scope_of_fact(self, uid: str) -> str | None:
         """Return the label of a fact's current scope; None when it has none, or no longer exists."""
@@ -207,13 +250,14 @@ class Names:
         """
         if not wanted.scopes:
             return None
+        theme = None if wanted.theme is None else self.find_theme_name(wanted.theme)
         keys: list[int] = []
         for label in wanted.scopes:
             sql = (
                 "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
                 " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 IS NULL OR name = ?2)"
             )
-            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, wanted.theme))]
+            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, theme))]
             if not found and label:
                 raise errors.UnknownScope(label, self.labels(wanted.theme))
             keys += found

@@ -429,9 +429,10 @@ class Search:
     def _ranges(self, theme: str | None) -> list[tuple[int, int]]:
         """Return the id range of a theme's facts, or of each theme's."""
         sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
-        rows = self._db.rows(
-            sql + (" AND name = ?" if theme is not None else " ORDER BY id"), (theme,) if theme is not None else ()
-        )
+        if theme is None:
+            rows = self._db.rows(f"{sql} ORDER BY id")
+        else:
+            rows = self._db.rows(f"{sql} AND name = ?", (self._names.find_theme_name(theme),))
         ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]

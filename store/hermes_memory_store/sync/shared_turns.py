@@ -25,7 +25,7 @@ from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import Actor, Uid
 from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.sync.row_validation import validate_row_time
 from hermes_memory_store.sync.wire_format import HiddenVersion
 from hermes_memory_themes import Policies
@@ -311,7 +311,8 @@ class SharedTurns:
         :param anew: it was tracked before: messages sent meanwhile are pulled from the start
         """
         with self._db.write_transaction() as conn:
-            theme_id = self._names.theme_for_writing(conn, theme, self._journal.now(conn))
+            known = self._names.theme_or_none(theme)
+            theme_id = known or self._names.theme_for_writing(conn, to_theme_name(theme), self._journal.now(conn))
             conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
         low = theme_id << THEME_SHIFT
         while self._enrol_some(theme_id, low, anew=anew):

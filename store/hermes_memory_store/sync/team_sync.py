@@ -23,7 +23,7 @@ from hermes_memory_store.memory.tiers import Tiers, present_gauge
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.sync import versions
 from hermes_memory_store.sync.apply import (
     MARK_UNSENT,
@@ -646,7 +646,8 @@ class Sync:
         done = False
         while not done:
             with self._db.write_transaction() as conn:
-                theme_id = self._names.theme_for_writing(conn, theme, self._journal.now(conn))
+                known = self._names.theme_or_none(theme)
+                theme_id = known or self._names.theme_for_writing(conn, to_theme_name(theme), self._journal.now(conn))
                 conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
                 done = self._enrol_some(conn, theme_id)
         return theme_id

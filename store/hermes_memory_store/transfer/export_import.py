@@ -25,7 +25,7 @@ from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.mutation import STANDS
-from hermes_memory_store.rows.name_keys import UNSCOPED
+from hermes_memory_store.rows.name_keys import UNSCOPED, to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer import fact_restore, jsonl_format
 
@@ -91,7 +91,7 @@ def export_spec(
     :param scope: only this scope
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
-    store.names.theme(theme)
+    theme = store.names.theme_name(store.names.theme(theme))
     if scope is not None:
         store.names.scope(theme, scope)
     return theme_spec_lines(store, theme, scope, tiers)
@@ -105,7 +105,7 @@ def export_jsonl(store: Store, theme: str, *, scope: str | None = None, turns: b
     :param turns: include its captured turns, which belong to no scope
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
-    store.names.theme(theme)
+    theme = store.names.theme_name(store.names.theme(theme))
     if scope is not None:
         store.names.scope(theme, scope)
     return jsonl_format.theme_jsonl_lines(store, theme, scope, turns=turns)
@@ -143,7 +143,7 @@ def import_file(
     :param progress: called with the bytes read so far and the total
     :raises ImportFileError: when the file cannot be read or is neither format
     """
-    file = Path(path).expanduser()
+    theme, file = to_theme_name(theme), Path(path).expanduser()
     label = None if scope is None else validate_label(scope)
     taker = find_importer(file)
     if form is not None:

@@ -18,7 +18,7 @@ from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, ScopeStatus
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, count_notation_chars, find_standing_fact
-from hermes_memory_store.rows.name_keys import ScopeKey
+from hermes_memory_store.rows.name_keys import ScopeKey, to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.jsonl_format import PortableFact, PortableItem, PortableScope
 
@@ -52,10 +52,10 @@ class Restorer:
 
     def __init__(self, store: Store, theme: str, scope: str | None, *, captured_by: Actor = IMPORT) -> None:
         """:param captured_by: who brings turns, as the journal says it"""
-        self.limit = store.policies.for_theme(theme).fact_chars
-        self._gauge = store.tiers.gauge(theme)
+        self._theme = to_theme_name(theme)
+        self.limit = store.policies.for_theme(self._theme).fact_chars
+        self._gauge = store.tiers.gauge(self._theme)
         self._store = store
-        self._theme = theme
         self._default_scope = scope
         self._captured_by = captured_by
         self._captures: list[JournalEntry] = []

@@ -31,7 +31,7 @@ from hermes_memory_store.model import IMPORT, FactType, Notation, OrphanPolicy, 
 from hermes_memory_store.rows.batch_mutation import ASCII_LOWER, UnindexedMutation, defer_indexing
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
+from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey, to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup, hermes_030_file
 from hermes_memory_store.upkeep.hermes_030_file import TYPES, Hermes030Fact, Hermes030Scope, hermes_030_uid
@@ -93,7 +93,7 @@ def upgrade_hermes_030(
     :raises ArgumentError: when the file is something else
     :raises FileError: DiskFull, StoreLocked, StoreUnreadable, …; the file is as it was then
     """
-    place = Path(path).expanduser().absolute()
+    theme, place = to_theme_name(theme), Path(path).expanduser().absolute()
     if not place.is_file():
         raise errors.StoreUnreadable(f"there is no memory at {place}", place)
     with file_lock(place):
@@ -194,7 +194,7 @@ class UpgradeBuilder:
     def __init__(self, old: sqlite3.Connection, new: Store, theme: str, report: UpgradeReport) -> None:
         self._old = old
         self._new = new
-        self._theme = theme
+        self._theme = to_theme_name(theme)
         self._scopes: dict[str, ScopeKey] = {}
         self._over: set[str] = set()
         self._report = report

@@ -63,7 +63,7 @@ class Purge:
             args,
         )
         by_tier = {Tier(tier): number for tier, number in counts}
-        return PurgePlan(theme, scope, by_tier, RowReader(self._names).facts(newest))
+        return PurgePlan(self._names.find_theme_name(theme), scope, by_tier, RowReader(self._names).facts(newest))
 
     @retry_without_index
     def execute(

@@ -20,6 +20,7 @@ from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Tier
+from hermes_memory_store.rows.name_keys import to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer
 from hermes_memory_store.transfer.importers.formats import READERS, detect_format
@@ -105,7 +106,7 @@ def import_foreign_memory(
     :param progress: called with the items imported so far and the total
     :raises ImportFileError: it cannot be read, is incomplete, or is of no known kind; nothing was changed then
     """
-    source = Path(path).expanduser()
+    theme, source = to_theme_name(theme), Path(path).expanduser()
     kind = kind or detect_format(source)
     if kind is None or kind not in READERS:
         raise errors.ImportFileError(f"{source} is of no kind that can be imported; name it with --from", source)
