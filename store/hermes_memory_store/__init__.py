@@ -48,7 +48,7 @@ _MODULES = {
     "transfer.export_import": "ImportReport export_jsonl export_spec import_file",
     "transfer.importers.import_run": "ForeignImportReport import_foreign_memory",
     "transfer.upgrade_hermes_030": "UpgradeReport needs_upgrade upgrade_hermes_030",
-    "uids": "short_uid",
+    "uids": "Uids short_uid",
     "upkeep.backup": "BackupReport RestoreReport create_backup find_backups restore_backup verify_backup",
     "upkeep.purge": "Purge",
 }

@@ -117,6 +117,7 @@ from hermes_memory_store.transfer.importers.import_run import import_foreign_mem
 from hermes_memory_store.transfer.upgrade_hermes_030 import UpgradeReport as UpgradeReport
 from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade as needs_upgrade
 from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030 as upgrade_hermes_030
+from hermes_memory_store.uids import Uids as Uids
 from hermes_memory_store.uids import short_uid as short_uid
 from hermes_memory_store.upkeep.backup import BackupReport as BackupReport
 from hermes_memory_store.upkeep.backup import RestoreReport as RestoreReport

@@ -12,6 +12,9 @@ from hermes_memory_store.model import Uid
 DIGITS = 32
 """Hexadecimal digits of a whole uid."""
 
+Uids = str | Iterable[str]
+"""What a method that takes uids is given: one, or many."""
+
 SHORT_DIGITS = 8
 """Digits of the short form: 32 random bits, of which a million facts share one in 4,300."""
 
@@ -68,6 +71,11 @@ def short_uid(uid: str, digits: int = SHORT_DIGITS) -> str:
     Its beginning is the time, which facts of one minute share.
     """
     return uid[-digits:]
+
+
+def list_uids(wanted: Uids) -> list[str]:
+    """Return the uids given, one or many, as a list."""
+    return [wanted] if isinstance(wanted, str) else list(wanted)
 
 
 def parse_uid_digits(name: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +49,7 @@ from hermes_memory_store.search.ranking import (
     text_terms,
 )
 from hermes_memory_store.search.text_scan import scan_turns
+from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 
 POSTINGS = 300
@@ -165,13 +166,13 @@ class Turns:
             if (session is None or row[3] == session) and (not roles or row[4] in roles)
         }
 
-    def find_known(self, theme: str, wanted: Collection[str]) -> set[Uid]:
+    def find_known(self, theme: str, wanted: Uids) -> set[Uid]:
         """Return those of these turns that are here, or were erased here. :param wanted: uids"""
         theme_id = self._names.theme_or_none(theme)
         with self._db.snapshot() as conn:
             return {
                 uids.format_uid(uid)
-                for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in wanted])
+                for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in uids.list_uids(wanted)])
             }
 
     def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:

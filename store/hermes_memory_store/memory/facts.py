@@ -6,7 +6,8 @@ import builtins
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, overload
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
@@ -47,6 +48,7 @@ from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.rows.row_reader import RowReader
+from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemePolicy
 
 if TYPE_CHECKING:
@@ -174,14 +176,14 @@ class Facts:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
         return load_quarantine(self._db, self._names, theme)
 
-    def approve(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def approve(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Approve quarantined facts: from now on they stand, by the rules of a write.
 
         :raises FactConflict: one of them is not quarantined; nothing was changed then
         """
         return self._each(self._find_keys(names, theme), "restore", actor, quarantined_only_rule(restore_rule))
 
-    def refuse(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def refuse(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Reject quarantined facts: no list or search shows them any more.
 
         Undo returns them to the queue until the theme's retention is over; then they are erased. They are not archived:
@@ -217,16 +219,24 @@ class Facts:
         bulk = BulkWriter(self._db, self._names, self._journal, self._policies, self._tiers)
         return bulk.write(theme, lines, actor=actor, progress=progress)
 
-    def get(self, uid: str, *, theme: str | None = None) -> Fact:
-        """Return the fact with this uid, or with at least six digits of its beginning or end.
+    @overload
+    def get(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too: it is one uid
+        self, names: str, *, theme: str | None = None
+    ) -> Fact: ...
+
+    @overload
+    def get(self, names: Iterable[str], *, theme: str | None = None) -> builtins.list[Fact]: ...
+
+    def get(self, names: Uids, *, theme: str | None = None) -> Fact | builtins.list[Fact]:
+        """Return the fact with this uid, or with at least six digits of its beginning or end; a list for several uids.
 
         With `theme`, search only within it.
 
         :raises UnknownFact: when there is none
         :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
         """
-        row = self._find(uid, theme)
-        return self.by_ids([row.id])[0]
+        found = self.by_ids([row.id for row in self._find_all(names, theme)])
+        return found[0] if isinstance(names, str) else found
 
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
         """Return facts by key, in the order given; keys that no longer exist are omitted."""
@@ -236,18 +246,18 @@ class Facts:
             found |= self._reader.by_id(self._db.rows(sql, tuple(some)))
         return [found[key] for key in ids if key in found]
 
-    def by_uids(self, wanted: Iterable[str]) -> dict[str, Fact]:
+    def by_uids(self, wanted: Uids) -> dict[str, Fact]:
         """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted."""
         found: dict[str, Fact] = {}
-        for some in in_chunks([uids.parse_uid(uid) for uid in wanted]):
+        for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
             sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
             found |= {fact.uid: fact for fact in self._reader.facts(self._db.rows(sql, list(some)))}
         return found
 
-    def find_purged(self, wanted: Iterable[str]) -> set[str]:
+    def find_purged(self, wanted: Uids) -> set[str]:
         """Return which of these uids belong to facts that were erased here."""
         found: set[str] = set()
-        for some in in_chunks([uids.parse_uid(uid) for uid in wanted]):
+        for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
             sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
             found.update(uids.format_uid(uid) for (uid,) in self._db.rows(sql, list(some)))
         return found
@@ -274,9 +284,16 @@ class Facts:
         """Count the facts that pass a filter."""
         return fact_pages.count_facts(self._db, self._names, wanted)
 
-    def history(self, uid: str, *, theme: str | None = None) -> builtins.list[Change]:
-        """Return every change of one fact, oldest first."""
-        return self._journal.changes(uid=uids.format_uid(self._find(uid, theme).uid))
+    def history(self, names: Uids, *, theme: str | None = None) -> builtins.list[Change]:
+        """Return every change of these facts, oldest first.
+
+        :param names: one uid or many, whole or at least six digits of their beginning or end
+        :raises UnknownFact: there is none of such a name
+        :raises AmbiguousUid: there are several
+        """
+        keys = dict.fromkeys(self._find_keys(names, theme))
+        changes = [change for key in keys for change in self._journal.changes(uid=uids.format_uid(key))]
+        return sorted(changes, key=attrgetter("seq"))
 
     def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
         """Return the facts that replaced one another, from the oldest known to the one that stands."""
@@ -312,9 +329,7 @@ class Facts:
             raise errors.NotationError("the content cannot contain a notation of its own", content)
         return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})
 
-    def pin(
-        self, names: Iterable[str], pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None
-    ) -> ChangeResult:
+    def pin(self, names: Uids, pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it."""
 
         def columns(_: Mutation, row: FactRow) -> dict[str, Any] | None:
@@ -325,30 +340,28 @@ class Facts:
         op = "pin" if pinned else "unpin"
         return self._each(self._find_keys(names, theme), op, actor, columns, allowed=STANDING_TIERS)
 
-    def archive(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def archive(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Archive facts: they are kept, but found only when asked for."""
         moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
         return self._each(self._find_keys(names, theme), "archive", actor, column_rule(moved), allowed=STANDING_TIERS)
 
-    def cool(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def cool(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Move facts out of the hot tier by hand: search still finds them, the context block omits them."""
         moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
         return self._each(self._find_keys(names, theme), "cool", actor, column_rule(moved), allowed=LIVE_TIERS)
 
-    def warm(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def warm(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Move facts to the hot tier by hand."""
         return self.restore(names, actor=actor, theme=theme)
 
-    def restore(self, names: Iterable[str], *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+    def restore(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Return archived, cold, quarantined or superseded facts to the hot tier.
 
         A fact that stands in the place of a restored superseded one becomes superseded by it.
         """
         return self._each(self._find_keys(names, theme), "restore", actor, restore_rule)
 
-    def move(
-        self, names: Iterable[str], scope: str | None, *, actor: Actor = PERSON, theme: str | None = None
-    ) -> ChangeResult:
+    def move(self, names: Uids, scope: str | None, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Move facts to another scope of their theme, opened if new.
 
         :raises FactConflict: when another fact stands there for the same type and target
@@ -374,7 +387,7 @@ class Facts:
     def _load_rows(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
         return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
 
-    def _find_keys(self, names: Iterable[str], theme: str | None) -> builtins.list[bytes]:
+    def _find_keys(self, names: Uids, theme: str | None) -> builtins.list[bytes]:
         return [row.uid for row in self._find_all(names, theme)]
 
     @retry_without_index
@@ -420,8 +433,8 @@ class Facts:
     def _find(self, name: str, theme: str | None) -> FactRow:
         return self._find_all([name], theme)[0]
 
-    def _find_all(self, names: Iterable[str], theme: str | None) -> builtins.list[FactRow]:
-        return find_facts_by_name(self._db, builtins.list(names), None if theme is None else self._names.theme(theme))
+    def _find_all(self, names: Uids, theme: str | None) -> builtins.list[FactRow]:
+        return find_facts_by_name(self._db, uids.list_uids(names), None if theme is None else self._names.theme(theme))
 
 
 def parse_fact_line(line: str | Notation, limit: int, split: bool) -> list[Notation]:

@@ -22,6 +22,7 @@ from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.row_reader import RowReader
+from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
@@ -132,12 +133,12 @@ class Purge:
         """Erase single facts by uid; return how many there were."""
         return self._erase_each(wanted, actor)[0]
 
-    def erase(self, names: Collection[str], *, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
+    def erase(self, names: Uids, *, actor: Actor = PERSON) -> tuple[int, tuple[str, ...]]:
         """Erase single facts by their whole uids, in one transaction.
 
         Returns how many there were, and the copies of the store that still hold them because they could not be reached.
         """
-        return self._erase_each([uids.parse_uid(name) for name in names], actor)
+        return self._erase_each([uids.parse_uid(name) for name in uids.list_uids(names)], actor)
 
     def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
         """Erase facts of a theme within a running transaction; call `finish` after it.
