@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,16 +19,22 @@ from hermes_memory_store import (
     Rights,
     Store,
     ThemeInvalid,
+    Tier,
     UnknownScope,
     UnknownSession,
     UnknownTheme,
+    examine_store,
     export_jsonl,
     export_spec,
     import_file,
     import_foreign_memory,
     relieve_files,
+    replay_log,
+    transaction_log_lines,
     upgrade_hermes_030,
 )
+from hermes_memory_store.rows import journal
+from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import Policies, ThemeError, normalise_theme
 
 from ..examples import example_count
@@ -228,3 +235,112 @@ def test_what_is_read_is_read_under_any_form_of_the_name(marketing: Store, read:
 def test_a_name_that_no_theme_can_have_is_an_unknown_one(marketing: Store, read: str) -> None:
     with suppress(UnknownTheme, UnknownScope, UnknownSession):
         assert not READERS[read](marketing, "日本") or read in {"gauge", "context block", "history of the gauge"}
+
+
+# --- what older versions stored under other names ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def legacy(store: Store, clock: HandClock) -> Store:
+    """A store in which an older version wrote to `Marketing`, and this one to `marketing`."""
+    store.facts.write("draft", "V[port]: 5432", scope="setup")
+    store.facts.write("draft", "D[db]: Postgres")
+    clock.forward(1000)
+    store.facts.write("draft", "D[db]: SQLite")
+    store.facts.quarantine("draft", "V[key]: 1", why="test")
+    rename_as_older_version(store, "draft", "Marketing")
+    clock.forward(1000)
+    store.facts.write("marketing", "V[port]: 6432", scope="setup")
+    store.facts.write("marketing", "C[pii]: never in logs")
+    return store
+
+
+def rename_as_older_version(store: Store, name: str, old: str) -> None:
+    """Give a theme the name that an older version let it have, with a journal whose chain says so."""
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE themes SET name = ? WHERE name = ?", (old, name))
+        store.names.forget()
+        rechain(store, conn)
+
+
+def rechain(store: Store, conn: sqlite3.Connection) -> None:
+    link = journal.FIRST_HASH
+    for row in conn.execute(f"SELECT {journal.COLUMNS} FROM journal ORDER BY seq").fetchall():
+        link = store.journal._link(link, (*row[:-1], None))
+        conn.execute("UPDATE journal SET hash = ? WHERE seq = ?", (link, row[0]))
+
+
+def standing(store: Store, theme: str) -> set[tuple[str | None, str]]:
+    return {(fact.scope, fact.notation) for fact in store.facts.page(FactFilter(theme=theme)).facts}
+
+
+def test_what_an_older_version_stored_is_readable_under_its_name(legacy: Store) -> None:
+    assert standing(legacy, "Marketing") == {("setup", "V[port]: 5432"), (None, "D[db]: SQLite")}
+    assert standing(legacy, "MARKETING") == {("setup", "V[port]: 6432"), (None, "C[pii]: never in logs")}
+    assert legacy.tiers.gauge("Marketing").facts == 2
+    assert {summary.name for summary in legacy.themes()} == {"Marketing", "marketing"}
+
+
+def test_the_doctor_finds_it_and_changes_nothing_unasked(legacy: Store) -> None:
+    before = legacy.journal.last_seq()
+    (found,) = [check for check in examine_store(legacy) if not check.ok]
+    assert found.name == "theme names"
+    assert "'Marketing' (4 facts) should be 'marketing'; doctor --repair" in found.detail
+    assert legacy.journal.last_seq() == before
+
+
+def test_the_doctor_moves_it_by_the_rules_of_an_import_and_undo_takes_it_back(legacy: Store) -> None:
+    before, seq = standing(legacy, "Marketing"), legacy.journal.last_seq()
+    repaired = {check.name: check for check in examine_store(legacy, repair=True)}
+    assert repaired["theme names"].repaired
+    assert all(check.ok for check in repaired.values())
+
+    expected = {("setup", "V[port]: 6432"), (None, "C[pii]: never in logs"), (None, "D[db]: SQLite")}
+    assert standing(legacy, "marketing") == expected
+    assert standing(legacy, "Marketing") == expected  # the name means its normal form from now on
+    everything = legacy.facts.page(FactFilter(theme="marketing", tiers=frozenset(Tier))).facts
+    assert {fact.notation for fact in everything} == {
+        "V[port]: 6432", "C[pii]: never in logs", "D[db]: SQLite", "D[db]: Postgres", "V[port]: 5432", "V[key]: 1",
+    }  # fmt: skip
+    assert len(legacy.facts.quarantine_queue("marketing")) == 1
+    assert [check.name for check in examine_store(legacy) if not check.ok] == []
+
+    changes = sorted({change.change for change in legacy.journal.changes(since=seq)}, reverse=True)
+    for change in changes:
+        legacy.undo.change(change)
+    assert standing(legacy, "Marketing") == before
+    assert standing(legacy, "marketing") == {("setup", "V[port]: 6432"), (None, "C[pii]: never in logs")}
+    assert legacy.journal.verify().ok
+
+
+@pytest.mark.parametrize("hindrance", ["turns", "team", "name"])
+def test_what_cannot_be_moved_safely_is_named_and_left(legacy: Store, hindrance: str) -> None:
+    name = "Marketing"
+    with legacy.db.write_transaction() as conn:
+        key = legacy.names.theme("Marketing")
+        if hindrance == "team":
+            conn.execute("INSERT INTO sync_themes (theme_id) VALUES (?)", (key,))
+        elif hindrance == "turns":
+            turn = legacy.turns.add("marketing", "user", "The port is 5432.")
+            conn.execute("UPDATE turns SET theme_id = ? WHERE uid = ?", (key, parse_uid(turn.uid)))
+        else:
+            name = "日本"
+            conn.execute("UPDATE themes SET name = ? WHERE id = ?", (name, key))
+            legacy.names.forget()
+            rechain(legacy, conn)
+    before = standing(legacy, name)
+    assert before
+
+    found = {check.name: check for check in examine_store(legacy, repair=True)}["theme names"]
+
+    assert (found.ok, found.repaired) == (False, False)
+    assert f"{name!r} (4 facts) is left as it is" in found.detail
+    assert standing(legacy, name) == before
+
+
+def test_a_log_with_such_a_name_replays_hash_for_hash(legacy: Store, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "copy.db", clock=legacy.clock) as copy:
+        report = replay_log(transaction_log_lines(legacy), copy)
+        assert report.head == legacy.journal.get(legacy.journal.last_seq()).hash
+        assert standing(copy, "Marketing") == standing(legacy, "Marketing")
+        assert [check.name for check in examine_store(copy) if not check.ok] == ["theme names"]

@@ -28,6 +28,7 @@ from hermes_memory_store.database.schema import (
     THIRD_SCHEMA,
 )
 from hermes_memory_store.diagnostics import gauge_recount
+from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
@@ -326,6 +327,29 @@ def check_supersede_links(store: Store, repair: bool) -> Check:
     return Check("links", True, f"{said}; the links were taken out", repaired=True)
 
 
+def check_theme_names(store: Store, repair: bool) -> Check:
+    """Find facts that older versions stored under names that no agent can have, and move them to the normal form."""
+    found = find_misnamed_themes(store)
+    if not found:
+        return Check("theme names", True, "every theme has a name that an agent can have")
+    said, moved = [], 0
+    for one in found:
+        obstacle = one.obstacle
+        if repair and obstacle is None:
+            try:
+                move_misnamed_theme(store, one, DOCTOR)
+                moved += 1
+            except errors.StoreError as error:
+                obstacle = f"not moved: {error}"
+        if obstacle is not None:
+            said.append(f"{one} is left as it is: {obstacle}")
+        elif repair:
+            said.append(f"{one} was moved to {one.normal!r}; undo takes it back")
+        else:
+            said.append(f"{one} should be {one.normal!r}; doctor --repair moves its facts there")
+    return Check("theme names", moved == len(found), "; ".join(said), repaired=moved > 0)
+
+
 def check_sync_versions(store: Store, repair: bool) -> Check:
     """Compare the versions for the team with the facts and scopes of this store."""
     wrong = store.sync.find_unversioned()
@@ -412,6 +436,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "standing facts": check_standing_facts,
     "references": check_orphaned_rows,
     "links": check_supersede_links,
+    "theme names": check_theme_names,
     "sync": check_sync_versions,
     "team": check_sync_queues,
     "privacy": check_file_permissions,

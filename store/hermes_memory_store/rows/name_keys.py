@@ -16,6 +16,14 @@ UNSCOPED = ""
 
 SCOPE_BY_LABEL = "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND label = ?"
 
+MISNAMED_THEME = """
+    SELECT id FROM themes t WHERE name = ?
+      AND (EXISTS (SELECT 1 FROM facts WHERE theme_id = t.id AND tier <> 'withdrawn')
+        OR EXISTS (SELECT 1 FROM turns WHERE theme_id = t.id)
+        OR EXISTS (SELECT 1 FROM sync_themes WHERE theme_id = t.id))
+"""
+"""A theme whose name is not in normal form, while it holds anything."""
+
 KINDS = frozenset({"person", "session", "import", "relief", "sync"})
 """Kinds of actors: they mean something even where none of the kind has written yet."""
 
@@ -79,19 +87,21 @@ class Names:
     def theme_or_none(self, name: str) -> int | None:
         """Return the key of a theme, None when nothing was ever written to it.
 
-        A theme that an older version stored under another form of its name is found under exactly that form, so that it
-        stays readable until the doctor has renamed it. Any other name means its normal form.
+        Any name means its normal form. Only a theme that an older version stored under another form is found under exactly
+        that form, so that it stays readable until the doctor has moved what it holds.
         """
         if not self._db.conn.in_transaction:
             self._db.look_for_replacement()
         key = self.known_themes.get(name)
         if key is None:
+            normal = find_normal_form(name)
+            if normal != name:
+                key = self._db.value(MISNAMED_THEME, (name,))
+                return key if key is not None or normal is None else self.theme_or_none(normal)
             key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
             if key is not None:
                 self.known_themes[name] = key
                 self.known_theme_names[key] = name
-            elif (normal := find_normal_form(name)) not in (None, name):
-                return self.theme_or_none(str(normal))
         return key
 
     def find_theme_name(self, name: str) -> str:
@@ -114,8 +124,9 @@ class Names:
         if key is None:
             key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
             assert key is not None
-        self.known_themes[name] = key
         self.known_theme_names[key] = name
+        if find_normal_form(name) == name:
+            self.known_themes[name] = key
         return int(key)
 
     def theme_name(self, key: int) -> str:
