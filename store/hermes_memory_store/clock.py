@@ -32,6 +32,9 @@ def format_iso_time(millis: int) -> str:
 def parse_duration(text: str) -> int:
     """Parse an age such as `30d`, `12h`, `45m`, `10s` or `2w` into milliseconds.
 
+    >>> parse_duration("12h")
+    43200000
+
     :raises ArgumentError: when the text is not a whole number and one of these units
     """
     match = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip().lower())

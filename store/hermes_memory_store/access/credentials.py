@@ -53,6 +53,7 @@ class Credentials:
 
         :param name: its name for people
         :raises ArgumentError: the name is taken, or cannot be one
+        :raises ThemeInvalid: no agent can have this theme
         """
         called, theme = validate_token_name(name), to_theme_name(theme)
         secret = PREFIX + secrets.token_urlsafe(32)

@@ -114,10 +114,15 @@ class Turns:
     ) -> Turn:
         """Capture one message.
 
+        >>> store.turns.add("ops", "user", "Which port does the database use?").role
+        'user'
+        >>> [hit.turn.content for hit in store.turns.search("ops", "database port")]
+        ['Which port does the database use?']
+
         :param role: user, assistant, system or tool
         :param content: at most `MAX_TURN` characters; line breaks are kept
         :param at: when it was said, UTC milliseconds; now unless given
-        :raises InputError: ArgumentError, UnsafeText; nothing was captured then
+        :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was captured then
         """
         whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
         said = validate_turn(PortableTurn(b"", None, role, content, 0))

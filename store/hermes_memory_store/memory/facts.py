@@ -87,11 +87,16 @@ class Facts:
     ) -> WriteResult:
         """Write one fact. The result is returned after the commit has reached the disk.
 
+        >>> store.facts.write("ops", "V[port]: 5432", scope="setup").status
+        'created'
+        >>> store.facts.write("ops", "V[port]: 5432", scope="setup").status
+        'deduplicated'
+
         :param line: `TYPE[target]: content`, at most the theme's `fact_chars` of content
         :param scope: its unit of work, opened if new; without one, the session's current scope, else none
         :param actor: who writes; the session when one is given, else a person
         :param split: store an over-long content as numbered parts instead of refusing it
-        :raises NotationError: ContentTooLong, UnsafeText, MemoryFull; nothing was changed then
+        :raises ThemeInvalid: NotationError, ContentTooLong, UnsafeText, ArgumentError, MemoryFull; nothing was changed then
         """
         theme = to_theme_name(theme)
         policy = policy or self._policies.for_theme(theme)
@@ -141,7 +146,7 @@ class Facts:
 
         :param why: the rule that matched, for the record
         :param source: the program it came from; the session's source unless given
-        :raises NotationError: ContentTooLong, UnsafeText; nothing was changed then
+        :raises ThemeInvalid: NotationError, ContentTooLong, UnsafeText, ArgumentError; nothing was changed then
         """
         theme = to_theme_name(theme)
         said = memory_spec.parse_notation(str(line), limit=self._policies.for_theme(theme).fact_chars)
@@ -180,6 +185,7 @@ class Facts:
         """Approve quarantined facts: from now on they stand, by the rules of a write.
 
         :raises FactConflict: one of them is not quarantined; nothing was changed then
+        :raises UnknownFact: AmbiguousUid, MemoryFull; nothing was changed then
         """
         return self._each(self._find_keys(names, theme), "restore", actor, quarantined_only_rule(restore_rule))
 
@@ -190,6 +196,7 @@ class Facts:
         an agent may ask for archived facts, and only one fact may stand for a target.
 
         :raises FactConflict: one of them is not quarantined; nothing was changed then
+        :raises UnknownFact: AmbiguousUid; nothing was changed then
         """
         return self._each(
             self._find_keys(names, theme),
@@ -211,8 +218,14 @@ class Facts:
         A refused line is reported and does not stop the others. New facts start hot while the hot tier has room and
         cold after that; a bulk write never moves a hot fact out.
 
+        >>> lines = [("V[port]: 5432", "setup"), ("no notation", None)]
+        >>> result = store.facts.write_many("ops", lines, actor=PERSON)
+        >>> result.created, [number for number, error in result.errors]
+        (1, [1])
+
         :param lines: pairs of notation and scope label
         :param progress: called with the number of lines processed so far after every batch
+        :raises ThemeInvalid: nothing was written then
         """
         from hermes_memory_store.memory.bulk_writer import BulkWriter
 
@@ -231,6 +244,12 @@ class Facts:
         """Return the fact with this uid, or with at least six digits of its beginning or end; a list for several uids.
 
         With `theme`, search only within it.
+
+        >>> uid = store.facts.write("ops", "V[port]: 5432").fact.uid
+        >>> store.facts.get(uid[-8:]).notation
+        'V[port]: 5432'
+        >>> [fact.target for fact in store.facts.get([uid])]
+        ['port']
 
         :raises UnknownFact: when there is none
         :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
@@ -271,7 +290,20 @@ class Facts:
         after: PageCursor | None = None,
         limit: int = 50,
     ) -> FactPage:
-        """Return one page of the facts that pass a filter. :raises UnknownScope: UnknownSession, UnknownTheme"""
+        """Return one page of the facts that pass a filter. A theme that nothing was written to has none.
+
+        >>> for number in range(3):
+        ...     result = store.facts.write("ops", f"V[n{number}]: {number}")
+        >>> first = store.facts.page(FactFilter(theme="ops"), sort=Sort.TARGET, descending=False, limit=2)
+        >>> [fact.target for fact in first.facts], first.total
+        (['n0', 'n1'], 3)
+        >>> [fact.target for fact in store.facts.page(
+        ...     FactFilter(theme="ops"), sort=Sort.TARGET, descending=False, after=first.next
+        ... ).facts]
+        ['n2']
+
+        :raises UnknownScope: UnknownSession; the filter names one that does not exist
+        """
         return fact_pages.load_fact_page(
             self._db, self._names, wanted, sort=sort, descending=descending, after=after, limit=limit
         )
@@ -281,7 +313,7 @@ class Facts:
         return fact_pages.sorted_fact_keys(self._db, self._names, wanted, sort=sort, descending=descending)
 
     def count(self, wanted: FactFilter) -> int:
-        """Count the facts that pass a filter."""
+        """Count the facts that pass a filter. :raises UnknownScope: UnknownSession"""
         return fact_pages.count_facts(self._db, self._names, wanted)
 
     def history(self, names: Uids, *, theme: str | None = None) -> builtins.list[Change]:
@@ -296,7 +328,15 @@ class Facts:
         return sorted(changes, key=attrgetter("seq"))
 
     def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
-        """Return the facts that replaced one another, from the oldest known to the one that stands."""
+        """Return the facts that replaced one another, from the oldest known to the one that stands.
+
+        >>> for answer in ("Postgres", "SQLite"):
+        ...     last = store.facts.write("ops", f"D[db]: {answer}").fact
+        >>> [fact.content for fact in store.facts.chain(last.uid)]
+        ['Postgres', 'SQLite']
+
+        :raises UnknownFact: AmbiguousUid
+        """
         row = self._find(uid, theme)
         with self._db.snapshot() as conn:
             keys = {row.id}
@@ -320,7 +360,7 @@ class Facts:
     def edit(self, uid: str, content: str, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Replace the content of a fact. It keeps its uid; the journal keeps the previous content.
 
-        :raises ContentTooLong: UnsafeText, UnknownFact, FactConflict; nothing was changed then
+        :raises NotationError: ContentTooLong, UnsafeText, MemoryFull, UnknownFact, AmbiguousUid; nothing was changed then
         """
         row = self._find(uid, theme)
         limit = self._policies.for_theme(self._names.theme_name(row.theme_id)).fact_chars
@@ -330,7 +370,13 @@ class Facts:
         return self._each([row.uid], "edit", actor, lambda _, __: {"content": said.content})
 
     def pin(self, names: Uids, pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
-        """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it."""
+        """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it.
+
+        >>> store.facts.get(store.facts.pin(store.facts.write("ops", "V[port]: 5432").fact.uid).uids[0]).pinned
+        True
+
+        :raises UnknownFact: AmbiguousUid, FactConflict, MemoryFull; nothing was changed then
+        """
 
         def columns(_: Mutation, row: FactRow) -> dict[str, Any] | None:
             if bool(row.pinned) == pinned:
@@ -341,23 +387,32 @@ class Facts:
         return self._each(self._find_keys(names, theme), op, actor, columns, allowed=STANDING_TIERS)
 
     def archive(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
-        """Archive facts: they are kept, but found only when asked for."""
+        """Archive facts: they are kept, but found only when asked for.
+
+        :param names: one uid or many, whole or at least six digits of their beginning or end
+        :raises UnknownFact: AmbiguousUid, FactConflict; nothing was changed then
+        """
         moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
         return self._each(self._find_keys(names, theme), "archive", actor, column_rule(moved), allowed=STANDING_TIERS)
 
     def cool(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
-        """Move facts out of the hot tier by hand: search still finds them, the context block omits them."""
+        """Move facts out of the hot tier by hand: search still finds them, the context block omits them.
+
+        :raises UnknownFact: AmbiguousUid, FactConflict; nothing was changed then
+        """
         moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
         return self._each(self._find_keys(names, theme), "cool", actor, column_rule(moved), allowed=LIVE_TIERS)
 
     def warm(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
-        """Move facts to the hot tier by hand."""
+        """Move facts to the hot tier by hand, as `restore`. :raises UnknownFact: AmbiguousUid, MemoryFull"""
         return self.restore(names, actor=actor, theme=theme)
 
     def restore(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Return archived, cold, quarantined or superseded facts to the hot tier.
 
         A fact that stands in the place of a restored superseded one becomes superseded by it.
+
+        :raises UnknownFact: AmbiguousUid, MemoryFull; nothing was changed then
         """
         return self._each(self._find_keys(names, theme), "restore", actor, restore_rule)
 
@@ -365,6 +420,7 @@ class Facts:
         """Move facts to another scope of their theme, opened if new.
 
         :raises FactConflict: when another fact stands there for the same type and target
+        :raises UnknownFact: AmbiguousUid, ArgumentError, UnsafeText; nothing was changed then
         """
         label = None if scope is None else validate_label(scope)
 

@@ -64,7 +64,15 @@ class Scopes:
 
     @retry_without_index
     def close(self, theme: str, label: str, *, actor: Actor = PERSON) -> ChangeResult:
-        """Close a scope and cool its hot facts. Closing a closed scope changes nothing."""
+        """Close a scope and cool its hot facts. Closing a closed scope changes nothing.
+
+        >>> fact = store.facts.write("ops", "V[port]: 5432", scope="setup").fact
+        >>> closed = store.scopes.close("ops", "setup")
+        >>> store.scopes.get("ops", "setup").status, store.facts.get(fact.uid).tier
+        (<ScopeStatus.CLOSED: 'closed'>, <Tier.COLD: 'cold'>)
+
+        :raises UnknownScope: with the nearest labels
+        """
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
             close_scope(change, self._names.scope(theme, label), why=str(actor))
@@ -72,7 +80,7 @@ class Scopes:
 
     @retry_without_index
     def reopen(self, theme: str, label: str, *, actor: Actor = PERSON) -> ChangeResult:
-        """Reopen a closed scope and warm the facts that its closing cooled."""
+        """Reopen a closed scope and warm the facts that its closing cooled. :raises UnknownScope: with the nearest labels"""
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
             reopen_scope(change, self._names.scope(theme, label))
@@ -80,7 +88,11 @@ class Scopes:
 
     @retry_without_index
     def rename(self, theme: str, label: str, new: str, *, actor: Actor = PERSON) -> ChangeResult:
-        """Rename a scope. :raises ScopeExists: when the theme already has one of that label"""
+        """Rename a scope.
+
+        :raises ScopeExists: when the theme already has one of that label
+        :raises UnknownScope: ArgumentError, UnsafeText; nothing was changed then
+        """
         wanted = validate_label(new)
         with self._db.write_transaction() as conn:
             key = self._names.scope(theme, label)

@@ -80,7 +80,17 @@ class Sessions:
         lease_ms: int = LEASE_MS,
         on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE,
     ) -> Session:
-        """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint)."""
+        """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint).
+
+        >>> session = store.sessions.open("ops", "night-shift", client="my-agent")
+        >>> store.facts.write("ops", "V[port]: 5432", scope="setup", session=session).fact.actor
+        Actor(kind='session', name='night-shift')
+        >>> store.sessions.get("ops", "night-shift").scope
+        'setup'
+
+        :param lease_ms: how long after a heartbeat it still counts as alive, in milliseconds
+        :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was changed then
+        """
         whose = to_theme_name(theme)
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)

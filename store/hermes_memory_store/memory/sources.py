@@ -66,7 +66,7 @@ class Sources:
     def set_rule(self, theme: str, source: str, rule: Rule | None, *, actor: Actor = PERSON) -> tuple[int, ...]:
         """Set the rule for a source; None removes it. Returns the journal rows written, none when nothing changed.
 
-        :raises ArgumentError: UnsafeText; it cannot be a source, or there is no such rule
+        :raises ThemeInvalid: ArgumentError, UnsafeText; it cannot be a theme or a source, or there is no such rule
         """
         whose, called = to_theme_name(theme), validate_source_name(source)
         if rule is not None and rule not in RULES:

@@ -88,6 +88,11 @@ def export_spec(
 
     All lines come from one snapshot of the store.
 
+    >>> fact = store.facts.write("ops", "V[port]: 5432", scope="setup").fact
+    >>> print(*export_spec(store, "ops"), sep="\\n")
+    # MEMORY_SPEC...
+    V[port]: 5432
+
     :param scope: only this scope
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
@@ -142,6 +147,7 @@ def import_file(
     :param dry_run: try it on a temporary copy of the store and only report
     :param progress: called with the bytes read so far and the total
     :raises ImportFileError: when the file cannot be read or is neither format
+    :raises ThemeInvalid: ArgumentError, UnsafeText; the theme or the scope cannot be one
     """
     theme, file = to_theme_name(theme), Path(path).expanduser()
     label = None if scope is None else validate_label(scope)

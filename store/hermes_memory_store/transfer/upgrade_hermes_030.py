@@ -91,6 +91,7 @@ def upgrade_hermes_030(
     :param progress: called with the facts converted so far and the total
     :param lock_timeout_s: how long to wait for a process that holds the file locked
     :raises ArgumentError: when the file is something else
+    :raises ThemeInvalid: no agent can have this theme; the file is as it was then
     :raises FileError: DiskFull, StoreLocked, StoreUnreadable, …; the file is as it was then
     """
     theme, place = to_theme_name(theme), Path(path).expanduser().absolute()

@@ -105,6 +105,7 @@ def import_foreign_memory(
         not be kept is masked or left out
     :param progress: called with the items imported so far and the total
     :raises ImportFileError: it cannot be read, is incomplete, or is of no known kind; nothing was changed then
+    :raises ThemeInvalid: ArgumentError, UnsafeText; the theme or the scope cannot be one
     """
     theme, source = to_theme_name(theme), Path(path).expanduser()
     kind = kind or detect_format(source)
