@@ -1,4 +1,4 @@
-"""Packs the bundle for hosts that install `.mcpb` files: `python packaging/mcpb/build.py OUT.mcpb`.
+"""Pack the bundle for hosts that install `.mcpb` files: `python packaging/mcpb/build.py OUT.mcpb`.
 
 The bundle holds the manifest and a project that depends on the published package; the host installs that with uv.
 """

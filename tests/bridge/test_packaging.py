@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -35,3 +37,33 @@ def test_the_bundle_holds_what_a_host_needs(tmp_path: Path) -> None:
     assert manifest["version"] == __version__
     assert project["dependencies"] == [f"{PROJECT['name']}=={__version__}"]
     assert manifest["server"]["mcp_config"]["args"][3] in PROJECT["scripts"]
+    assert [manifest["author"]] == PROJECT["authors"]
+
+
+def test_the_long_description_leads_nowhere_that_an_index_does_not_have() -> None:
+    to_long_description = runpy.run_path(str(HOUSE / "packaging" / "long_description.py"))["to_long_description"]
+    text = to_long_description((HOUSE / "README.md").read_text(encoding="utf-8"))
+    assert re.findall(r"\]\((?!https?://)[^)]*\)", text) == []
+    assert "pip install" in text
+    assert "mcp-name:" in text
+
+
+def test_the_long_description_keeps_what_a_link_says_and_drops_rows_of_pictures() -> None:
+    to_long_description = runpy.run_path(str(HOUSE / "packaging" / "long_description.py"))["to_long_description"]
+    table = "| | |\n| --- | --- |\n"
+    pictures = "| ![b](b.svg) | ![c](c.svg) |\n"
+    readme = f"![a](a.svg)\n\n{table}{pictures}| see [the page](docs/a.md#x) | [web](https://w.org) |\n"
+    assert to_long_description(readme) == f"\n{table}| see the page | [web](https://w.org) |\n"
+
+
+def test_the_source_distribution_takes_all_that_the_tests_read() -> None:
+    included = tomllib.loads((HOUSE / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"][
+        "include"
+    ]
+    tracked = {".ci", ".gitignore"} | {name.removeprefix("/") for name in included} | {"pyproject.toml"}
+    there = subprocess.run(
+        ["git", "ls-tree", "--name-only", "HEAD"], cwd=HOUSE, capture_output=True, text=True, check=False
+    )
+    listed = there.stdout.split() or [name.removeprefix("/") for name in included]
+    assert [name for name in listed if name not in tracked] == []
+    assert [name for name in included if not (HOUSE / name.removeprefix("/")).exists()] == []
