@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests import architecture, tutorial
+from tests import architecture, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
 
@@ -68,3 +71,57 @@ def test_every_benchmark_has_a_command_in_the_docs() -> None:
     programs = [file for file in (HOUSE / "tests" / "benchmarks").glob("*.py") if "__main__" in file.read_text("utf-8")]
     assert programs
     assert [file.stem for file in programs if not re.search(rf"tests\.benchmarks\.{file.stem}\b", said)] == []
+
+
+def test_every_message_of_the_troubleshooting_page_stands_in_the_code() -> None:
+    page = (HOUSE / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = [
+        text
+        for line in page.splitlines()
+        if line.startswith("| ")
+        for text in re.findall(r'"([^"]+)"', line.split(" | ")[0])
+    ]
+    texts = [
+        node.value
+        for module in structure.source_files()
+        for node in ast.walk(structure.syntax_tree(module))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert len(quoted) > 20
+    assert [message for message in quoted if not any(message in text for text in texts)] == []
+
+
+def test_every_code_of_the_troubleshooting_page_is_in_the_manual() -> None:
+    page = (HOUSE / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    codes = set(re.findall(r"`((?:store|token|access|memory|journal|host|origin|rate|bridge|vault)\.[a-z_]+)`", page))
+    manual = "".join((HOUSE / "docs" / name).read_text(encoding="utf-8") for name in ("cli.md", "bridge.md"))
+    assert len(codes) > 10
+    assert [code for code in codes if f"`{code}`" not in manual] == []
+
+
+def test_every_command_of_the_page_on_uninstalling_exists() -> None:
+    page = (HOUSE / "docs" / "uninstall.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^(hermes-memory-\w+) ([^#\n]*)", page, re.MULTILINE)
+    assert len(commands) > 8
+    for program, words in commands:
+        called = [word for word in words.split() if not word.isupper() and "." not in word]
+        verbs = [
+            word for word in called if not word.startswith("-") and word not in {"cursor", "hermes-agent", "jsonl"}
+        ]
+        helped = subprocess.run(
+            [sys.executable, "-m", program.replace("-", "_"), *verbs, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert helped.returncode == 0, f"{program} {words}: {helped.stderr}"
+        assert [word for word in called if word.startswith("--") and word not in helped.stdout] == [], (
+            f"{program} {words}"
+        )
+
+
+def test_every_file_of_the_glossary_exists() -> None:
+    page = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(themes|store|bridge|tui)/([\w/]+(?:\.py|/))`", page)
+    assert len(named) > 35
+    assert [path for room, path in named if not (HOUSE / room / f"hermes_memory_{room}" / path).exists()] == []
