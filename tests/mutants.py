@@ -1,7 +1,8 @@
 """Change the rules in small ways, and count how many changes the tests notice.
 
 `python -m tests.mutants --count 200 --seed 11` draws mutants from the rules of memory, sync, trust and the actions of the
-screens, runs for each the tests that reach its line, and names the survivors. The same seed draws the same mutants from the same tree.
+screens, runs for each the tests that reach its line, and names the survivors. The same seed draws the same mutants from the
+same tree.
 
 Which tests reach a line is measured by coverage with one context per test; processes that a test starts count for that test.
 The measurement is one run of the fast tier over a copy of the tree in `.mutants/`, and is kept until the sources change.
@@ -77,17 +78,35 @@ class Mutant:
     line: int
     before: str
     after: str
-    source: str
-    """The whole file with the change."""
+    span: tuple[int, int, int, int]
+    """First line and byte in it, last line and the byte after the change."""
 
     @property
     def name(self) -> str:
-        return f"{self.file}:{self.line}: {self.before} -> {self.after}"
+        return f"{self.file}:{self.line}: {self.change}"
 
     @property
     def key(self) -> str:
         """The mutant without its line, which edits elsewhere in the file move."""
-        return f"{self.file}: {self.before} -> {self.after}"
+        return f"{self.file}: {self.change}"
+
+    @property
+    def change(self) -> str:
+        return " -> ".join(" ".join(text.split())[:100] for text in (self.before, self.after))
+
+    def apply(self, text: str) -> str:
+        """Return the text of the file with the change."""
+        lines = text.splitlines(keepends=True)
+        head, _, tail = _cut(lines, self.span)
+        return "".join([*lines[: self.span[0] - 1], head + self.after + tail, *lines[self.span[2] :]])
+
+
+def _cut(lines: Sequence[str], span: tuple[int, int, int, int]) -> tuple[str, str, str]:
+    """Cut the lines of a span into what stands before it, the span, and what stands after it."""
+    first, start, last, end = span
+    body = "".join(lines[first - 1 : last]).encode()
+    end += len(body) - len(lines[last - 1].encode())
+    return body[:start].decode(), body[start:end].decode(), body[end:].decode()
 
 
 def mutants_of(file: Path) -> Iterator[Mutant]:
@@ -96,19 +115,15 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
     lines = text.splitlines(keepends=True)
     for node in _nodes_in_functions(ast.parse(text)):
         for target, change in _changes_of(node):
-            before = ast.get_source_segment(text, target)
             after = ast.unparse(change)
-            if before is None or ast.unparse(target) == after:
+            if ast.unparse(target) == after:
                 continue
             if isinstance(change, ast.expr):
                 after = f"({after})"
-            yield Mutant(
-                str(file.relative_to(ROOT)),
-                target.lineno,
-                " ".join(before.split())[:100],
-                " ".join(after.split())[:100],
-                _splice(lines, target, after),
-            )
+            assert target.end_lineno is not None
+            assert target.end_col_offset is not None
+            span = (target.lineno, target.col_offset, target.end_lineno, target.end_col_offset)
+            yield Mutant(str(file.relative_to(ROOT)), target.lineno, _cut(lines, span)[1], after, span)
 
 
 def _nodes_in_functions(tree: ast.Module) -> Iterator[ast.AST]:
@@ -160,14 +175,6 @@ def _is_text(*operands: ast.expr) -> bool:
     )
 
 
-def _splice(lines: Sequence[str], node: ast.expr | ast.stmt, after: str) -> str:
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    head = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-    tail = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
-    return "".join([*lines[: node.lineno - 1], head + after + tail, *lines[node.end_lineno :]])
-
-
 def draw(count: int, seed: int, within: str = "") -> list[Mutant]:
     """Draw mutants: first a line, then one change of it, so that long expressions do not crowd out short ones.
 
@@ -197,7 +204,7 @@ def rule_files() -> list[Path]:
 
 def _compiles(mutant: Mutant) -> bool:
     try:
-        compile(mutant.source, mutant.file, "exec")
+        compile(mutant.apply((ROOT / mutant.file).read_text(encoding="utf-8")), mutant.file, "exec")
     except SyntaxError:
         return False
     return True
@@ -281,7 +288,8 @@ def _run_with_coverage(copy: Path, folder: Path, tests: Sequence[str], jobs: int
         # Every process starts to measure by itself (COVERAGE_PROCESS_START). What a test starts bears the test's name.
         "[run]\nparallel = true\nbranch = false\npatch = _exit\nsigterm = true\n"
         f"source_pkgs = {', '.join(f'hermes_memory_{room}' for room in ROOMS)}\n"
-        f"data_file = {data}/coverage.db\ndisable_warnings = no-data-collected, module-not-imported, no-sysmon, module-not-measured\n"
+        f"data_file = {data}/coverage.db\n"
+        "disable_warnings = no-data-collected, module-not-imported, no-sysmon, module-not-measured\n"
         "context = ${PYTEST_CURRENT_TEST-}\n",
         encoding="utf-8",
     )
@@ -341,14 +349,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _environment(copy: Path) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": os.pathsep.join(str(copy / room) for room in ROOMS)}
+    ours = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return ours | {"PYTHONPATH": os.pathsep.join(str(copy / room) for room in ROOMS)}
 
 
 def find_failure(mutant: Mutant, tests: Sequence[str], copy: Path, timeout_s: float) -> str | None:
     """Run tests over a copy of the tree that has the mutant; return the first that fails, or None when none does."""
     target = copy / mutant.file
     before, then = target.read_text(encoding="utf-8"), target.stat()
-    target.write_text(mutant.source, encoding="utf-8")
+    target.write_text(mutant.apply(before), encoding="utf-8")
     # Byte code is told apart by size and second of the source: no two mutants of a file share a second.
     moment = then.st_mtime + 1 + zlib.crc32(mutant.name.encode()) % 10**8
     os.utime(target, (moment, moment))

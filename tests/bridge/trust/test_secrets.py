@@ -56,7 +56,7 @@ class MemoryVault(Vault):
     def _get(self, key: str) -> str | None:
         return self.held.get(key)
 
-    def _set(self, key: str, secret: str) -> None:
+    def _set_secret(self, key: str, secret: str) -> None:
         self.held[key] = secret
 
 
