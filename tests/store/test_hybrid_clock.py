@@ -71,6 +71,19 @@ def test_ticks_rise_until_a_clock_is_set_back() -> None:
     assert next_own_tick(PhysicalClocks(NOW - DAY_MS, NOW - DAY_MS), last, NODE) < seen[0]
 
 
+def test_a_tick_goes_up_to_what_both_clocks_allow_and_no_further() -> None:
+    clocks = PhysicalClocks(NOW, NOW)
+    last = clocks.reach - 2_000
+    ticks = []
+    while last < clocks.reach:
+        last += 1
+        tick = next_own_tick(clocks, last, NODE)
+        if tick == clocks.reach or tick >> 16 == NOW:
+            ticks.append(tick)
+    assert clocks.reach in ticks, "a tick that is just allowed is taken"
+    assert ticks[-1] >> 16 == NOW, "one beyond it begins at the present again"
+
+
 def test_a_version_is_stamped_above_what_it_was_made_from_as_far_as_numbers_go() -> None:
     assert descendant_tick(50, NODE, ()) == 50
     assert descendant_tick(50, NODE, (90, 10)) > 90

@@ -395,6 +395,17 @@ def test_a_name_that_stands_here_already_is_not_held_against_what_comes(
         {"patch": {"created_at": "yesterday"}},
         {"patch": {"superseded_by": "nobody"}},
         {"patch": {"by": "session:" + "x" * 5_000}},
+        {"hlc": -1},
+        {"content": " \n "},
+        {"patch": {"target": ""}},
+        {"patch": {"target": " padded "}},
+        {"patch": {"target": "x" * 129}},
+        {"patch": {"scope": ""}},
+        {"patch": {"scope": "x" * 1_001}},
+        {"patch": {"created_at": -1}},
+        {"patch": {"updated_at": 1 << 48}},
+        {"patch": {"by": "x" * 401}},
+        {"patch": {"cooled_by": "x" * 401}},
     ],
 )
 def test_a_malformed_row_is_kept_aside_told_of_and_sent_on_as_it_came(
@@ -419,6 +430,36 @@ def test_a_malformed_row_is_kept_aside_told_of_and_sent_on_as_it_came(
     bob.store.sync.apply(THEME, [(3, whole)], cursor=PullCursor(3))
     assert bob.store.sync.hidden_versions() == []
     assert "redis" in told(bob)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"target": "x" * 128},
+        {"scope": "x" * 1_000},
+        {"created_at": 0},
+        {"created_at": (1 << 48) - 1},
+        {"by": "x" * 400},
+        {"cooled_by": "x" * 400},
+    ],
+)
+def test_a_row_of_just_the_limit_is_taken(ann: Member, bob: Member, patch: dict[str, Any]) -> None:
+    write(ann, "D[cache]: redis")
+    (one,) = ann.store.sync.pending_rows(THEME)
+
+    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **patch}))], cursor=PullCursor(1))
+
+    assert bob.store.sync.hidden_versions() == []
+    assert [fact.content for fact in bob.store.facts.page(FactFilter(theme=THEME)).facts] == ["redis"]
+
+
+def test_the_longest_content_that_travels_is_taken(ann: Member, bob: Member) -> None:
+    write(ann, "D[cache]: redis")
+    (one,) = ann.store.sync.pending_rows(THEME)
+
+    bob.store.sync.apply(THEME, [(1, replace(one, content="x" * 100_000))], cursor=PullCursor(1))
+
+    assert bob.store.sync.hidden_versions() == []
 
 
 def test_a_content_of_several_lines_is_one_line_here(ann: Member, bob: Member) -> None:
