@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from tests.bridge.bridge_forks import fork_bridge
 
 PATIENCE_S = 60.0
 
@@ -52,21 +52,18 @@ def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) 
     """
     places = BridgePaths.of(db)
     limits = (files, files) if isinstance(files, int) else files
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
-        env=environment(db.parent),
-        stderr=subprocess.DEVNULL,
-        preexec_fn=None if limits is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
-    )
+    process = fork_bridge(["serve", "--db", str(db), *options], environment(db.parent), limits)
     try:
         until(lambda: ask_bridge(places, "status"), "the bridge")
         yield places
     finally:
         process.terminate()
-        try:
-            process.wait(10)
-        finally:
-            process.kill()
+        process.join(10)
+        still_running = process.is_alive()
+        process.kill()
+        process.join()
+        process.close()
+        assert not still_running, "the bridge did not end within ten seconds of SIGTERM"
 
 
 class Shim:

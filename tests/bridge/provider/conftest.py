@@ -19,6 +19,7 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
+from tests.bridge.bridge_forks import fork_bridge
 from tests.bridge.running import until
 
 HOST = Path(__file__).with_name("host.py")
@@ -93,15 +94,14 @@ class Profile:
     @contextlib.contextmanager
     def bridge(self) -> Iterator[None]:
         """A bridge that somebody else started."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(self.db)], stderr=subprocess.DEVNULL
-        )
+        process = fork_bridge(["serve", "--db", str(self.db)], os.environ)
         try:
             until(self.running, "the bridge")
             yield
         finally:
             process.kill()
-            process.wait()
+            process.join()
+            process.close()
 
 
 class Host:

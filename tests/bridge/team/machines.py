@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.dsn import VARIABLE
 from hermes_memory_store.store import Store
+from tests.bridge.bridge_forks import fork_bridge
 from tests.bridge.running import until
 
 THEME = "ours"
@@ -32,7 +34,7 @@ class Machine:
         self.db = home / "memory.db"
         self.places = BridgePaths.of(self.db)
         self.dsn = dsn
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: BaseProcess | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -42,8 +44,7 @@ class Machine:
 
     def start(self) -> None:
         """Start the bridge."""
-        command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(self.db)]
-        self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL)
+        self.process = fork_bridge(["serve", "--db", str(self.db)], self.environment)
         until(lambda: ask_bridge(self.places, "status"), "the bridge", 120)
 
     def kill(self) -> None:
@@ -56,8 +57,11 @@ class Machine:
 
     def _end(self, how: signal.Signals) -> None:
         if self.process is not None:
-            self.process.send_signal(how)
-            self.process.wait(20)
+            assert self.process.pid is not None
+            os.kill(self.process.pid, how)
+            self.process.join(20)
+            assert not self.process.is_alive(), "the bridge did not end within twenty seconds"
+            self.process.close()
             self.process = None
 
     def command(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
