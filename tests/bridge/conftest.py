@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
+
+from tests.bridge.running import bridge, environment
 
 
 @pytest.fixture
@@ -15,13 +18,14 @@ def db(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(db: Path, tmp_path: Path) -> StdioServerParameters:
-    """The command an MCP host would name."""
-    return StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "hermes_memory_bridge", "--db", str(db)],
-        env={"HERMES_HOME": str(tmp_path), "HOME": str(tmp_path), "HERMES_MEMORY_LINGER": "0.1"},
-    )
+def server(db: Path) -> Iterator[StdioServerParameters]:
+    """The command an MCP host would name, with its bridge running: `test_shim.py` tests that a shim starts one."""
+    with bridge(db):
+        yield StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "hermes_memory_bridge", "--db", str(db)],
+            env=environment(db.parent),  # else the client passes on a few variables, without the path of the modules
+        )
 
 
 async def ask(client: Client, tool: str, **arguments: object) -> str:
