@@ -218,7 +218,7 @@ def test_an_unexpected_error_leaves_a_report_without_the_facts_text(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(said_in_it)
 
-    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.ContextBlocks.status", broken)
 
     answer = ask("status", "--json")
 
@@ -228,7 +228,7 @@ def test_an_unexpected_error_leaves_a_report_without_the_facts_text(
     assert str(report) in answer.error["message"]
     said = report.read_text()
     assert "RuntimeError" in said
-    assert "status.py" in said
+    assert "theme_commands.py" in said
     assert "JWT" not in said + answer.err
 
 
@@ -238,7 +238,7 @@ def test_only_the_newest_crash_reports_are_kept(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.ContextBlocks.status", broken)
     for _ in range(12):
         ask("status")
 
@@ -251,7 +251,7 @@ def test_a_report_that_cannot_be_written_is_no_second_error(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("hermes_memory_store.context.context_block.Injections.status", broken)
+    monkeypatch.setattr("hermes_memory_store.context.context_block.ContextBlocks.status", broken)
     monkeypatch.setenv("HERMES_HOME", "/dev/null")
 
     answer: Answer = ask("status", "--json")

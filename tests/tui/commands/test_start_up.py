@@ -16,7 +16,7 @@ RESIDENT_KIB = 45 * 1024
 HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx"}
 """What no command may import: the screen, the protocol, and what only a new or an old store needs."""
 
-FROM_THE_BRIDGE = {"", ".click_support", ".bridge_options", ".connect", ".connect.connect_commands"}
+FROM_THE_BRIDGE = {"", ".version", ".cli", ".cli.click_support", ".cli.bridge_options", ".cli.connect_commands"}
 """What the inspector's command line shares with the bridge's; it imports nothing else of it."""
 
 MEASURE = """

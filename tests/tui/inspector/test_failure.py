@@ -162,7 +162,7 @@ def faulty(folder: Path, fault: str) -> Iterator[Terminal]:
             os.waitpid(made.pid, 0)
 
 
-WRONG = "went wrong inside"
+WRONG = "Internal error"
 
 
 @pytest.mark.slow

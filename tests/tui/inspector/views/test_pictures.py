@@ -41,7 +41,9 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", "/home/ada")
     monkeypatch.setenv("HERMES_HOME", "/home/ada/.hermes")
     # Which processes hold the file, and as what they were started, differs from run to run.
-    monkeypatch.setattr("hermes_memory_tui.views.agents_view.holders", lambda _: [Holder(4711, "hermes-memory-tui", 0)])
+    monkeypatch.setattr(
+        "hermes_memory_tui.views.agents_view.find_holders", lambda _: [Holder(4711, "hermes-memory-tui", 0)]
+    )
     moment = NOW - 300 * MINUTE
 
     def clock() -> Millis:

@@ -214,7 +214,7 @@ async def test_undo_takes_back_a_newer_change_before_the_relief(path: Path, home
         await relieve_files(pilot, file)
         with Store.open(path, read_only=True) as store:
             tone = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
-        pilot.app.memory.act(bulk_actions.ARCHIVE, [tone])  # type: ignore[attr-defined]
+        pilot.app.memory.run_action(bulk_actions.ARCHIVE, [tone])  # type: ignore[attr-defined]
         await pilot.press("u")
         await until(pilot, lambda: "undone: archive" in said(pilot))
         assert file.read_text() != MEMORIES
@@ -293,7 +293,7 @@ async def archive_one(pilot: Pilot[int], path: Path) -> str:
     """Put one fact away as the person; its target."""
     with Store.open(path, read_only=True) as store:
         fact = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
-    pilot.app.memory.act(bulk_actions.ARCHIVE, [fact])  # type: ignore[attr-defined]
+    pilot.app.memory.run_action(bulk_actions.ARCHIVE, [fact])  # type: ignore[attr-defined]
     return fact.target
 
 
