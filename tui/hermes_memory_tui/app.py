@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.model.memory import Memory
-    from hermes_memory_tui.recovery import AppFailure, RecoveryState
+    from hermes_memory_tui.model.open_work import RecoveryState
+    from hermes_memory_tui.recovery import AppFailure
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
 
 FRAMES = "120"
@@ -110,11 +111,18 @@ def make_app(
         memory = open_memory(db_path, read_only)
     except StoreNeedsUpgrade as error:
         old = Path(str(error.value))
-    if memory is not None and recovery is not None and recovery.deeds is not None:
-        memory.adopt_undo_history(recovery.deeds)
-    greets = not read_only and recovery is None
+    if memory is not None and recovery is not None and recovery.undo_history is not None:
+        memory.adopt_undo_history(recovery.undo_history)
+    offers_start = not read_only and recovery is None
     return Inspector(
-        memory, theme, old=old, look=look, settings=wishes, read_only=read_only, greets=greets, recovery=recovery
+        memory,
+        theme,
+        old=old,
+        look=look,
+        settings=wishes,
+        read_only=read_only,
+        offers_start=offers_start,
+        recovery=recovery,
     )
 
 

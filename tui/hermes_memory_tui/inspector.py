@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -21,17 +22,18 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
-from hermes_memory_store.frozen import dataclass
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
+from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import palettes
-from hermes_memory_tui.views import CATALOG, FACTS, START, VIEWS_BY_NAME
+from hermes_memory_tui.widgets.view_strip import OpenView
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from hermes_memory_tui.recovery import OpenWork, RecoveryState
+    from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
     from hermes_memory_tui.views.base_view import BaseView
 
@@ -43,18 +45,12 @@ def load_palette_provider() -> type[Provider]:
     return BindingCommands
 
 
-KEPT_MESSAGES = 200
-"""Toasts that can be read again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToastMessage:
-    """One toast."""
-
-    at: float
-    """Seconds since the epoch."""
-    text: str
-    severity: str
+def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
+    """Import a view's class when the view is first opened."""
+    module, _, name = entry.class_path.partition(":")
+    loaded = getattr(importlib.import_module(f"hermes_memory_tui.views.{module}"), name)
+    assert isinstance(loaded, type)
+    return loaded
 
 
 class Inspector(App[int]):
@@ -75,7 +71,12 @@ class Inspector(App[int]):
         ),
         *(
             Binding(
-                entry.key, f"view('{entry.name}')", entry.title, id=f"view.{entry.name}", tooltip=entry.says, show=False
+                entry.key,
+                f"view('{entry.name}')",
+                entry.title,
+                id=f"view.{entry.name}",
+                tooltip=entry.description,
+                show=False,
             )
             for entry in (*CATALOG, START)
         ),
@@ -95,7 +96,7 @@ class Inspector(App[int]):
         look: str = palettes.DEFAULT_LOOK,
         settings: InspectorSettings | None = None,
         read_only: bool = False,
-        greets: bool = False,
+        offers_start: bool = False,
         recovery: RecoveryState | None = None,
     ) -> None:
         """Show a memory, and close it at the end.
@@ -103,7 +104,7 @@ class Inspector(App[int]):
         :param theme: the theme to start with; all themes when None
         :param settings: keys, accents and motion as configured
         :param read_only: offer only a copy for the old file
-        :param greets: whether an empty memory opens with the import sources and hosts on this machine
+        :param offers_start: whether an empty memory opens with the import sources and hosts on this machine
         :param recovery: what an app that failed hands over to this one
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
@@ -116,13 +117,13 @@ class Inspector(App[int]):
             if settings.reduced_motion:
                 self.animation_level = "none"
         self.theme = look
-        self.said: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
+        self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self.memory = memory
         self._theme_name = theme
         self._old = old
         self._read_only = read_only
         self._warned = False
-        self.greets = greets
+        self.offers_start = offers_start
         self._recovery = recovery
         self.work: OpenWork | None = None
         """What the person had before them when this app failed."""
@@ -178,13 +179,13 @@ class Inspector(App[int]):
                 self.notify(said, timeout=15, markup=False)
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
-            if self.greets and not self.main.overview.themes:
+            if self.offers_start and not self.main.overview.themes:
                 self.open_view(START.name)
 
     async def _recover(self, recovery: RecoveryState) -> None:
         from hermes_memory_tui.recovery import restore_work
 
-        self.said.extendleft(reversed(recovery.said))
+        self.toasts.extendleft(reversed(recovery.messages))
         self.notify(recovery.sentence, severity="error", timeout=20, markup=False)
         await restore_work(self, recovery.work)
 
@@ -203,7 +204,7 @@ class Inspector(App[int]):
 
     def remember(self, message: str, severity: str) -> None:
         """Add a message to the log without showing it. May be called from any thread."""
-        self.said.append(ToastMessage(time.time(), message, severity))
+        self.toasts.append(ToastMessage(time.time(), message, severity))
 
     # Failing
 
@@ -232,7 +233,8 @@ class Inspector(App[int]):
             self._close_messages_no_wait()
 
     def _fail(self, error: Exception) -> None:
-        from hermes_memory_tui.recovery import OpenWork, capture_work
+        from hermes_memory_tui.model.open_work import OpenWork
+        from hermes_memory_tui.recovery import capture_work
 
         try:
             self.work = capture_work(self)
@@ -259,7 +261,7 @@ class Inspector(App[int]):
         """Show past messages."""
         from hermes_memory_tui.dialogs.message_log import MessageLog
 
-        self.push_screen(MessageLog(list(self.said)))
+        self.push_screen(MessageLog(list(self.toasts)))
 
     def action_jump(self) -> None:
         """Show letters on the panes of this screen to jump to."""
@@ -277,6 +279,9 @@ class Inspector(App[int]):
             self.notify(f"{what}; esc leaves the past.", severity="warning", timeout=5)
             return
         self.open_view(name)
+
+    def on_open_view(self, message: OpenView) -> None:
+        self.open_view(message.name)
 
     @property
     def facts_screen(self) -> MainScreen | None:
@@ -299,7 +304,7 @@ class Inspector(App[int]):
         if name == FACTS:
             return None
         if name not in self._views:
-            self._views[name] = VIEWS_BY_NAME[name].load_view_class()(self.memory)
+            self._views[name] = load_view_class(VIEWS_BY_NAME[name])(self.memory)
             self.install_screen(self._views[name], f"view-{name}")
         self.push_screen(self._views[name])
         return self._views[name]

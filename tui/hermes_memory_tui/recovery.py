@@ -6,69 +6,55 @@ unsaved text of editors is also saved to disk, since the process may end, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from textual.geometry import Size
 from textual.screen import Screen
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Fact
 from hermes_memory_tui.dialogs.modal import Modal
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.open_work import OpenWork, RecoveryState, UnsavedText
+from hermes_memory_tui.model.toast_messages import ToastMessage
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system.crash_report import unwrap_worker_error, write_crash_report
 from hermes_memory_tui.views.base_view import BaseView
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.inspector import Inspector, ToastMessage
-    from hermes_memory_tui.model.memory import UndoHistory
     from hermes_memory_tui.screens.fact_editor import Editor
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedText:
-    """The unsaved text of an editor."""
+class RecoverableApp(Protocol):
+    """What recovery reads from the app and sets in it."""
 
-    text: str
-    base: Fact | None
-    """The fact as it was when editing began; None for a new one."""
-    theme: str = ""
-    scope: str = ""
-    """As it was typed, for a new fact."""
+    was_touched: bool
+    toasts: deque[ToastMessage]
+    memory: Memory | None
+    work: OpenWork | None
+    typed: dict[str, str]
 
+    @property
+    def screen_stack(self) -> Sequence[Screen[Any]]:
+        """The open screens, the topmost last."""
 
-@dataclass(frozen=True, slots=True)
-class OpenWork:
-    """What a person had open."""
+    @property
+    def size(self) -> Size:
+        """The size of the terminal."""
 
-    theme: str | None = None
-    scope: str | None = None
-    line: str = ""
-    """The search line of the facts."""
-    fact: str | None = None
-    """Uid of the fact under the cursor."""
-    view: str | None = None
-    view_line: str = ""
-    """The line over the view's list."""
-    editor: UnsavedText | None = None
-    typed: tuple[tuple[str, str], ...] = ()
-    """Lines of dialogs, each with the dialog's name."""
+    @property
+    def views(self) -> Mapping[str, BaseView[Any]]:
+        """The open views of the catalogue, by name."""
 
+    @property
+    def main(self) -> MainScreen:
+        """The facts screen."""
 
-@dataclass(frozen=True, slots=True)
-class RecoveryState:
-    """What an app that failed hands over to the app that replaces it."""
-
-    sentence: str
-    said: Sequence[ToastMessage]
-    """Messages of the one before."""
-    work: OpenWork
-    """Empty when putting it back may be what fails."""
-    failures: int
-    """How often it failed since the person last pressed a key."""
-    deeds: UndoHistory | None = None
-    """What was done there that undo is to come to."""
+    def open_view(self, name: str) -> BaseView[Any] | None:
+        """Open a view of the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +66,7 @@ class AppFailure:
     report: Path | None
 
     @classmethod
-    def report_failure(cls, app: Inspector, error: Exception) -> AppFailure:
+    def report_failure(cls, app: RecoverableApp, error: Exception) -> AppFailure:
         """Write a crash report for an error, and return the failure."""
         screens = ", ".join(type(screen).__name__ for screen in app.screen_stack)
         details = [f"screens: {screens}", f"terminal: {app.size.width} x {app.size.height}"]
@@ -101,7 +87,7 @@ class AppFailure:
             f"not save is offered at the next start. {self.report_location}"
         )
 
-    def to_recovery(self, app: Inspector, before: RecoveryState | None) -> RecoveryState:
+    def to_recovery(self, app: RecoverableApp, before: RecoveryState | None) -> RecoveryState:
         """Return what the next app receives.
 
         :param before: what this app had received
@@ -109,11 +95,11 @@ class AppFailure:
         failures = 1 if before is None or app.was_touched else before.failures + 1
         work = app.work if app.work is not None and failures == 1 else OpenWork()
         said = f"Internal error ({self.name}). The screen was restarted; your input was kept. {self.report_location}"
-        deeds = app.memory.undo_history if app.memory is not None else None
-        return RecoveryState(said, list(app.said), work, failures, deeds)
+        undo_history = app.memory.undo_history if app.memory is not None else None
+        return RecoveryState(said, list(app.toasts), work, failures, undo_history)
 
 
-def capture_work(app: Inspector) -> OpenWork:
+def capture_work(app: RecoverableApp) -> OpenWork:
     """Return what the person has open, and save unsaved texts as drafts."""
     from hermes_memory_tui.screens.fact_editor import Editor
 
@@ -155,7 +141,7 @@ def dialog_texts(screens: Sequence[Screen[object]]) -> Iterator[tuple[str, str]]
             yield screen.draft_name, screen.typed_text
 
 
-async def restore_work(app: Inspector, work: OpenWork) -> None:
+async def restore_work(app: RecoverableApp, work: OpenWork) -> None:
     """Restore what the person had open."""
     main = app.main
     app.typed = dict(work.typed)

@@ -19,8 +19,8 @@ from hermes_memory_store.model import Fact, FactFilter, Millis, Scope, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.view_catalog import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.screens.facts_screen import MainScreen
-from hermes_memory_tui.views import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.views.base_view import BaseView
 
 NOW = Millis(1_773_756_000_000)
@@ -57,14 +57,14 @@ async def inspecting(
     read_only: bool = False,
     wait_s: float = 10,
     clock: Clock = frozen,
-    greets: bool = False,
+    offers_start: bool = False,
 ) -> AsyncIterator[Pilot[int]]:
     """The inspector on a store, painted once."""
 
     def open_store() -> Store:
         return Store.open(path, clock=clock, read_only=read_only, lock_timeout_s=wait_s)
 
-    app = Inspector(Memory(open_store), theme, greets=greets)
+    app = Inspector(Memory(open_store), theme, offers_start=offers_start)
     async with app.run_test(size=size, notifications=True) as pilot:
         await until(pilot, lambda: screen_text(pilot).strip())
         yield pilot
@@ -137,7 +137,7 @@ def targets(pilot: Pilot[int]) -> list[str]:
 
 def said(pilot: Pilot[int]) -> str:
     """Everything the app has said, also what has left the screen since."""
-    return "\n".join(one.text for one in pilot.app.said)  # type: ignore[attr-defined]
+    return "\n".join(one.text for one in pilot.app.toasts)  # type: ignore[attr-defined]
 
 
 # Views

@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from hermes_memory_bridge.cli.click_support import HELP_SETTINGS, LazyGroup
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, reject_unless_reading
 
 COMMANDS = {
     "write": "memory.write_commands",
@@ -57,7 +57,7 @@ COMMANDS = {
 @click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
 @click.option("--serve", is_flag=True, help="Show the inspector in a browser on this machine.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to serve it.  [default: 7681]")
-@common_options
+@add_common_options
 @click.pass_context
 def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> None:
     """Browse, search, edit, undo and purge what LLM agents have stored.
@@ -66,8 +66,6 @@ def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> N
     """
     settings = ctx.ensure_object(CommandSettings)
     if settings.past is not None:
-        from hermes_memory_tui.cli.memory.at_command import reject_unless_reading
-
         reject_unless_reading(ctx, ctx.invoked_subcommand)
     if ctx.invoked_subcommand is not None:
         if read_only:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
+"""Commands that make sense of a past moment."""
+
 READING_PATIENCE_S = 2.0
 """How long a search waits for writers before it gives up noting what was read."""
 
@@ -118,7 +121,7 @@ def open_read_only(path: Path) -> Store:
         return Store.open(path)
 
 
-def common_options(command: F) -> F:
+def add_common_options(command: F) -> F:
     """Add `--db`, `--theme` and `--json`, accepted before or after the command name; the last value wins."""
     for option in (
         click.option(
@@ -192,3 +195,13 @@ def complete_from_store(
 
 pass_settings = click.make_pass_decorator(CommandSettings, ensure=True)
 """Hands the `Settings` to a command as its first argument."""
+
+
+def reject_unless_reading(ctx: click.Context, command: str | None) -> None:
+    """Reject a command that cannot run on a past state.
+
+    :raises UsageError: when no command is given, or it is not a read command
+    """
+    if command not in READING:
+        said = "after `at TIME` comes a command" if command is None else f"{command!r} does not read"
+        raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.inspector import ToastMessage
+from hermes_memory_tui.model.toast_messages import ToastMessage
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.text_panel import LabelledText, Line, TextPanel

@@ -20,10 +20,9 @@ from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
 from hermes_memory_tui.screens.fact_listing import ListingScreen
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.recovery import UnsavedText
+    from hermes_memory_tui.model.open_work import UnsavedText
     from hermes_memory_tui.screens.fact_editor import Editor
     from hermes_memory_tui.widgets.filter_line import SearchInput
 
@@ -507,6 +506,3 @@ class MainScreen(ListingScreen):
 
     def after_write(self) -> None:
         self.try_follow_changes()
-
-    def on_view_strip_view_selected(self, message: ViewStrip.ViewSelected) -> None:
-        self.app.open_view(message.name)  # type: ignore[attr-defined]

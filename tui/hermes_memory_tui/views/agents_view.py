@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -15,8 +13,7 @@ from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.diagnostics.file_holders import Holder, find_holders
-from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Change, Session, SessionStatus
+from hermes_memory_store.model import Change, Session
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
@@ -25,7 +22,15 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
-from hermes_memory_tui.widgets import change_text
+from hermes_memory_tui.views.session_actions import (
+    INKS,
+    change_summary_line,
+    changes_by_session,
+    checkpoint_lines,
+    confirm_end_session,
+    confirm_undo_session,
+    context_record_line,
+)
 from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
@@ -40,13 +45,6 @@ LEASE = 6
 
 LATEST = 6
 """Changes and tellings that are shown beside a session."""
-
-INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionStatus.ORPHANED: "error"}
-
-UNDOABLE = ("fact", "scope")
-"""What of a session's changes can be taken back."""
-
-ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,78 +290,6 @@ class AgentsView(BaseView[AgentsData]):
         self.write(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
 
 
-def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
-    """Show what a session wrote, and undo all of it when the person confirms."""
-
-    def read(store: Store) -> tuple[list[Change], dict[str, str]]:
-        wrote = [
-            one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
-        ]
-        standing = [one for one in wrote if not store.undo.is_undone(one.change)]
-        return standing, change_names(store, standing)
-
-    try:
-        standing, names = view.memory.read_view(read)
-    except StoreError as error:
-        view.show_error(error)
-        return
-    now = view.memory.now()
-    lines: list[Line] = [
-        Content.assemble(
-            "Everything that ", (to_printable(session.name), "bold"), " wrote and that still holds will be taken back."
-        ),
-        Content.styled("What others built on since is left, and named. ctrl+r does it again.", "$dim"),
-        Content(""),
-        *(change_summary_line(one, names, now) for one in standing[:14]),
-        *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
-    ]
-    if not standing:
-        view.notify("This session wrote nothing that is not undone already.", timeout=4)
-        return
-    view.ask_then(
-        Question(f"undo all that {to_printable(session.name)[:24]} wrote", lines),
-        lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
-    )
-
-
-def confirm_end_session(view: BaseView[Any], session: Session) -> None:
-    """End a session when the person confirms."""
-    if session.status in ENDED:
-        view.notify("This session has ended already.", timeout=4)
-        return
-    lines: list[Line] = [
-        Content.assemble(
-            (to_printable(session.name), "bold"), " ends as closed: its lease is released, its checkpoint kept."
-        ),
-        Content.styled(
-            "What it wrote stays. An agent that still runs opens another session with its next call.", "$dim"
-        ),
-    ]
-    view.ask_then(Question("end session", lines), lambda _: view.write(partial(end_session, view.memory, session)))
-
-
-def end_session(memory: Memory, session: Session) -> Any:
-    """End a session through the bridge that holds it, else in the store."""
-    if bridge_client.end_live_session(memory.path, session.theme, session.name):
-        return memory.run_write(lambda _: None, f"session {to_printable(session.name)} ended", back="")
-    return memory.run_write(
-        lambda store: store.sessions.close(session), f"session {to_printable(session.name)} ended", back=""
-    )
-
-
-def changes_by_session(store: Store, session: Session, limit: int) -> list[Change]:
-    """Return the newest changes of a session in its theme."""
-    from hermes_memory_store.errors import UnknownSession
-
-    try:
-        found = store.journal.changes(
-            actor=f"session:{session.name}", theme=session.theme, limit=2 * limit, newest_first=True
-        )
-    except UnknownSession:
-        return []
-    return [change for change in found if change.entity in ("fact", "scope")][:limit]
-
-
 def lease_cell(session: Session, now: int) -> GridCell:
     """Format the time until a session's lease expires as a shrinking bar."""
     left = max(0, session.heartbeat_at + session.lease_ms - now)
@@ -372,45 +298,3 @@ def lease_cell(session: Session, now: int) -> GridCell:
     ink = "success" if share > 0.4 else "warning" if left else "error"
     seconds = f" {left // 1000:>3}s" if left else " lost"
     return GridCell("", parts=((" " * full, "", ink), (" " * (LEASE - full), "", "track"), (seconds, "dim", "")))
-
-
-def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
-    """Return the lines of the checkpoint that a session left when it ended."""
-    kept = session.checkpoint
-    if not kept:
-        return []
-    at = kept.get("at")
-    known = {"turn": kept.get("turn"), "scope": kept.get("scope"), "writes": kept.get("writes")}
-    said = ", ".join(f"{name} {to_printable(str(value))}" for name, value in known.items() if value is not None)
-    more = {name: value for name, value in kept.items() if name not in (*known, "at")}
-    lines = [
-        labelled_value(
-            "checkpoint", said + (f", {display_formats.format_moment(at, now)}" if isinstance(at, int) else "")
-        )
-    ]
-    if more:
-        lines.append(labelled_value("", to_printable(json.dumps(more, ensure_ascii=False))[:400]))
-    return lines
-
-
-def context_record_line(one: ContextRecord, now: int) -> Content:
-    """Format a context record as one line."""
-    return Content.assemble(
-        (f"{display_formats.format_age(one.at, now):>4}  ", "$dim"),
-        (f"{to_printable(one.kind):<8}", "bold"),
-        f" {display_formats.pluralise(len(one.facts), 'fact')}",
-        (f"  {to_printable(one.why)}" if one.why else "", "$dim"),
-    )
-
-
-def change_summary_line(change: Change, names: dict[str, str], now: int) -> Content:
-    """Format a change as one line.
-
-    :param names: facts and scopes by uid
-    """
-    subject = display_formats.fit_text(change_text.change_subject(change, names), 60).rstrip()
-    return Content.assemble(
-        (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
-        (f"{change_text.change_verb(change):<12}", "bold"),
-        f" {subject}",
-    )

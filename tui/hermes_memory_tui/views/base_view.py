@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,16 +25,17 @@ from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
+from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
 from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
-from hermes_memory_tui.widgets.view_strip import ViewStrip
+from hermes_memory_tui.widgets.view_strip import OpenView, ViewStrip
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.inspector import Inspector
+    from hermes_memory_tui.screens.facts_screen import MainScreen
 
 LOOK_S = 0.25
 """How often a view looks whether the memory has changed."""
@@ -43,6 +44,17 @@ TEXT_S = 0.06
 """How long the cursor must rest before the text beside the list is made."""
 
 T = TypeVar("T")
+
+
+class InspectorApp(Protocol):
+    """What a view needs of the app."""
+
+    @property
+    def main(self) -> MainScreen:
+        """The facts screen."""
+
+    def open_view(self, name: str) -> BaseView[Any] | None:
+        """Open a view of the catalogue, and return it; None for the facts."""
 
 
 class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
@@ -82,7 +94,7 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
         self._trouble: StoreError | None = None
 
     @property
-    def inspector(self) -> Inspector:
+    def inspector(self) -> InspectorApp:
         """The app."""
         app: Any = self.app
         return app  # type: ignore[no-any-return]
@@ -244,7 +256,7 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
             self.remove_class("-show-text")
             self.grid.focus()
         else:
-            self.inspector.open_view("facts")
+            self.post_message(OpenView(FACTS))
 
     def action_copy_text(self) -> None:
         """Copy the text beside the list."""
@@ -272,9 +284,6 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
                 ActionResult(f"{len(self.grid.rows):,} lines written to {path.absolute()}", back="")
             )
             self.notify(f"{done.said}.", timeout=5, markup=False)
-
-    def on_view_strip_view_selected(self, message: ViewStrip.ViewSelected) -> None:
-        self.inspector.open_view(message.name)
 
     # What a person does
 

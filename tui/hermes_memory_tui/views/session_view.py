@@ -18,14 +18,14 @@ from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.views.agents_view import (
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.session_actions import (
     INKS,
     changes_by_session,
     checkpoint_lines,
     confirm_end_session,
     confirm_undo_session,
 )
-from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value

@@ -9,10 +9,18 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hermes_memory_tui.views import CATALOG, ViewEntry
+from hermes_memory_tui.model.view_catalog import CATALOG, ViewEntry
 
 WIDE = 90
 """Cells from which the number of waiting facts is shown, not only that there are some."""
+
+
+class OpenView(Message):
+    """Posted by a widget or a screen that wants another view; the app opens it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
 
 
 class ViewStrip(Widget):
@@ -23,13 +31,6 @@ class ViewStrip(Widget):
 
     waiting: reactive[int] = reactive(0)
     """Facts that wait for a person; shown beside the review."""
-
-    class ViewSelected(Message):
-        """Posted when a view was clicked."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
 
     def __init__(self, present: str) -> None:
         super().__init__(id="views")
@@ -70,7 +71,7 @@ class ViewStrip(Widget):
     def on_click(self, event: events.Click) -> None:
         for start, end, entry in self._spans:
             if start <= event.x < end:
-                self.post_message(self.ViewSelected(entry.name))
+                self.post_message(OpenView(entry.name))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        self.tooltip = next((entry.says for start, end, entry in self._spans if start <= event.x < end), None)
+        self.tooltip = next((entry.description for start, end, entry in self._spans if start <= event.x < end), None)

@@ -13,8 +13,8 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.message_log import MessageLog
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.view_catalog import CATALOG
 from hermes_memory_tui.screens.fact_editor import FactEditor
-from hermes_memory_tui.views import CATALOG
 from hermes_memory_tui.views.session_view import SessionView
 from hermes_memory_tui.widgets.pick_list import Choice
 from tests.tui.inspector.driving import (

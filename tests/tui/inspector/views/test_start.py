@@ -50,7 +50,7 @@ async def started(pilot: Pilot[int]) -> BaseView[object]:
 
 
 async def test_an_empty_memory_begins_with_what_is_on_this_machine(path: Path) -> None:
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         await started(pilot)
         await until(pilot, lambda: "This memory is empty." in beside(pilot))
         assert all(name in screen_text(pilot) for name in ("MEMORY.md", "ARCHIVE.jsonl", "Claude Code"))
@@ -58,7 +58,7 @@ async def test_an_empty_memory_begins_with_what_is_on_this_machine(path: Path) -
 
 async def test_a_memory_with_facts_does_not(path: Path) -> None:
     fill(path, "V[a]: 1")
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         await until(pilot, lambda: "V[a]" in screen_text(pilot) or "1 fact" in screen_text(pilot))
         assert pilot.app.screen is main_screen(pilot)
         await opened(pilot, "start")
@@ -66,7 +66,7 @@ async def test_a_memory_with_facts_does_not(path: Path) -> None:
 
 
 async def test_n_writes_the_first_fact(path: Path) -> None:
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         await started(pilot)
         await pilot.press("n")
         await until(pilot, lambda: isinstance(pilot.app.screen, Editor))
@@ -78,7 +78,7 @@ async def test_n_writes_the_first_fact(path: Path) -> None:
 
 @pytest.mark.parametrize(("row", "begins"), [("MEMORY.md", "MEMORY.md"), ("ARCHIVE.jsonl", "archive")])
 async def test_enter_on_the_hosts_memory_goes_to_its_relief(path: Path, row: str, begins: str) -> None:
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         await started(pilot)
         await to_row(pilot, row)
         await pilot.press("enter")
@@ -87,7 +87,7 @@ async def test_enter_on_the_hosts_memory_goes_to_its_relief(path: Path, row: str
 
 
 async def test_enter_on_a_host_shows_what_it_would_write_and_writes_it_after_that(path: Path, machine: Path) -> None:
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         view = await started(pilot)
         await to_row(pilot, "Claude Code")
         await pilot.press("enter")
@@ -108,7 +108,7 @@ async def test_enter_on_a_host_shows_what_it_would_write_and_writes_it_after_tha
 
 
 async def test_r_looks_again_and_enter_copies_the_command_that_opens_an_older_file(path: Path, machine: Path) -> None:
-    async with inspecting(path, greets=True) as pilot:
+    async with inspecting(path, offers_start=True) as pilot:
         view = await started(pilot)
         (machine / ".hermes").mkdir()
         shutil.copy(OLD_FILE, machine / ".hermes" / "my old.db")

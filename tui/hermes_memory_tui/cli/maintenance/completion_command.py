@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from hermes_memory_tui.cli.common_options import common_options
+from hermes_memory_tui.cli.common_options import add_common_options
 
 
 @click.command("completion", short_help="Make a shell complete commands.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@common_options
+@add_common_options
 def completion_command(shell: str) -> None:
     """Print the completion script, e.g. eval "$(hermes-memory-tui completion bash)"."""
     from hermes_memory_tui.cli import cli

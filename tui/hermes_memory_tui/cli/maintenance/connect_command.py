@@ -11,13 +11,13 @@ import click
 
 from hermes_memory_bridge.cli.connect_commands import connect_options
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 
 
 @click.command("connect", short_help="Connect an agent host to this memory.")
 @connect_options
-@common_options
+@add_common_options
 @pass_settings
 def connect_command(settings: CommandSettings, /, **flags: Any) -> None:
     """Connect an agent host to this memory. Without HOST: list the hosts and whether each is connected."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
 
@@ -31,7 +31,7 @@ SHOWN = 90
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Other agents do other things.")
 @click.option("--no-inspector", is_flag=True, help="Print what is called instead.")
-@common_options
+@add_common_options
 @pass_settings
 def demo_command(
     settings: CommandSettings, agents: int, seconds: float | None, facts: int, seed: int, no_inspector: bool

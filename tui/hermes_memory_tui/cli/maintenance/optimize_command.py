@@ -11,7 +11,7 @@ import click
 from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files, undo_relief
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, temporary_store
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
@@ -27,7 +27,7 @@ from hermes_memory_tui.cli.terminal_output import format_quantity
     type=click.Path(path_type=Path, file_okay=False),
     help="Profile folder. [default: $HERMES_HOME, ~/.hermes]",
 )
-@common_options
+@add_common_options
 @pass_settings
 def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, threshold: float, home: Path | None) -> None:
     """Free space in MEMORY.md and USER.md: abbreviate, move facts to the store, drop what it already holds."""

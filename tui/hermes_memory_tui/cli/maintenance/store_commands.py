@@ -10,7 +10,7 @@ import click
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import refuse_missing_store
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging, style_text
@@ -20,7 +20,7 @@ from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--restore", is_flag=True, help="Put the backup FILE back; what it replaces is kept beside it.")
-@common_options
+@add_common_options
 @pass_settings
 def backup_command(settings: CommandSettings, file: Path, overwrite: bool, restore: bool) -> None:
     """Copy the store to FILE while it is in use, and verify the copy."""
@@ -48,7 +48,7 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
 
 @click.command("doctor", short_help="Check the store, and repair it.")
 @click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt.")
-@common_options
+@add_common_options
 @click.pass_context
 def doctor_command(ctx: click.Context, repair: bool) -> None:
     """Check the file, the index, the journal chain and the gauges; exit code 1 when a check fails."""
@@ -75,7 +75,7 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
 
 
 @click.command("upgrade", short_help="Upgrade a hermes-memory 0.3.0 file.")
-@common_options
+@add_common_options
 @pass_settings
 def upgrade_command(settings: CommandSettings) -> None:
     """Upgrade a hermes-memory 0.3.0 file in place, with a verified backup next to it.

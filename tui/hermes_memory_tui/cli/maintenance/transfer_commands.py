@@ -20,7 +20,7 @@ from hermes_memory_store.store import is_store_missing
 from hermes_memory_store.transfer.export_import import ImportReport
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
-    common_options,
+    add_common_options,
     pass_settings,
     scope_option,
     temporary_store,
@@ -45,7 +45,7 @@ SHOWN_ERRORS = 20
     help="MEMORY_SPEC lines, or JSON lines with everything.",
 )  # fmt: skip
 @click.option("--turns", is_flag=True, help="With jsonl: the captured turns, too.")
-@common_options
+@add_common_options
 @pass_settings
 def export_command(settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool) -> None:
     """Write a theme's facts to FILE, or to standard output.
@@ -120,7 +120,7 @@ def is_exported_fact(line: str, form: str) -> bool:
 )
 @scope_option("Put facts that name no scope into this one.")
 @click.option("--dry-run", is_flag=True, help="Only count what would happen.")
-@common_options
+@add_common_options
 @pass_settings
 def import_command(settings: CommandSettings, file: Path, kind: str | None, scope: str | None, dry_run: bool) -> None:
     """Read facts from FILE (- for standard input): MEMORY_SPEC, exported JSON lines, or another program's memory.

@@ -6,11 +6,8 @@ import click
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.history.time_travel import open_store_at
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.progress_bars import progress_bar
-
-READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
-"""Commands that make sense of a past moment."""
 
 
 @click.command(
@@ -20,7 +17,7 @@ READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "
 )
 @click.argument("time")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
-@common_options
+@add_common_options
 @pass_settings
 def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -> int:
     """Run a command on the store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d).
@@ -37,13 +34,3 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
         with past:
             inner = CommandSettings(settings.db, settings.theme, settings.as_json, past)
             return invoke_command(list(command), inner)
-
-
-def reject_unless_reading(ctx: click.Context, command: str | None) -> None:
-    """Reject a command that cannot run on a past state.
-
-    :raises UsageError: when no command is given, or it is not a read command
-    """
-    if command not in READING:
-        said = "after `at TIME` comes a command" if command is None else f"{command!r} does not read"
-        raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)

@@ -11,7 +11,7 @@ from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Turn
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
@@ -26,7 +26,7 @@ SHOWN = 160
 @click.option("--purge", is_flag=True, help="Erase them for good instead.")
 @click.option("--older-than", metavar="AGE", help="With --purge: only what was said longer ago, e.g. 30d.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
+@add_common_options
 @pass_settings
 def turns_command(
     settings: CommandSettings,

@@ -10,7 +10,7 @@ import click
 
 from hermes_memory_store.errors import ArgumentError, ImportFileError
 from hermes_memory_store.store import Store
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.journal_lines import JournalPrinter
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.maintenance.transfer_commands import spool_to_disk
@@ -29,7 +29,7 @@ AT_ONCE = 500
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
 )
 @click.option("--follow", "-f", is_flag=True, help="Go on with changes as they happen, until interrupted.")
-@common_options
+@add_common_options
 @pass_settings
 def log_command(settings: CommandSettings, since: int, follow: bool) -> None:
     """Print the journal, oldest first, one change per line; all themes unless --theme names one.
@@ -85,7 +85,7 @@ class LogPrinter:
 
 @click.command("replay", short_help="Rebuild a store from a log.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@common_options
+@add_common_options
 @pass_settings
 def replay_command(settings: CommandSettings, file: Path) -> None:
     """Rebuild a store from a log (log --json) into an empty store named by --db; the chain is verified row by row."""

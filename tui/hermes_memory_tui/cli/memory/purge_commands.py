@@ -11,7 +11,7 @@ from hermes_memory_store.clock import parse_duration
 from hermes_memory_store.errors import ArgumentError, shorten_value
 from hermes_memory_store.model import PurgePlan, Tier
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts
 
@@ -24,7 +24,7 @@ TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
 @click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; may be repeated.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be erased.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
+@add_common_options
 @pass_settings
 def purge_command(
     settings: CommandSettings,

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.model import Fact, Sort
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.journal_lines import print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
@@ -24,7 +24,7 @@ LIMIT = click.IntRange(1, 1000)
 @scope_option("Only in this scope.")
 @click.option("--limit", type=LIMIT, default=20, show_default=True)
 @click.option("--all-themes", is_flag=True, help="In the memory of every theme.")
-@common_options
+@add_common_options
 @pass_settings
 def search_command(
     settings: CommandSettings, query: tuple[str, ...], scope: str | None, limit: int, all_themes: bool
@@ -46,7 +46,7 @@ def search_command(
 @click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
 @click.option("--ascending", is_flag=True, help="Oldest, or A, first.")
 @click.option("--all-themes", is_flag=True, help="Of every theme.")
-@common_options
+@add_common_options
 @click.pass_context
 def facts_command(
     ctx: click.Context,
@@ -110,7 +110,7 @@ def print_found_facts(
 
 @click.command("fact", short_help="Show one fact.")
 @click.argument("uid")
-@common_options
+@add_common_options
 @pass_settings
 def fact_command(settings: CommandSettings, uid: str) -> None:
     """Show one fact with all its details.
@@ -151,7 +151,7 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
 
 @click.command("history", short_help="Every change of one fact.")
 @click.argument("uid")
-@common_options
+@add_common_options
 @pass_settings
 def history_command(settings: CommandSettings, uid: str) -> None:
     """List every change of one fact: time, author, values before and after."""

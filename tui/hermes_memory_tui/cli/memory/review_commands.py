@@ -13,7 +13,7 @@ from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, complete_from_store, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_from_store, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, quarantined_json, rule_json
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging, print_table
@@ -26,7 +26,7 @@ SAID = {
 
 
 @click.group("review", invoke_without_command=True, short_help="Decide on suspicious facts that wait.")
-@common_options
+@add_common_options
 @click.pass_context
 def review_command(ctx: click.Context) -> None:
     """Review suspicious facts that agents wrote: list, approve or refuse them.
@@ -38,7 +38,7 @@ def review_command(ctx: click.Context) -> None:
 
 
 @review_command.command("list", short_help="What waits, and the rules.")
-@common_options
+@add_common_options
 @pass_settings
 def list_quarantined(settings: CommandSettings) -> None:
     """List quarantined facts, newest first, with reason and source, and the source rules.
@@ -108,7 +108,7 @@ def source_names(store: Store, theme: str | None = None) -> list[str]:
 def source_arguments(command: Any) -> Any:
     """Add the argument `SOURCE` and the common options."""
     return click.argument("source", shell_complete=lambda ctx, _, begun: complete_from_store(ctx, begun, source_names))(
-        common_options(pass_settings(command))
+        add_common_options(pass_settings(command))
     )
 
 

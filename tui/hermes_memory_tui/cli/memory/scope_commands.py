@@ -7,14 +7,14 @@ import click
 from hermes_memory_store.model import ChangeResult, Scope, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, complete_scopes, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_scopes, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, scope_json
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_table
 
 
 @click.command("scopes", short_help="List units of work.")
 @click.option("--all-themes", is_flag=True, help="Of every theme.")
-@common_options
+@add_common_options
 @pass_settings
 def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
     """List scopes (units of work): open, cooling or closed, and the number of facts in each."""
@@ -38,14 +38,14 @@ def scope_table_row(scope: Scope) -> tuple[object, ...]:
 
 
 @click.group("scope")
-@common_options
+@add_common_options
 def scope_command() -> None:
     """Close, reopen or rename a scope."""
 
 
 @scope_command.command("close")
 @click.argument("label", shell_complete=complete_scopes)
-@common_options
+@add_common_options
 @pass_settings
 def close_command(settings: CommandSettings, label: str) -> None:
     """Close a scope: its hot facts become cold. Writing to it reopens it."""
@@ -56,7 +56,7 @@ def close_command(settings: CommandSettings, label: str) -> None:
 
 @scope_command.command("reopen")
 @click.argument("label", shell_complete=complete_scopes)
-@common_options
+@add_common_options
 @pass_settings
 def reopen_command(settings: CommandSettings, label: str) -> None:
     """Reopen a closed scope and restore the facts cooled by closing it to hot."""
@@ -68,7 +68,7 @@ def reopen_command(settings: CommandSettings, label: str) -> None:
 @scope_command.command("rename")
 @click.argument("label", shell_complete=complete_scopes)
 @click.argument("new")
-@common_options
+@add_common_options
 @pass_settings
 def rename_command(settings: CommandSettings, label: str, new: str) -> None:
     """Rename a scope."""

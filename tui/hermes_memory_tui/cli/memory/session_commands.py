@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, session_json
 from hermes_memory_tui.cli.terminal_output import print_table
 
 
 @click.command("sessions", short_help="List agent sessions.")
 @click.option("--all-themes", is_flag=True, help="Of every theme, whatever --theme says.")
-@common_options
+@add_common_options
 @pass_settings
 def sessions_command(settings: CommandSettings, all_themes: bool) -> None:
     """List agent sessions, active ones first: turn, scope, lease; all themes unless --theme names one."""

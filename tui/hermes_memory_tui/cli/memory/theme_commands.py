@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
 
 
 @click.command("status", short_help="How full the memory is, and what an agent is told.")
-@common_options
+@add_common_options
 @pass_settings
 def status_command(settings: CommandSettings) -> None:
     """Show how full the memory is, and the context an agent receives now.
@@ -43,7 +43,7 @@ def status_command(settings: CommandSettings) -> None:
 
 
 @click.command("themes", short_help="Whose memories there are, and how full.")
-@common_options
+@add_common_options
 @pass_settings
 def themes_command(settings: CommandSettings) -> None:
     """List themes with their capacity and number of open scopes."""

@@ -7,7 +7,7 @@ import click
 from hermes_memory_store.model import UndoResult
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, reject_blank
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
 from hermes_memory_tui.cli.journal_lines import print_changes
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
@@ -25,7 +25,7 @@ SHOWN = 20
     is_flag=True,
     help="Leave, and name, what somebody has changed since, instead of refusing all. With --session or --last.",
 )
-@common_options
+@add_common_options
 @pass_settings
 def undo_command(
     settings: CommandSettings, seq: int | None, session: str | None, last: int | None, leave_conflicts: bool
@@ -50,7 +50,7 @@ def undo_command(
 
 
 @click.command("redo", short_help="Bring back what the newest undo took.")
-@common_options
+@add_common_options
 @pass_settings
 def redo_command(settings: CommandSettings) -> None:
     """Redo the newest undo, provided nothing else was changed since."""

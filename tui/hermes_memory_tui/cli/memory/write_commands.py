@@ -14,7 +14,7 @@ from hermes_memory_store.model import ChangeResult, Fact, WriteResult
 from hermes_memory_store.notation.memory_spec import parse_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.cli.common_options import CommandSettings, common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 
 
@@ -22,7 +22,7 @@ from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 @click.argument("notation", nargs=-1, required=True)
 @scope_option("The unit of work it belongs to; opened if new.")
 @click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
-@common_options
+@add_common_options
 @pass_settings
 def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: str | None, split: bool) -> None:
     """Write a fact: TYPE[target]: content, e.g. 'C[db.id]: UUID mndtry'. A single - reads facts, one per line.
@@ -106,7 +106,7 @@ def print_write_result(result: WriteResult) -> None:
 @click.command("edit", short_help="Give a fact another content.")
 @click.argument("uid")
 @click.argument("content", nargs=-1, required=True)
-@common_options
+@add_common_options
 @pass_settings
 def edit_command(settings: CommandSettings, uid: str, content: tuple[str, ...]) -> None:
     """Replace the content of a fact. It keeps its uid; `history` shows and `undo` restores the previous content."""
@@ -122,7 +122,7 @@ def strip_fact_head(fact: Fact, content: str) -> str:
 
 def uid_arguments(command: Any) -> Any:
     """Add the argument `UID...` and the common options."""
-    return click.argument("uids", nargs=-1, required=True, metavar="UID...")(common_options(pass_settings(command)))
+    return click.argument("uids", nargs=-1, required=True, metavar="UID...")(add_common_options(pass_settings(command)))
 
 
 @click.command("pin", short_help="Keep facts hot whatever the pressure.")

@@ -1,0 +1,18 @@
+"""`ToastMessage`: a notification as the message log keeps it."""
+
+from __future__ import annotations
+
+from hermes_memory_store.frozen import dataclass
+
+KEPT_MESSAGES = 200
+"""Notifications that the message log keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToastMessage:
+    """One notification."""
+
+    at: float
+    """Seconds since the epoch."""
+    text: str
+    severity: str
