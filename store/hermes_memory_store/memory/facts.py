@@ -266,7 +266,10 @@ class Facts:
         return [found[key] for key in ids if key in found]
 
     def by_uids(self, wanted: Uids) -> dict[str, Fact]:
-        """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted."""
+        """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted.
+
+        :raises ValueError: one is no whole uid
+        """
         found: dict[str, Fact] = {}
         for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
             sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
@@ -274,7 +277,7 @@ class Facts:
         return found
 
     def find_purged(self, wanted: Uids) -> set[str]:
-        """Return which of these uids belong to facts that were erased here."""
+        """Return which of these uids belong to facts that were erased here. :raises ValueError: one is no whole uid"""
         found: set[str] = set()
         for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
             sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
@@ -309,7 +312,10 @@ class Facts:
         )
 
     def ids(self, wanted: FactFilter, *, sort: Sort = Sort.UPDATED, descending: bool = True) -> array[int]:
-        """Return the keys of all facts that pass a filter, in order, as the index of a virtual list."""
+        """Return the keys of all facts that pass a filter, in order, as the index of a virtual list.
+
+        :raises UnknownScope: UnknownSession; the filter names one that does not exist
+        """
         return fact_pages.sorted_fact_keys(self._db, self._names, wanted, sort=sort, descending=descending)
 
     def count(self, wanted: FactFilter) -> int:

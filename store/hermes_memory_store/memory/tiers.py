@@ -70,7 +70,7 @@ class Tiers:
 
     @retry_without_index
     def relieve(self, theme: str) -> Relief:
-        """Take the relief steps of the current level now."""
+        """Take the relief steps of the current level now. :raises UnknownTheme: with the nearest existing names"""
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, RELIEF)
             relief, _ = self.relieve_within(change, self.resolved_theme(self._names.theme(theme)), PressureLevel.CALM)

@@ -42,7 +42,10 @@ class Undo:
         self._journal = journal
 
     def change(self, seq: int, *, actor: Actor = PERSON) -> UndoResult:
-        """Revert the change to which that row belongs. Undoing an undo is redo."""
+        """Revert the change to which that row belongs. Undoing an undo is redo.
+
+        :raises UnknownChange: NothingToUndo, UndoConflict; nothing was changed then
+        """
         return self._take_back([self._journal.get(seq).change], actor)
 
     def last(
@@ -51,6 +54,7 @@ class Undo:
         """Revert the newest changes that are neither undos nor already undone, in one theme or in all.
 
         :param leaving: skip and report what cannot be reverted, instead of refusing all of it
+        :raises ArgumentError: UnknownTheme, NothingToUndo, UndoConflict; nothing was changed then
         """
         if not 1 <= count <= MAX_AT_ONCE:
             raise errors.ArgumentError(
@@ -67,6 +71,7 @@ class Undo:
 
         :param leaving: skip and report what others have built on since, instead of refusing all of it
         :raises UndoConflict: somebody else has pinned, moved, edited or replaced one of the facts since
+        :raises UnknownSession: UnknownTheme, NothingToUndo; nothing was changed then
         """
         key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,))
         if key is None:
@@ -77,7 +82,18 @@ class Undo:
         return self._newest(where, MAX_AT_ONCE, actor, nothing, leaving=leaving, sparing=True)
 
     def redo(self, *, theme: str | None = None, actor: Actor = PERSON) -> UndoResult:
-        """Revert the newest undo that still holds, provided nothing else was changed since."""
+        """Revert the newest undo that still holds, provided nothing else was changed since.
+
+        >>> fact = store.facts.write("ops", "V[port]: 5432").fact
+        >>> undone = store.undo.last(theme="ops")
+        >>> store.facts.by_uids(fact.uid)[fact.uid].tier
+        <Tier.WITHDRAWN: 'withdrawn'>
+        >>> redone = store.undo.redo(theme="ops")
+        >>> store.facts.get(fact.uid).tier
+        <Tier.HOT: 'hot'>
+
+        :raises NothingToUndo: UnknownTheme, UndoConflict; nothing was changed then
+        """
         where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
         newest = self._db.value(sql)

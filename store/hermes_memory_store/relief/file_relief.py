@@ -99,6 +99,8 @@ def relieve_files(
     :param home: `$HERMES_HOME` of the profile whose files they are
     :param threshold_pct: in percent of the host's own limit; when below 45, it is also the target
     :param dry_run: write nothing at all, and report what would be done
+    :raises ArgumentError: the threshold is no percentage
+    :raises ThemeInvalid: no agent can have this theme
     :raises ImportFileError: when a file is not UTF-8, or would be read differently once written; neither was touched
         then
     :raises StoreLocked: when the host, or another writer of the store, does not release its lock

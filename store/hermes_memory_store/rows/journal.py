@@ -118,6 +118,7 @@ class Journal:
         :param until: only rows before this one, for paging backwards
         :param ops: only these operations (`create`, `edit`, `archive` …)
         :param entities: only changes of these (`fact`, `scope`, `session`, `turn` …)
+        :raises UnknownTheme: UnknownSession; a name that nobody has
         """
         where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
         if until is not None:

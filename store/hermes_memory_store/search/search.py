@@ -138,6 +138,7 @@ class Search:
         :param record: False when the caller notes which of these it returns
         :raises QueryError: for a filter value that means nothing
         :raises UnknownScope: for a scope that does not exist, with the nearest
+        :raises UnknownSession: for an author who never wrote here
         :raises ArgumentError: for another limit
         """
         validate_search_limit(limit)

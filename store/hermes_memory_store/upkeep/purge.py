@@ -56,6 +56,7 @@ class Purge:
         :param older_than_ms: only what was last changed longer ago than this
         :param tiers: only these; superseded and archived facts when neither scope nor tiers are given
         :raises UnknownTheme: UnknownScope; an unknown name never means everything
+        :raises ArgumentError: an age is negative
         """
         where, args = self._where(theme, scope, older_than_ms, tiers)
         counts = self._db.rows(f"SELECT f.tier, count(*) FROM facts f WHERE {where} GROUP BY f.tier", args)
@@ -76,7 +77,10 @@ class Purge:
         tiers: Collection[Tier] | None = None,
         actor: Actor = PERSON,
     ) -> PurgePlan:
-        """Erase facts in one transaction, then erase them from the file's free pages and its write-ahead log."""
+        """Erase facts in one transaction, then erase them from the file's free pages and its write-ahead log.
+
+        :raises UnknownTheme: UnknownScope, ArgumentError; nothing was erased then
+        """
         with self._db.write_transaction() as conn:
             plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
             where, args = self._where(theme, scope, older_than_ms, tiers)
@@ -103,6 +107,7 @@ class Purge:
         They are erased when the theme's retention is over. Until then `undo` restores them.
 
         :param tiers: others only where the user has agreed
+        :raises UnknownTheme: UnknownScope, ArgumentError; nothing was changed then
         """
         with self._db.write_transaction() as conn:
             plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
@@ -137,6 +142,8 @@ class Purge:
         """Erase single facts by their whole uids, in one transaction.
 
         Returns how many there were, and the copies of the store that still hold them because they could not be reached.
+
+        :raises ValueError: one is no whole uid; nothing was erased then
         """
         return self._erase_each([uids.parse_uid(name) for name in uids.list_uids(names)], actor)
 
