@@ -155,20 +155,20 @@ def parse_remote_author(one: RemoteFact) -> Actor:
 def to_remote_fact_row(one: RemoteFact, key: int, theme_id: int, scope_id: int) -> FactRow:
     """Convert a remote fact to a row of its table. :raises StoreError: KeyError, ValueError, TypeError: malformed"""
     attrs = one.attrs
-    said = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), validate_row_content(one.content))
+    notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), validate_row_content(one.content))
     link = attrs.get("superseded_by")
     return FactRow(
         id=key,
         uid=uids.parse_uid(one.uid),
         theme_id=theme_id,
         scope_id=scope_id,
-        type=said.type.value,
-        target=said.target,
-        content=said.content,
+        type=notation.type.value,
+        target=notation.target,
+        content=notation.content,
         tier=Tier(attrs["tier"]).value,
         pinned=int(bool(attrs["pinned"])),
-        chars=count_notation_chars(said.target, said.content),
-        tokens=token_estimate.estimate_tokens(str(said)),
+        chars=count_notation_chars(notation.target, notation.content),
+        tokens=token_estimate.estimate_tokens(str(notation)),
         actor_id=0,
         created_at=validate_row_time(attrs["created_at"]),
         updated_at=validate_row_time(attrs["updated_at"]),

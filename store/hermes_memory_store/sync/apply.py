@@ -90,7 +90,7 @@ REPLACED_IN_SHADOW = """
 """
 
 HeldRows = Mapping[bytes, tuple[SyncRow, CheckedVersion]]
-"""Versions that are held back, by uid, with what this machine's screens make of them."""
+"""Versions that are held back, by uid, with the results of this machine's content checks."""
 
 
 class VersionApplier:
@@ -257,8 +257,8 @@ def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
     if row.kind == "scope":
         return (attrs.get("status") == ScopeStatus.CLOSED,)
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
-    said = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
-    return row.state, row.content, tier, *said
+    others = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
+    return row.state, row.content, tier, *others
 
 
 def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
@@ -271,8 +271,8 @@ def keep_losing_version(
 ) -> int:
     """Keep a losing version for a person to decide; return 1 unless it is kept already."""
     name = (theme_id, uids.parse_uid(loser.uid), loser.hlc, uids.parse_uid(loser.node), why)
-    said = VersionPayload(loser.kind, loser.content, loser.attrs, loser.state).to_json()
-    return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), said)).rowcount
+    payload = VersionPayload(loser.kind, loser.content, loser.attrs, loser.state).to_json()
+    return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), payload)).rowcount
 
 
 def find_shadowed_versions(
@@ -335,7 +335,7 @@ class ShadowSettler:
         self._coming |= bulk.keys()
         while concerned or bulk:
             waiting = [(version, load_shadow(version)) for version in concerned]
-            self._coming |= {version.uid for version, said in waiting if is_to_be_shown(said)}
+            self._coming |= {version.uid for version, payload in waiting if is_to_be_shown(payload)}
             wanted = {version.uid for version in concerned}
             self._absent |= wanted - find_known_uids(self._conn, wanted) if wanted else wanted
             self._show([pair for pair in waiting if not is_former_scope(*pair)], bulk)
@@ -348,7 +348,9 @@ class ShadowSettler:
         self._change.flush()
         # Only now it is known whether facts stand in them.
         there = find_shadowed_versions(self._conn, self._theme_id, set())
-        self._show([(version, said) for version in there if is_former_scope(version, said := load_shadow(version))])
+        self._show(
+            [(version, payload) for version in there if is_former_scope(version, payload := load_shadow(version))]
+        )
         self._change.record()
         self._clear_shadow()
         self._discard_noted_changes()
@@ -361,48 +363,48 @@ class ShadowSettler:
         for _, step in sorted(steps, key=itemgetter(0)):
             step()
 
-    def _show_one(self, version: Version, said: VersionPayload) -> None:
+    def _show_one(self, version: Version, payload: VersionPayload) -> None:
         self._shown.add(version.uid)
-        if said.checked:
+        if payload.checked:
             self._checked.add(version.uid)
-        if said.checked.hidden_because is not None:
+        if payload.checked.hidden_because is not None:
             self._hide(version)
             return
         try:
-            if said.kind == "scope":
-                self._scope(version, said)
+            if payload.kind == "scope":
+                self._scope(version, payload)
             else:
-                self._fact(version, said)
+                self._fact(version, payload)
         except (errors.StoreError, KeyError, ValueError, TypeError) as error:
-            # What cannot be shown here stays in shadow, is told of, and must not hinder the rest.
+            # What cannot be shown here stays in shadow, is reported, and must not hinder the rest.
             why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
-            self._put_aside(version, said, why)
+            self._hide_with_reason(version, payload, why)
 
     def _insert(self, one: BulkFact) -> None:
         scope = self._scopes.get(one.label) or self._open_scope(one.label)
-        self._change.insert_fact(self._theme_id, scope, one.said, uid=one.uid, by=one.by, **one.columns)
+        self._change.insert_fact(self._theme_id, scope, one.notation, uid=one.uid, by=one.by, **one.columns)
 
     def _hide(self, version: Version) -> None:
-        """Hide a version kept aside, also in its former wording, which the team no longer has."""
+        """Hide a version, also in its former wording, which the team no longer has."""
         row = self._change.fact_row(version.uid) if version.label is None else None
         if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
             self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
 
-    def _put_aside(self, version: Version, said: VersionPayload, why: str) -> None:
-        said.checked = replace(said.checked, hidden_because=why)
+    def _hide_with_reason(self, version: Version, payload: VersionPayload, why: str) -> None:
+        payload.checked = replace(payload.checked, hidden_because=why)
         self._coming.discard(version.uid)
         self._moved.add(version.uid)
         self._checked.add(version.uid)
         self._conn.execute(
             "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
-            (said.to_json(), self._theme_id, version.uid),
+            (payload.to_json(), self._theme_id, version.uid),
         )
 
-    def _scope(self, version: Version, said: VersionPayload) -> None:
+    def _scope(self, version: Version, payload: VersionPayload) -> None:
         label = version.label or ""
         key = self._names.scope_or_none(self._theme_id, label)
-        if said.state == LIVE:
-            wanted = {name: said.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+        if payload.state == LIVE:
+            wanted = {name: payload.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
         elif key is None or key.status == ScopeStatus.WITHDRAWN:
             return
         elif self._is_used(key):
@@ -434,53 +436,53 @@ class ShadowSettler:
         sql = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
         return self._conn.execute(sql, (key.id,)).fetchone() is not None
 
-    def _fact(self, version: Version, said: VersionPayload) -> None:
+    def _fact(self, version: Version, payload: VersionPayload) -> None:
         row = None if version.uid in self._absent else self._change.fact_row(version.uid)
         if row is not None and row.theme_id != self._theme_id:
             raise ValueError("a fact of another theme has this uid here")
-        if said.state == DELETED:
+        if payload.state == DELETED:
             if row is not None and row.tier != Tier.WITHDRAWN:
                 self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
             return
-        if said.checked.quarantine_rule is not None and said.attrs["tier"] not in STANDING_TIERS:
+        if payload.checked.quarantine_rule is not None and payload.attrs["tier"] not in STANDING_TIERS:
             # Letting it in would put it in the place of what replaced it.
-            self._put_aside(
-                version, said, f"it was replaced, and would wait for a person ({said.checked.quarantine_rule})"
+            self._hide_with_reason(
+                version, payload, f"it was replaced, and would wait for a person ({payload.checked.quarantine_rule})"
             )
             self._hide(version)
             return
-        wanted = self._columns(version.uid, said, row)
+        wanted = self._columns(version.uid, payload, row)
         if row is not None:
             new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
             if new:
                 self._change.update_fact(row, "sync", keep_time=True, **new)
             return
         self._absent.discard(version.uid)
-        kind, _, name = str(said.attrs["by"]).partition(":")
+        kind, _, name = str(payload.attrs["by"]).partition(":")
         scope = wanted.pop("scope")
         notation = Notation(
-            FactType(said.attrs["type"]), validate_row_text(said.attrs["target"]), wanted.pop("content")
+            FactType(payload.attrs["type"]), validate_row_text(payload.attrs["target"]), wanted.pop("content")
         )
         source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
         self._change.insert_fact(
             self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted
         )
 
-    def _columns(self, uid: bytes, said: VersionPayload, row: FactRow | None) -> dict[str, Any]:
+    def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
         """Return the columns to show a fact, once whatever is in its place has made room."""
-        attrs = said.attrs
+        attrs = payload.attrs
         kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = validate_row_content(said.checked.masked_content or said.content)
+        content = validate_row_content(payload.checked.masked_content or payload.content)
         times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
-        if said.checked.quarantine_rule is not None and not (
+        if payload.checked.quarantine_rule is not None and not (
             row is not None and row.tier not in HIDDEN_TIERS and row.content == content
         ):
-            # Unless somebody here has let in what it says.
-            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{said.checked.quarantine_rule}"
+            # Unless a person here has approved this content.
+            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{payload.checked.quarantine_rule}"
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
@@ -514,7 +516,7 @@ class ShadowSettler:
         return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
 
     def _demote(self, there: FactRow, by: bytes, content: str) -> None:
-        """Show a standing fact as superseded; keep what its version says in shadow."""
+        """Show a standing fact as superseded; keep the content of its version in shadow."""
         shadow_versions(self._conn, self._theme_id, [there.uid])
         self._change.update_fact(
             there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
@@ -572,21 +574,23 @@ class ShadowSettler:
         self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
 
 
-def is_to_be_shown(said: VersionPayload) -> bool:
+def is_to_be_shown(payload: VersionPayload) -> bool:
     """Check whether a fact will be shown."""
-    return said.kind == "fact" and said.state == LIVE and said.checked.hidden_because is None
+    return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
 
 
-def is_former_scope(_: Version, said: VersionPayload) -> bool:
+def is_former_scope(_: Version, payload: VersionPayload) -> bool:
     """Check whether it is a scope that was renamed, merged or undone."""
-    return said.kind == "scope" and said.state == DELETED
+    return payload.kind == "scope" and payload.state == DELETED
 
 
-def settling_order(version: Version, said: VersionPayload) -> tuple[int, int]:
+def settling_order(version: Version, payload: VersionPayload) -> tuple[int, int]:
     """Return the sort key: scopes, then facts that do not stand and make room, then standing ones, newest uid first."""
-    if said.kind == "scope":
+    if payload.kind == "scope":
         return 0, -int.from_bytes(version.uid, "big")
-    return standing_rank(not said.checked.hidden_because and said.attrs.get("tier") in STANDING_TIERS, version.uid)
+    return standing_rank(
+        not payload.checked.hidden_because and payload.attrs.get("tier") in STANDING_TIERS, version.uid
+    )
 
 
 def standing_rank(stands: bool, uid: bytes) -> tuple[int, int]:
@@ -596,10 +600,10 @@ def standing_rank(stands: bool, uid: bytes) -> tuple[int, int]:
 
 def shadow_versions(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> None:
     """Keep what the versions of facts say in shadow, before the facts are shown otherwise."""
-    says = load_payloads(conn, theme_id, wanted)
+    payloads = load_payloads(conn, theme_id, wanted)
     conn.executemany(
         "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ? AND shadow IS NULL",
-        [(payload.to_json(), theme_id, uid) for uid, payload in says.items()],
+        [(payload.to_json(), theme_id, uid) for uid, payload in payloads.items()],
     )
 
 
@@ -608,6 +612,6 @@ def is_column_different(row: FactRow, name: str, value: Any) -> bool:
     return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
 
 
-def fold_content(said: str) -> str:
+def fold_content(content: str) -> str:
     """Fold a content, so that case and white space do not count."""
-    return " ".join(said.casefold().split())
+    return " ".join(content.casefold().split())

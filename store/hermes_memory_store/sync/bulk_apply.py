@@ -26,7 +26,7 @@ from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 ATTRS = frozenset(
     "type target scope tier pinned created_at updated_at superseded_by cooled_by by".split()  # noqa: SIM905 - it fits
 )
-"""All that a fact says besides its content. One that says more is shown as saying less."""
+"""All attributes of a fact. A version with more of them is shown without the others, and is no bulk fact."""
 
 OCCUPIED_PLACES = f"""
     SELECT key FROM (
@@ -48,7 +48,7 @@ class BulkFact:
     uid: bytes
     label: str
     """Of its scope."""
-    said: Notation
+    notation: Notation
     place: FactPlace | None
     """Where it stands; None: it was replaced."""
     link: bytes | None
@@ -145,10 +145,10 @@ def find_occupied_uids(
     conn: sqlite3.Connection, theme_id: int, found: Mapping[bytes, BulkFact], standing: Collection[bytes]
 ) -> set[bytes]:
     """Return those of these facts whose place is occupied by a standing fact."""
-    asked = list(standing)
-    places = [(found[uid].label, found[uid].said.type.value, found[uid].said.target) for uid in asked]
+    ordered = list(standing)
+    places = [(found[uid].label, found[uid].notation.type.value, found[uid].notation.target) for uid in ordered]
     rows = conn.execute(OCCUPIED_PLACES, (theme_id, json.dumps(places)))
-    return {asked[key] for (key,) in rows}
+    return {ordered[key] for (key,) in rows}
 
 
 def to_fact_place(label: str, kind: str, target: str) -> FactPlace:

@@ -29,14 +29,14 @@ from hermes_memory_store.sync.versions import (
 )
 from hermes_memory_store.sync.wire_format import LIVE, SyncConflict, SyncRow, VersionPayload
 
-HIDDEN_TEXT = "(kept aside; `sync status` says why)"
-"""What is said of a version whose words are not shown here."""
+HIDDEN_TEXT = "(not shown here; `sync status` gives the reason)"
+"""Stands for the content of a version that is not shown here."""
 
 COPY_MASK = """
     INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear)
     SELECT theme_id, ?1, shown, clear FROM sync_masked WHERE theme_id = ?2 AND uid = ?3 AND shown = ?4
 """
-"""A fact that says the same as another is masked as that is, and travels in clear."""
+"""A fact with the content of another is masked alike, and sent in clear."""
 
 LOST_VERSIONS = """
     SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'
@@ -47,17 +47,17 @@ LOST_VERSIONS = """
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
     found = []
-    for uid, hlc, node, why, at, other, ancestors, said in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
-        stands = find_version(conn, theme_id, uid if other is None else other)
-        if stands is None:
+    for uid, hlc, node, why, at, other, ancestors, text in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+        winner = find_version(conn, theme_id, uid if other is None else other)
+        if winner is None:
             continue
-        payload = VersionPayload.from_json(said)
+        payload = VersionPayload.from_json(text)
         label = payload.content if payload.kind == "scope" else None
         lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
         theirs = to_version_row(conn, theme, lost, payload)
-        (mine,) = load_sync_rows(conn, theme_id, theme, [stands])
-        mine = mask_version(mine, shown_content(stands))
-        if is_hidden_version(stands):
+        (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
+        mine = mask_version(mine, shown_content(winner))
+        if is_hidden_version(winner):
             mine = replace(mine, content=HIDDEN_TEXT, attrs=theirs.attrs)
         found.append(SyncConflict(uids.format_uid(uid), theme, mine, theirs, at, why))
     return found
@@ -74,12 +74,12 @@ class ConflictResolver:
         self._conn = change.conn
         self._theme_id = theme_id
 
-    def resolve(self, met: Sequence[SyncConflict], keep: Literal["mine", "theirs", "both"]) -> None:
+    def resolve(self, conflicts: Sequence[SyncConflict], keep: Literal["mine", "theirs", "both"]) -> None:
         """Resolve all conflicts of one thing; of several losers the newest is restored, unless both sides are kept."""
-        lost = max((one.theirs for one in met), key=lambda row: row.rank)
-        heads = [one for one in met if one.why == "two heads"]
+        lost = max((one.theirs for one in conflicts), key=lambda row: row.rank)
+        heads = [one for one in conflicts if one.why == "two heads"]
         if keep == "both":
-            rows = [one.theirs for one in met if one.theirs.kind == "fact" and one.theirs.state == LIVE]
+            rows = [one.theirs for one in conflicts if one.theirs.kind == "fact" and one.theirs.state == LIVE]
             made = [self._keep_both(row) for row in rows]
             if heads and made:
                 self._replace(heads[0].uid, made[-1])
@@ -87,14 +87,14 @@ class ConflictResolver:
             self._scope(lost)
         elif keep == "theirs":
             self._bring_back(lost)
-        self._make_descendant(met)
+        self._make_descendant(conflicts)
 
-    def _make_descendant(self, met: Sequence[SyncConflict]) -> None:
+    def _make_descendant(self, conflicts: Sequence[SyncConflict]) -> None:
         """Make a version that descends from both, even where nothing changes: it records that both were known."""
-        uid = uids.parse_uid(met[0].uid)
+        uid = uids.parse_uid(conflicts[0].uid)
         version = find_version(self._conn, self._theme_id, uid)
         assert version is not None
-        clocks = newest_ancestors(*version.ancestors, *(one.theirs.hlc for one in met if one.why == "concurrent"))
+        clocks = newest_ancestors(*version.ancestors, *(one.theirs.hlc for one in conflicts if one.why == "concurrent"))
         self._conn.execute(
             "UPDATE sync_rows SET ancestors = ?, said = '' WHERE theme_id = ? AND uid = ?",
             (json.dumps(clocks), self._theme_id, uid),
@@ -108,13 +108,13 @@ class ConflictResolver:
         kind, target, number = FactType(row.attrs["type"]), row.attrs["target"], 2
         while find_standing_fact(self._change.conn, scope.id, kind, f"{target}.{number}") is not None:
             number += 1
-        said = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
+        notation = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
-        made = self._change.insert_fact(self._theme_id, scope, said, tier=tier.value).uid
+        made = self._change.insert_fact(self._theme_id, scope, notation, tier=tier.value).uid
         former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
         if former is not None:
             remember_masked(self._conn, self._theme_id, former)
-        self._conn.execute(COPY_MASK, (made, self._theme_id, uids.parse_uid(row.uid), said.content))
+        self._conn.execute(COPY_MASK, (made, self._theme_id, uids.parse_uid(row.uid), notation.content))
         return made
 
     def _replace(self, name: str, by: bytes) -> None:
@@ -142,8 +142,8 @@ class ConflictResolver:
             link = None
         columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
         if row is None:
-            said = Notation(kind, attrs["target"], validate_row_content(lost.content))
-            self._change.insert_fact(self._theme_id, scope, said, uid=uid, **columns)
+            notation = Notation(kind, attrs["target"], validate_row_content(lost.content))
+            self._change.insert_fact(self._theme_id, scope, notation, uid=uid, **columns)
             return
         content = validate_row_content(lost.content)
         if content != row.content:

@@ -54,15 +54,15 @@ class HeldVersion:
 def find_held_versions(conn: sqlite3.Connection, theme: str | None = None) -> list[HeldVersion]:
     """Find the held versions, oldest first."""
     found = []
-    for name, uid, hlc, node, ancestors, said, seq in conn.execute(SELECT_HELD, (theme,)):
-        said = VersionPayload.from_json(said)
+    for name, uid, hlc, node, ancestors, text, seq in conn.execute(SELECT_HELD, (theme,)):
+        payload = VersionPayload.from_json(text)
         row = SyncRow(
             theme=name,
             uid=uids.format_uid(uid),
-            kind=said.kind,  # type: ignore[arg-type]  # whatever it says is looked at when it is taken in
-            content=said.content,
-            attrs=said.attrs,
-            state=said.state,
+            kind=payload.kind,  # type: ignore[arg-type]  # checked when it is applied
+            content=payload.content,
+            attrs=payload.attrs,
+            state=payload.state,
             hlc=hlc,
             node=Uid(uids.format_uid(node)),
             ancestors=tuple(json.loads(ancestors)),
@@ -75,9 +75,9 @@ def hold_version(conn: sqlite3.Connection, theme_id: int, row: SyncRow, seq: int
     """Hold a version, replacing any held version of the same thing."""
     uid = uids.parse_uid(row.uid)
     conn.execute(DELETE_HELD, (theme_id, uid))
-    said = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
+    payload = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
     name = (theme_id, uid, row.hlc, uids.parse_uid(row.node))
-    conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), said))
+    conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), payload))
 
 
 def release_held_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> None:

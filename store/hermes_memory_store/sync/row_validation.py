@@ -52,30 +52,30 @@ def find_row_fault(row: SyncRow) -> str | None:
     if row.kind not in ("fact", "scope"):
         return "it is of a kind that this program does not know; upgrade it"
     if row.kind == "fact" and row.state == PURGED:
-        return None  # whatever else it says: it is erased
+        return None  # whatever else it holds: it is erased
     if row.hlc <= 0 or not isinstance(row.attrs, dict):
-        return "it is not what this program writes"
+        return "its clock or its attributes are invalid"
     try:
         if row.kind == "scope":
             return find_scope_fault(row)
         if (row.content is None) != (row.state != LIVE):
-            return "it says something although it is gone, or nothing although it is there"
+            return "it has content although it is deleted, or none although it is live"
         return find_fact_fault(row) if row.state == LIVE else None
     except errors.StoreError as error:
         return error.message
     except (KeyError, ValueError, TypeError, AttributeError):
-        return "it lacks a part, or a part is not what it should be"
+        return "a part of it is missing or invalid"
 
 
 def find_scope_fault(row: SyncRow) -> str | None:
     """Find what is wrong with a scope. :raises KeyError: StoreError, ValueError"""
     label = row.content
     if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or row.uid != scope_sync_uid(row.theme, label):
-        return "it is not the scope it says it is"
+        return "its uid is not that of a scope with its label"
     if row.state == LIVE:
         safe_text.validate_text(label, "the scope's label")
         if row.attrs["status"] not in STATUSES:
-            return "its status is none that a scope has"
+            return "its status is not one of a scope"
         validate_row_time(row.attrs["opened_at"])
         if row.attrs["closed_at"] is not None:
             validate_row_time(row.attrs["closed_at"])
@@ -87,14 +87,14 @@ def find_fact_fault(row: SyncRow) -> str | None:
     """Find what is wrong with a fact. :raises KeyError: StoreError, ValueError"""
     attrs, target = row.attrs, row.attrs["target"]
     if attrs["type"] not in TYPES or attrs["tier"] not in TIERS:
-        return "its type or its tier is none that travels"
+        return "its type or its tier is not one that is synced"
     validate_row_text(target)
     if not 0 < len(target) <= MAX_TARGET or "[" in target or "]" in target or target != " ".join(target.split()):
-        return "its target is not one"
+        return "its target is invalid"
     if not validate_row_text(row.content).strip():
-        return "it says nothing"
+        return "its content is empty"
     if attrs["scope"] is not None and not 0 < len(validate_row_text(attrs["scope"])) <= MAX_LABEL:
-        return "its scope is not one"
+        return "its scope is invalid"
     for at in ("created_at", "updated_at"):
         validate_row_time(attrs[at])
     if attrs["superseded_by"] is not None:
@@ -104,28 +104,28 @@ def find_fact_fault(row: SyncRow) -> str | None:
     return None
 
 
-def validate_row_text(said: Any) -> str:
+def validate_row_text(value: Any) -> str:
     """Return a text that may be kept. :raises StoreError: ValueError"""
-    if not isinstance(said, str) or len(said) > MAX_CONTENT:
-        raise ValueError("not a text of a fact")
-    if said.isascii() and said.isprintable():
-        return said  # as `validate_text` returns it: most texts are such, and a row has five
-    return safe_text.validate_text(said, "a fact from the team")
+    if not isinstance(value, str) or len(value) > MAX_CONTENT:
+        raise ValueError("not a valid text of a fact")
+    if value.isascii() and value.isprintable():
+        return value  # as `validate_text` returns it: most texts are such, and a row has five
+    return safe_text.validate_text(value, "a fact from the team")
 
 
-def validate_row_content(said: Any) -> str:
+def validate_row_content(value: Any) -> str:
     """Return a valid fact content: several lines could pass for several facts. :raises StoreError: ValueError"""
-    return " ".join(validate_row_text(said).split())
+    return " ".join(validate_row_text(value).split())
 
 
-def validate_row_time(said: Any) -> int:
+def validate_row_time(value: Any) -> int:
     """Return a time in milliseconds. :raises ValueError:"""
-    if not isinstance(said, int) or not 0 <= said < 1 << 48:
+    if not isinstance(value, int) or not 0 <= value < 1 << 48:
         raise ValueError("not a time")
-    return said
+    return value
 
 
-def validate_row_name(said: Any) -> None:
+def validate_row_name(value: Any) -> None:
     """Return a valid name. :raises ValueError: it is not one"""
-    if said is not None and len(validate_row_text(said)) > MAX_NAME:
+    if value is not None and len(validate_row_text(value)) > MAX_NAME:
         raise ValueError("not a name")

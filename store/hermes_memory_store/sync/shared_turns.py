@@ -258,17 +258,17 @@ class SharedTurns:
         live = [uids.parse_uid(row.uid) for row in rows if not row.erased]
         with self._db.snapshot() as conn:
             known = find_known_turns(conn, theme_id, live, again=again)
-        looked = {row.uid: self._check_turn(theme, row, known) for row in rows if not row.erased}
+        checked_turns = {row.uid: self._check_turn(theme, row, known) for row in rows if not row.erased}
         erased = [uids.parse_uid(row.uid) for row in rows if row.erased]
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             known = find_known_turns(conn, theme_id, live, again=again)
-            said = {one.said.uid: one.said for one in looked.values() if one.said is not None}
+            said = {one.said.uid: one.said for one in checked_turns.values() if one.said is not None}
             new = [(uid, one) for uid, one in said.items() if uid not in known]
             if again:
                 conn.executemany(CLEAR_REJECTION, [(theme_id, uid) for uid in live])
             conn.executemany(
-                NOTE, [to_note_columns(theme_id, row, mine, looked.get(row.uid, CheckedTurn())) for row in rows]
+                NOTE, [to_note_columns(theme_id, row, mine, checked_turns.get(row.uid, CheckedTurn())) for row in rows]
             )
             entries = insert_turns(conn, theme_id, new, now)
             if entries:
@@ -367,10 +367,10 @@ def to_shared_turn_row(row: Sequence[object], mine: Uid) -> SharedTurnRow:
     return SharedTurnRow(named, by, False, role, content, session, at)  # type: ignore[arg-type]
 
 
-def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, looked: CheckedTurn) -> tuple[object, ...]:
+def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, checked_turns: CheckedTurn) -> tuple[object, ...]:
     """Return the columns of `NOTE`."""
     node = None if row.node == mine else uids.parse_uid(row.node)
-    return theme_id, uids.parse_uid(row.uid), node, row.erased, looked.altered, looked.why
+    return theme_id, uids.parse_uid(row.uid), node, row.erased, checked_turns.altered, checked_turns.why
 
 
 def find_stored_turns(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:

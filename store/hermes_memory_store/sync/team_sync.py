@@ -162,7 +162,7 @@ class Sync:
         self._clock = clock
         self._tiers = tiers
         self._purge = purge
-        self._looked_at_ms: int | None = None
+        self._checked_at_ms: int | None = None
         """The highest present at which no version that had been sent ran ahead of it, as far as this process knows."""
         self.content_check: ContentCheck = NoContentCheck()
         """What checks versions from other machines before they are shown; set by whoever syncs."""
@@ -320,7 +320,7 @@ class Sync:
 
     @retry_without_index
     def recheck_hidden(self) -> int:
-        """Recheck what is kept aside, after a change of policy, rule or program; return how many are shown now."""
+        """Recheck hidden versions, after a change of policy, rule or program; return how many are shown now."""
         count = 0
         for theme in {one.theme for one in self._hidden_versions()}:
             theme_id, kept = self._track_theme(theme), {uids.parse_uid(one.uid) for one in self._hidden_versions(theme)}
@@ -497,14 +497,14 @@ class Sync:
             clocks = self._clocks(conn)
             unsent = conn.execute(f"{UNSENT_AHEAD} LIMIT 1", (clocks.acceptable,)).fetchone()
         present_ms = max(clocks.own_ms, clocks.server_ms)
-        went_back = self._looked_at_ms is None or present_ms < self._looked_at_ms - CLOCK_STEP_BACK_MS
+        went_back = self._checked_at_ms is None or present_ms < self._checked_at_ms - CLOCK_STEP_BACK_MS
         count = 0
         if went_back or unsent is not None:
             with self._db.write_transaction() as conn:
                 self.stamp(conn)
                 count = lower_sent_clocks(conn, clocks) if went_back else 0
                 count += restamp_unsent_versions(conn, clocks)
-        self._looked_at_ms = present_ms if went_back else max(present_ms, self._looked_at_ms or 0)
+        self._checked_at_ms = present_ms if went_back else max(present_ms, self._checked_at_ms or 0)
         return count
 
     def conflicts(self, theme: str | None = None) -> list[SyncConflict]:
@@ -524,11 +524,11 @@ class Sync:
         with self._db.write_transaction() as conn:
             self.stamp(conn)
             for theme_id, name in self._tracked_themes(conn, theme):
-                met = [one for one in find_conflicts(conn, theme_id, name) if one.uid == uid]
-                if not met:
+                unresolved = [one for one in find_conflicts(conn, theme_id, name) if one.uid == uid]
+                if not unresolved:
                     continue
                 change = Mutation(conn, self._names, self._journal, actor)
-                ConflictResolver(change, theme_id).resolve(met, keep)
+                ConflictResolver(change, theme_id).resolve(unresolved, keep)
                 return record_change(change)
         raise errors.UnknownFact(uid, hint="it has no conflict; list them with: conflicts")
 

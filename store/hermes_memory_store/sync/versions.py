@@ -195,13 +195,13 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
     for things in in_chunks(noted):
         names = {thing: to_sync_uid(theme, thing) for thing in things}
         before = load_versions(conn, theme_id, names.values())
-        says = load_payloads(conn, theme_id, things)
+        present = load_payloads(conn, theme_id, things)
         masks = find_masked_originals(conn, theme_id, names.values())
         new = []
         for thing, uid in names.items():
-            payload, old = says[thing], before.get(uid)
+            payload, old = present[thing], before.get(uid)
             if old is None and payload.state == DELETED:
-                continue  # nobody was ever told of it
+                continue  # no other store has ever seen it
             if old is not None and old.shadow is None and old.content_digest == payload.content_digest:
                 continue
             checked = None if old is None else find_checked_payload(old)
@@ -220,9 +220,9 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
             descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
             hlc = descendant_tick(tick, node, descends)
             label = thing if isinstance(thing, str) else None
-            told = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
+            columns = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
             shadow = payload.to_json() if payload.checked else None
-            conn.execute(UPSERT_VERSION, (theme_id, uid, label, *told, 0, 0, None, shadow))
+            conn.execute(UPSERT_VERSION, (theme_id, uid, label, *columns, 0, 0, None, shadow))
             conn.execute(
                 "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
             )
@@ -232,21 +232,21 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
 
 def find_checked_payload(version: Version) -> VersionPayload | None:
     """Return the content of a version that a content check changed here; None when none did."""
-    said = None if version.shadow is None else VersionPayload.from_json(version.shadow)
-    return said if said and said.checked else None
+    payload = None if version.shadow is None else VersionPayload.from_json(version.shadow)
+    return payload if payload and payload.checked else None
 
 
 def shown_content(version: Version) -> str | None:
     """Return the content of a version as it is shown here, where its secrets are masked."""
-    said = find_checked_payload(version)
-    return said.checked.masked_content if said else None
+    payload = find_checked_payload(version)
+    return payload.checked.masked_content if payload else None
 
 
 def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
-    """Keep what a version says in clear and shows masked, before another replaces it."""
-    said = find_checked_payload(version)
-    if said is not None:
-        remember_clear(conn, theme_id, version.uid, said.checked.masked_content, said.content)
+    """Keep the clear text of a version that is shown masked, before another replaces it."""
+    payload = find_checked_payload(version)
+    if payload is not None:
+        remember_clear(conn, theme_id, version.uid, payload.checked.masked_content, payload.content)
 
 
 def remember_clear(conn: sqlite3.Connection, theme_id: int, uid: bytes, shown: str | None, clear: str | None) -> None:
@@ -264,29 +264,29 @@ def find_masked_originals(
 
 
 def is_hidden_version(version: Version) -> bool:
-    """Check whether a version is kept aside: nothing it says is shown here in any form."""
-    said = find_checked_payload(version)
-    return said is not None and said.checked.hidden_because is not None
+    """Check whether a version is hidden: nothing of it is shown here in any form."""
+    payload = find_checked_payload(version)
+    return payload is not None and payload.checked.hidden_because is not None
 
 
 def to_outgoing_payload(
-    conn: sqlite3.Connection, old: Version, said: VersionPayload, now: VersionPayload
+    conn: sqlite3.Connection, old: Version, payload: VersionPayload, now: VersionPayload
 ) -> VersionPayload | None:
-    """Return what a change here says to other stores about a checked fact; None for nothing.
+    """Return the content that a change here sends about a checked fact; None for nothing.
 
-    Quarantine or keeping aside is no deletion, an approval here is no edit, and what is masked here stays in clear
+    Quarantining or hiding is no deletion, an approval here is no edit, and what is masked here stays in clear
     elsewhere.
     """
-    checked = said.checked
+    checked = payload.checked
     if now.state == DELETED and (checked.hidden_because is not None or is_fact_quarantined(conn, old.uid)):
         return None
     if now.state != LIVE or checked.hidden_because is not None:
         return now
     if checked.masked_content is not None and now.content == validate_row_content(checked.masked_content):
         now = VersionPayload(
-            now.kind, said.content, now.attrs, LIVE, CheckedVersion(masked_content=checked.masked_content)
+            now.kind, payload.content, now.attrs, LIVE, CheckedVersion(masked_content=checked.masked_content)
         )
-    return None if payload_without_times(now) == payload_without_times(said) else now
+    return None if payload_without_times(now) == payload_without_times(payload) else now
 
 
 def is_fact_quarantined(conn: sqlite3.Connection, uid: bytes) -> bool:
@@ -294,9 +294,11 @@ def is_fact_quarantined(conn: sqlite3.Connection, uid: bytes) -> bool:
     return conn.execute("SELECT 1 FROM facts WHERE uid = ? AND tier = 'quarantined'", (uid,)).fetchone() is not None
 
 
-def payload_without_times(said: VersionPayload) -> tuple[str | None, dict[str, Any]]:
+def payload_without_times(payload: VersionPayload) -> tuple[str | None, dict[str, Any]]:
     """Return the content of a fact, without the time of its last touch and what moved it."""
-    return said.content, {key: value for key, value in said.attrs.items() if key not in ("updated_at", "cooled_by")}
+    return payload.content, {
+        key: value for key, value in payload.attrs.items() if key not in ("updated_at", "cooled_by")
+    }
 
 
 def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
@@ -308,9 +310,11 @@ def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[byt
     wrong: list[bytes | str] = [uid for (uid,) in conn.execute(FACTS_WITHOUT_VERSION, (theme_id,)) if uid not in noted]
     shown = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
     while some := [Version(*row) for row in shown.fetchmany(VALUES_AT_ONCE)]:
-        stand = load_payloads(conn, theme_id, [version.local_name for version in some])
+        present = load_payloads(conn, theme_id, [version.local_name for version in some])
         differ = [
-            version.local_name for version in some if version.content_digest != stand[version.local_name].content_digest
+            version.local_name
+            for version in some
+            if version.content_digest != present[version.local_name].content_digest
         ]
         wrong += [thing for thing in differ if thing not in noted]
     return wrong
@@ -379,17 +383,17 @@ def to_scope_payload(
     label: str, status: str, opened_at: int, closed_at: int | None, closed_by: str | None
 ) -> VersionPayload:
     """Convert a scope to a portable payload. Cooling depends on the listeners here, and is not sent."""
-    said = ScopeStatus.OPEN.value if status == ScopeStatus.COOLING else status
-    attrs = {"status": said, "opened_at": opened_at, "closed_at": closed_at, "closed_by": closed_by}
+    shared = ScopeStatus.OPEN.value if status == ScopeStatus.COOLING else status
+    attrs = {"status": shared, "opened_at": opened_at, "closed_at": closed_at, "closed_by": closed_by}
     return VersionPayload("scope", label, attrs, LIVE)
 
 
 def load_sync_rows(conn: sqlite3.Connection, theme_id: int, theme: str, wanted: Sequence[Version]) -> list[SyncRow]:
     """Load versions with their content."""
-    says = load_payloads(conn, theme_id, [version.local_name for version in wanted if version.shadow is None])
+    present = load_payloads(conn, theme_id, [version.local_name for version in wanted if version.shadow is None])
     made = []
     for version in wanted:
-        payload = says[version.local_name] if version.shadow is None else VersionPayload.from_json(version.shadow)
+        payload = present[version.local_name] if version.shadow is None else VersionPayload.from_json(version.shadow)
         made.append(to_version_row(conn, theme, version, payload))
     return made
 

@@ -97,7 +97,7 @@ class ApplyResult:
     conflicts: int = 0
     ignored: int = 0
     """Known already, older than what is here, or of a thing that was purged."""
-    aside: int = 0
+    hidden: int = 0
     """Kept and not shown: malformed, or refused by the theme's policy."""
     unreached: tuple[str, ...] = ()
     """Backups that still hold what a purge erased, since they could not be opened or changed."""
@@ -108,7 +108,7 @@ class SyncConflict:
     """Two concurrent versions: the one that stands, and the one that lost."""
 
     uid: Uid
-    """Of the thing that lost; what `resolve` is told."""
+    """Of the thing that lost; what `resolve` takes."""
     theme: str
     mine: SyncRow
     """What stands now."""
