@@ -1,7 +1,7 @@
 """Make the pictures: `python screenshots/make.py` writes every one beside this file, `… make.py scopes agents` only those.
 
 They show the demo's home folder at its own moment, so the same program makes the same pictures, byte for byte: time stands
-still, and what is otherwise drawn by chance (identifiers, seals) comes from a seeded source. Every view is taken in a wide
+still, and what is otherwise drawn by chance (identifiers, hashes) comes from a seeded source. Every view is taken in a wide
 and a narrow terminal, dark and light. PNGs are made of the wide dark ones where `rsvg-convert` and the font Fira Code are.
 """
 
@@ -54,12 +54,12 @@ VIEWS = (
     Picture("facts", ("down",)),
     Picture("scopes", ("2", "down")),
     Picture("pressure", ("3", "down")),
-    Picture("told", ("4", "down")),
+    Picture("context", ("4", "down")),
     Picture("agents", ("5", "down")),
     Picture("flight-recorder", ("5", "down", "enter", "l", "l")),
     Picture("journal", ("6", "down", "down", "down", "down")),
     Picture("review", ("7",)),
-    Picture("turns", ("8",)),
+    Picture("conversations", ("8",)),
     Picture("team", ("9",)),
 )
 

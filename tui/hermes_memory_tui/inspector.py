@@ -61,14 +61,12 @@ class Inspector(App[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {load_palette_provider}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "app.focus_next", "Next pane", id="app.next", tooltip="To the next pane", show=False),
+        Binding("tab", "app.focus_next", "Next pane", id="app.next", tooltip="Next pane", show=False),
         Binding(
-            "shift+tab", "app.focus_previous", "Previous pane", id="app.previous", tooltip="Back a pane", show=False
+            "shift+tab", "app.focus_previous", "Previous pane", id="app.previous", tooltip="Previous pane", show=False
         ),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?", tooltip="All keys"),
-        Binding(
-            "ctrl+p,colon", "command_palette", "Commands", id="app.palette", tooltip="Find anything that can be done"
-        ),
+        Binding("ctrl+p,colon", "command_palette", "Commands", id="app.palette", tooltip="Command palette"),
         *(
             Binding(
                 entry.key,
@@ -80,10 +78,8 @@ class Inspector(App[int]):
             )
             for entry in (*CATALOG, START)
         ),
-        Binding(
-            "exclamation_mark", "messages", "Messages", id="app.messages", tooltip="What was said before", show=False
-        ),
-        Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="To any pane, by its letter", show=False),
+        Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
+        Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 
@@ -175,7 +171,7 @@ class Inspector(App[int]):
             )
         elif self.memory is not None:
             if self.memory.kept is not None:
-                said = f"This memory was of an older version and is up to date now; as it was it is kept in {self.memory.kept}"
+                said = f"This memory was upgraded from an older version; the old file is kept in {self.memory.kept}"
                 self.notify(said, timeout=15, markup=False)
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
@@ -275,8 +271,8 @@ class Inspector(App[int]):
     def action_view(self, name: str) -> None:
         if self.facts_screen is not None and self.facts_screen.is_past:
             title = VIEWS_BY_NAME[name].title
-            what = "These are the facts as they were" if name == FACTS else f"{title} shows only the present"
-            self.notify(f"{what}; esc leaves the past.", severity="warning", timeout=5)
+            what = "You are viewing a past state" if name == FACTS else f"{title} shows only the present"
+            self.notify(f"{what}; esc returns to the present.", severity="warning", timeout=5)
             return
         self.open_view(name)
 
@@ -332,7 +328,7 @@ class Inspector(App[int]):
         if main is not None and main.drafts and not self._warned:
             self._warned = True
             self.notify(
-                "Something you typed is not saved. Quit again; it is offered at the next start.",
+                "Unsaved changes. Quit again to leave; they are kept as drafts.",
                 severity="warning",
                 timeout=5,
             )

@@ -76,15 +76,15 @@ class AppFailure:
     def report_location(self) -> str:
         """A sentence that says where the report is."""
         if self.report is None:
-            return "A report of it could not be written."
-        return f"A report without any of your facts is at {self.report}."
+            return "The crash report could not be written."
+        return f"A crash report (without fact contents) is at {self.report}."
 
     @property
     def exit_message(self) -> str:
         """The message printed when the inspector exits."""
         return (
-            f"something went wrong inside ({self.name}), so it ended; the memory is as it was, and what you typed and did "
-            f"not save is offered at the next start. {self.report_location}"
+            f"internal error ({self.name}); the inspector was closed. The memory is unchanged, and unsaved text is "
+            f"offered at the next start. {self.report_location}"
         )
 
     def to_recovery(self, app: RecoverableApp, before: RecoveryState | None) -> RecoveryState:

@@ -67,7 +67,7 @@ REFUSED = [
     (("purge", "--older-than", "soon", "--yes"), "argument.invalid", "soon"),
     (("purge", "--scope", "login"), "argument.invalid", "--yes"),
     (("export", "--scope", "logn"), "scope.unknown", "'login'"),
-    (("export", "{db}"), "argument.invalid", "memory itself"),
+    (("export", "{db}"), "argument.invalid", "store itself"),
     (("export", "{home}/no/such/folder/x"), "file", "/no/such/folder/x: "),
     (("import", "{home}/missing.txt"), "import.invalid", "missing.txt"),
     (("import", "{home}"), "import.invalid", "directory"),

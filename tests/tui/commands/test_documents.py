@@ -335,7 +335,7 @@ def test_any_command_upgrades_a_file_of_hermes_memory(tell: Tell, ask: Ask, seed
     answer = ask("facts")
 
     assert answer.code == 0
-    assert "the old one is kept at" in answer.err
+    assert "the old file is kept at" in answer.err
     (kept,) = seed_file.parent.glob("*.bak")
     with closing(sqlite3.connect(kept)) as old:
         rows = old.execute("SELECT count(*) FROM facts").fetchone()[0]

@@ -56,7 +56,7 @@ def test_an_answer_that_finds_no_room_is_an_error(tell: Tell, db: Path) -> None:
         )
 
     assert done.returncode == 1
-    assert done.stderr == "error: the answer could not be written: No space left on device\n"
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
 
 
 def test_follow_shows_what_others_write_and_ends_on_ctrl_c(tell: Tell, process: Ask, db: Path) -> None:
@@ -231,9 +231,9 @@ def test_a_file_that_commands_made_is_for_its_owner_alone(process: Ask, db: Path
 
 
 def test_people_are_told_of_a_new_memory_and_scripts_are_not(process: Ask, home: Path) -> None:
-    assert f"there was no memory at {home / 'a.db'}" in process("write", "V[a]: 1", db=home / "a.db").err
+    assert f"created a new memory at {home / 'a.db'}" in process("write", "V[a]: 1", db=home / "a.db").err
     assert process("write", "V[a]: 1", "--json", db=home / "b.db").err == ""
-    assert "there was no memory" not in process("write", "V[a]: 2", db=home / "a.db").err
+    assert "created a new memory" not in process("write", "V[a]: 2", db=home / "a.db").err
 
 
 def hear_interrupts() -> None:
@@ -279,8 +279,8 @@ def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
 
     code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"n\n")
     assert code == 1
-    assert "nothing was erased" in said
-    assert "1 fact of scope 's' of theme 'default' would be erased for good: 1 hot" in said
+    assert "nothing was purged" in said
+    assert "1 fact of scope 's' of theme 'default' would be purged: 1 hot" in said
     assert "V[a]: one" in said
     assert tell("facts")["total"] == 1
     code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"y\n")

@@ -50,7 +50,7 @@ def test_for_people_it_prints_what_to_decide(ask: Ask, waiting: list[str]) -> No
 def test_an_empty_queue_says_so(ask: Ask, tell: Tell) -> None:
     tell("write", "V[a]: 1")
 
-    assert "nothing waits" in ask("review").err
+    assert "quarantine is empty" in ask("review").err
     assert tell("review") == {"waiting": [], "total": 0, "rules": []}
 
 

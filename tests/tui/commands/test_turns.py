@@ -32,7 +32,7 @@ def test_turns_are_listed_and_found(tell: Tell) -> None:
 def test_turns_are_erased_by_age_and_only_when_told(tell: Tell, process: Ask) -> None:
     refused = process("turns", "--purge")
     assert refused.code == 1
-    assert "2 turns would be erased" in refused.err
+    assert "2 messages would be purged" in refused.err
     assert tell("turns", "--purge", "--older-than", "1d", "--yes") == {"purged": 1, "unreached": []}
     assert [one["role"] for one in tell("turns")["turns"]] == ["assistant"]
     assert tell("turns", "--purge", "--yes") == {"purged": 1, "unreached": []}

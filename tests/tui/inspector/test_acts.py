@@ -84,7 +84,7 @@ async def test_a_conflict_is_said_before_and_cannot_be_done(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"later", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        assert "It would be refused: scope 'later' already has V[b]" in screen_text(pilot)
+        assert "Would fail: scope 'later' already has V[b]" in screen_text(pilot)
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, Confirmation)
         await pilot.press("escape")
@@ -112,10 +112,10 @@ async def test_purge_is_armed_by_typing_how_many(path: Path) -> None:
         assert isinstance(pilot.app.screen, Confirmation)
         assert len(tiers(path)) == 4
         await pilot.press("backspace", "2")
-        await until(pilot, lambda: "enter erases them now" in screen_text(pilot))
+        await until(pilot, lambda: "enter: purge now" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: sorted(tiers(path)) == ["later b", "launch a"])
-        await until(pilot, lambda: "2 facts erased for good. Nothing brings that back." in said(pilot))
+        await until(pilot, lambda: "2 facts purged. This cannot be undone." in said(pilot))
     assert b"three" not in path.read_bytes()
     assert verified(path)
 
@@ -164,16 +164,16 @@ async def test_what_is_gone_meanwhile_is_said(path: Path) -> None:
         with Store.open(path) as store:
             store.purge.erase([fact.uid for fact in store.facts.by_ids(keys)])
         screen.on_chosen(lambda _: bulk_actions.ARCHIVE, keys)
-        await until(pilot, lambda: "what you chose is gone" in said(pilot))
+        await until(pilot, lambda: "selection no longer exists" in said(pilot))
         screen.on_chosen(lambda _: bulk_actions.ARCHIVE, [*keys, *keys])
-        await until(pilot, lambda: "There is nothing in it" in said(pilot))
+        await until(pilot, lambda: "Nothing selected" in said(pilot))
 
 
 async def test_facts_of_several_themes_are_not_moved_together(path: Path) -> None:
     fill(path, "V[x]: other", theme="ops")
     async with inspecting(path) as pilot:
         await pilot.press("asterisk", "m", *"nosc", "enter")
-        await until(pilot, lambda: "of several themes" in said(pilot))
+        await until(pilot, lambda: "to several themes" in said(pilot))
 
 
 async def test_nothing_of_it_is_offered_when_reading_only(path: Path) -> None:
@@ -195,7 +195,7 @@ async def test_many_thousands_are_counted_and_done(tmp_path: Path) -> None:
         await until(pilot, lambda: table.row_count == 6_000)
         await pilot.press("asterisk", "a")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        await until(pilot, lambda: "Too many to try out beforehand" in screen_text(pilot))
+        await until(pilot, lambda: "Too many facts for a dry run" in screen_text(pilot))
         assert "and 5,988 more" in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: table.row_count == 0)

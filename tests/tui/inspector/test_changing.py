@@ -90,7 +90,7 @@ async def test_leaving_the_editor_keeps_the_draft(tmp_path: Path) -> None:
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
         await pilot.press("q")
         await pilot.pause()
-        assert "not saved" in said(pilot)
+        assert "Unsaved changes" in said(pilot)
         await pilot.press("e")
         await until(pilot, lambda: isinstance(pilot.app.screen, FactEditor))
         assert pilot.app.screen.area.text == "123"  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ async def test_a_fact_changed_meanwhile_is_never_overwritten_in_silence(tmp_path
         with Store.open(path) as other:
             other.facts.edit(shown_facts(pilot)[0].uid, "redis, theirs")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "changed it meanwhile" in screen_text(pilot))
+        await until(pilot, lambda: "Changed by" in screen_text(pilot))
         assert facts_of(path)["cache"][0] == "redis, theirs"
         assert editor.area.text == "redis, mine"
         assert "theirs" in screen_text(pilot)
@@ -181,7 +181,7 @@ async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[a]: 1", session="worker")
     async with inspecting(tmp_path / "m.db") as pilot:
         await pilot.press("u")
-        await until(pilot, lambda: "nothing of yours to undo" in said(pilot))
+        await until(pilot, lambda: "nothing to undo" in said(pilot))
 
 
 async def test_a_locked_store_neither_freezes_the_screen_nor_loses_the_text(tmp_path: Path) -> None:

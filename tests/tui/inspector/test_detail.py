@@ -13,18 +13,18 @@ async def test_every_version_is_there_and_what_each_changed(tmp_path: Path) -> N
     fill(path, "D[cache]: redis in one region", session="worker")
     fill(path, "D[cache]: redis in two regions", "D[cache]: valkey in two [b]regions[/b]")
     async with inspecting(path, size=(180, 40)) as pilot:
-        await until(pilot, lambda: "= differences" in screen_text(pilot))
+        await until(pilot, lambda: "= diff" in screen_text(pilot))
         text = screen_text(pilot)
         assert text.count("worker, 17 Mar 14:00") == 1
         assert "redis in one region" in text
         await pilot.press("equals_sign")
-        await until(pilot, lambda: "= whole" in screen_text(pilot))
+        await until(pilot, lambda: "= full text" in screen_text(pilot))
         text = screen_text(pilot)
         assert "- redis in two regions" in text
         assert "+ valkey in two [b]regions[/b]" in text
         assert "- redis in one region" in text
         await pilot.press("equals_sign")
-        await until(pilot, lambda: "= differences" in screen_text(pilot))
+        await until(pilot, lambda: "= diff" in screen_text(pilot))
 
 
 async def test_who_was_told_it_last_and_what_they_asked(tmp_path: Path) -> None:
@@ -47,4 +47,4 @@ async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
     async with inspecting(path, size=(180, 40)) as pilot:
         await pilot.press("slash", *"tier", "colon", *"quarantined", "enter")
         await until(pilot, lambda: "override of instructions" in screen_text(pilot))
-        assert "waits for a person" in screen_text(pilot)
+        assert "quarantined: r approves" in screen_text(pilot)

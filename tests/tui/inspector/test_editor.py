@@ -37,10 +37,10 @@ async def editing(pilot: Pilot[int], key: str = "e") -> Editor:
 async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
     async with inspecting(path) as pilot:
         await editing(pilot)
-        assert "hot tier then 0%  15 of 10,000 characters" in screen_text(pilot)
+        assert "hot tier after saving 0%  15 of 10,000 characters" in screen_text(pilot)
         await type_text(pilot, " 7 in all of the regions")
-        assert "hot tier then 0%  39 of 10,000 characters" in screen_text(pilot)
-        assert "type and target stay" in screen_text(pilot)
+        assert "hot tier after saving 0%  39 of 10,000 characters" in screen_text(pilot)
+        assert "type and target are fixed" in screen_text(pilot)
         cost = token_estimate.estimate_tokens("D[cache]: redis 7 in all of the regions")
         assert f"29 of 400 characters · {cost} tokens" in screen_text(pilot)
 
@@ -141,7 +141,7 @@ async def test_what_was_typed_survives_a_crash(path: Path, tmp_path: Path) -> No
     state = tmp_path / ".hermes" / "inspector-state.json"
     assert state.stat().st_mode & 0o777 == 0o600
     async with inspecting(path) as pilot:
-        await until(pilot, lambda: "Typed before and not saved: D[cache] (e)" in said(pilot))
+        await until(pilot, lambda: "Unsaved draft: D[cache] (e)" in said(pilot))
         editor = await editing(pilot)
         assert editor.area.text == "redis [red] 7"
         await pilot.press("ctrl+s")
@@ -162,6 +162,6 @@ async def test_a_draft_of_a_fact_that_is_gone_is_offered_as_a_new_one(path: Path
     with Store.open(path) as store:
         store.purge.erase([uid])
     async with inspecting(path) as pilot:
-        await until(pilot, lambda: "a fact that is gone (n)" in said(pilot))
+        await until(pilot, lambda: "a fact that no longer exists (n)" in said(pilot))
         editor = await editing(pilot, "n")
         assert editor.area.text == "redis 7"

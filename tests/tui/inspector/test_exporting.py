@@ -68,7 +68,7 @@ async def test_no_file_is_replaced_unasked(path: Path, tmp_path: Path) -> None:
         await until(pilot, lambda: "MEMORY_SPEC" in file.read_text())
 
 
-@pytest.mark.parametrize(("name", "says"), [("out.txt", "End the name with"), ("no/out.md", "There is no folder")])
+@pytest.mark.parametrize(("name", "says"), [("out.txt", "Use the suffix"), ("no/out.md", "No such folder")])
 async def test_a_name_that_cannot_be_is_said(path: Path, tmp_path: Path, name: str, says: str) -> None:
     async with inspecting(path) as pilot:
         await ask(pilot, tmp_path / name)

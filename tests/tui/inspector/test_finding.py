@@ -80,14 +80,14 @@ async def test_escape_shows_everything_again(path: Path) -> None:
 async def test_a_miss_says_so(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("slash", *"zeppelin")
-        await until(pilot, lambda: "Nothing matches 'zeppelin'." in screen_text(pilot))
+        await until(pilot, lambda: "No match for 'zeppelin'." in screen_text(pilot))
 
 
 async def test_letters_typed_into_the_line_do_nothing_else(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("slash")
         await type_text(pilot, "quae/")
-        await until(pilot, lambda: "Nothing matches" in screen_text(pilot))
+        await until(pilot, lambda: "No match for" in screen_text(pilot))
         assert main_screen(pilot).line == "quae/"
         assert pilot.app.is_running
 
@@ -115,7 +115,7 @@ async def test_a_person_who_looks_about_does_not_count_as_a_reader(tmp_path: Pat
         await pilot.press("enter")
         await until(pilot, lambda: "1 found" in screen_text(pilot))
         await pilot.press("4")
-        await until(pilot, lambda: "word for word" in screen_text(pilot))
+        await until(pilot, lambda: "context block" in screen_text(pilot))
     with Store.open(path) as store:
         assert store.facts.by_ids(list(store.facts.ids(FactFilter())))[0].reads == 0
         assert store.context_records.list() == []

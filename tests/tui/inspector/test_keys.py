@@ -90,7 +90,7 @@ async def test_the_palette_runs_an_action(tmp_path: Path) -> None:
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
         await type_text(pilot, "archive")
-        await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
+        await until(pilot, lambda: "Archive the selected facts" in screen_text(pilot))
         await pilot.press("enter", "enter")
         await until(pilot, lambda: shown_facts(pilot) == [])
 
@@ -102,7 +102,7 @@ async def test_the_palette_runs_an_action_once_however_often_enter_is_pressed(tm
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
         await type_text(pilot, "archive")
-        await until(pilot, lambda: "Put the marked facts" in screen_text(pilot))
+        await until(pilot, lambda: "Archive the selected facts" in screen_text(pilot))
         line = pilot.app.screen.query_one(Input)
         for _ in range(4):
             line.post_message(Input.Submitted(line, line.value))

@@ -89,11 +89,11 @@ async def test_a_deleted_store_is_said_and_the_app_stays(tmp_path: Path) -> None
     fill(path, "V[a]: 1")
     async with inspecting(path) as pilot:
         kept = path.rename(tmp_path / "elsewhere.db")
-        await until(pilot, lambda: "is gone" in screen_text(pilot).splitlines()[0])
+        await until(pilot, lambda: "no longer exists" in screen_text(pilot).splitlines()[0])
         assert targets(pilot) == ["a"]
         kept.rename(path)
-        await until(pilot, lambda: "can be read again" in said(pilot))
-        assert "is gone" not in screen_text(pilot).splitlines()[0]
+        await until(pilot, lambda: "is readable again" in said(pilot))
+        assert "no longer exists" not in screen_text(pilot).splitlines()[0]
 
 
 async def test_a_file_that_is_no_store_any_more_is_said_and_the_app_stays(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_a_file_that_is_no_store_any_more_is_said_and_the_app_stays(tmp_pa
         await pilot.press("j", "k")
         assert targets(pilot) == ["a"]
         kept.rename(path)
-        await until(pilot, lambda: "can be read again" in said(pilot))
+        await until(pilot, lambda: "is readable again" in said(pilot))
 
 
 async def test_another_store_in_its_place_is_shown(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ async def test_an_empty_memory_says_how_to_begin(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "new.db") as pilot:
         text = screen_text(pilot)
     assert "This memory is empty." in text
-    assert "n writes the first fact" in text
+    assert "n: new fact" in text
     assert (tmp_path / "new.db").exists()
 
 
@@ -57,7 +57,7 @@ async def test_vim_keys_and_arrows_move_the_cursor(tmp_path: Path) -> None:
 async def test_the_fact_under_the_cursor_shows_its_history_and_what_it_replaced(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "D[cache]: redis", "D[cache]: none, the database is fast enough")
     async with inspecting(tmp_path / "m.db") as pilot:
-        await until(pilot, lambda: "replaced one another" in screen_text(pilot))
+        await until(pilot, lambda: "versions" in screen_text(pilot))
         text = screen_text(pilot)
     assert "redis" in text
     assert "create" in text
@@ -163,4 +163,4 @@ async def test_closing_what_is_closed_promises_nothing(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[a]: 1", scope="launch")
     async with inspecting(tmp_path / "m.db") as pilot:
         await pilot.press("o")
-        await until(pilot, lambda: "scope launch is open already." in said(pilot))
+        await until(pilot, lambda: "scope launch is already open." in said(pilot))

@@ -83,7 +83,7 @@ async def test_columns_are_chosen_and_kept(path: Path) -> None:
         assert "scope" in head
         assert "reads" not in head
         await pilot.press("C")
-        await until(pilot, lambda: "how often agents were told it" in screen_text(pilot))
+        await until(pilot, lambda: "times in a context" in screen_text(pilot))
         await pilot.press("j", "j", "space", *("j" * 4), "space", "k", "k", "space", "enter")
         await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[3])
     async with inspecting(path, size=(180, 30)) as pilot:

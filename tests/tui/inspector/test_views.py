@@ -37,7 +37,7 @@ async def test_a_view_is_saved_opened_and_removed(path: Path) -> None:
         await pilot.press("escape", "v")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press("d")
-        await until(pilot, lambda: "No view is saved yet" in screen_text(pilot))
+        await until(pilot, lambda: "No saved views" in screen_text(pilot))
         await pilot.press("escape")
         assert main_screen(pilot).kept.views == {}
 
@@ -65,4 +65,4 @@ async def test_a_view_is_not_replaced_unasked(path: Path) -> None:
 async def test_nothing_is_saved_when_reading_only_and_that_is_said(path: Path) -> None:
     async with inspecting(path, read_only=True) as pilot:
         await pilot.press("slash", *"port", "ctrl+s", "a", "enter")
-        await until(pilot, lambda: "reading only" in said(pilot))
+        await until(pilot, lambda: "read-only" in said(pilot))

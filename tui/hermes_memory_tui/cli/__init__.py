@@ -1,6 +1,7 @@
-"""The command line. One file per kind of command; each is imported only when it is called.
+"""The command line: helpers here, the commands in `memory` and `maintenance`, each imported when it is called.
 
-`hermes-memory-tui --help` lists the commands, `docs/cli.md` documents every key of their JSON.
+May import everything of this room; only `__main__` imports it. `docs/cli.md` documents every key of the JSON.
+Read `command_runner.py` first.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ COMMANDS = {
     context_settings=HELP_SETTINGS,
 )
 @click.version_option(package_name="hermes-memory-tui", prog_name="hermes-memory-tui")
-@click.option("--read-only", is_flag=True, help="Open the inspector without the right to change anything.")
-@click.option("--serve", is_flag=True, help="Show the inspector in a browser on this machine.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Where to serve it.  [default: 7681]")
+@click.option("--read-only", is_flag=True, help="Open the inspector read-only.")
+@click.option("--serve", is_flag=True, help="Serve the inspector to a browser on this machine.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to serve it on.  [default: 7681]")
 @add_common_options
 @click.pass_context
 def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> None:
@@ -69,14 +70,16 @@ def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> N
         reject_unless_reading(ctx, ctx.invoked_subcommand)
     if ctx.invoked_subcommand is not None:
         if read_only:
-            raise click.UsageError("--read-only is for the inspector; commands that read never write", ctx)
+            raise click.UsageError(
+                "--read-only applies to the inspector; leave it out (read commands never write)", ctx
+            )
         if serve or port is not None:
-            raise click.UsageError(f"--{'serve' if serve else 'port'} is for the inspector, not for a command", ctx)
+            raise click.UsageError(f"--{'serve' if serve else 'port'} applies to the inspector; leave it out", ctx)
         return
     if settings.as_json:
-        raise click.UsageError("--json needs a command; without one the inspector opens", ctx)
+        raise click.UsageError("--json needs a command; name one, or leave --json out", ctx)
     if port is not None and not serve:
-        raise click.UsageError("--port goes with --serve", ctx)
+        raise click.UsageError("--port requires --serve", ctx)
     if serve:
         from hermes_memory_tui.system.web_server import PORT, serve_inspector
 

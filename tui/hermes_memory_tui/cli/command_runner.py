@@ -70,9 +70,9 @@ def run_mapped_to_exit_code(args: list[str], as_json: bool) -> int:
     except Exception as error:
         from hermes_memory_tui.system.crash_report import write_crash_report  # here, not above: hardly any run ends so
 
-        said = f"something went wrong inside hermes-memory-tui ({type(error).__name__}); nothing was half done"
+        said = f"internal error in hermes-memory-tui ({type(error).__name__}); no change was left half done"
         report = write_crash_report(error)
-        said += f"; a report without any of your facts is at {report}" if report else ""
+        said += f"; a crash report (without fact contents) is at {report}" if report else ""
         return print_error(
             {"code": "internal", "message": said, "value": None if report is None else str(report)}, as_json
         )
@@ -111,7 +111,7 @@ def print_error(error: dict[str, Any], as_json: bool) -> int:
 def os_error_document(error: OSError) -> dict[str, Any]:
     """Return an operating system error in the form of the program's own errors."""
     reason = error.strerror or str(error)
-    said = f"{error.filename}: {reason}" if error.filename else f"the answer could not be written: {reason}"
+    said = f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}"
     return {"code": "file", "message": said, "value": None if error.filename is None else str(error.filename)}
 
 

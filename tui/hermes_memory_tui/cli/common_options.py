@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
-"""Commands that make sense of a past moment."""
+"""Commands that can run on a past state."""
 
 READING_PATIENCE_S = 2.0
-"""How long a search waits for writers before it gives up noting what was read."""
+"""How long a search waits for the write lock before it gives up recording what was read."""
 
 
 @dataclass(slots=True)
@@ -74,14 +74,14 @@ class CommandSettings:
         """
         if self.past is not None:
             if writing or creating:
-                raise ArgumentError("the past can be read, not changed; use a reading command after `at TIME`")
+                raise ArgumentError("the past is read-only; use a read command after `at TIME`")
             yield self.past
             return
         path = self.path()
         is_new = is_store_missing(path)
         with self._open_store(path, writing, noting, creating) as store:
             if is_new and not self.as_json:
-                click.echo(f"there was no memory at {path}; this is a new one", err=True)
+                click.echo(f"created a new memory at {path}", err=True)
             yield store
 
     def _open_store(self, path: Path, writing: bool, noting: bool, creating: bool) -> Store:
@@ -98,7 +98,7 @@ class CommandSettings:
             with progress_bar("upgrading") as progress:
                 report = upgrade_hermes_030(path, progress=progress)
             if report.backup is not None and not self.as_json:
-                click.echo(f"upgraded a hermes-memory 0.3.0 file; the old one is kept at {report.backup}", err=True)
+                click.echo(f"upgraded a hermes-memory 0.3.0 file; the old file is kept at {report.backup}", err=True)
             return Store.open(path)
 
 
@@ -126,15 +126,15 @@ def add_common_options(command: F) -> F:
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, expose_value=False, callback=store_common_option,
-            help="Answer with one JSON document.",
+            help="Print one JSON document.",
         ),
         click.option(
             "--theme", metavar="NAME", expose_value=False, callback=store_common_option, shell_complete=complete_themes,
-            help="Whose memory.  [default: $HERMES_MEMORY_THEME, default]",
+            help="Agent identity whose memory to use.  [default: $HERMES_MEMORY_THEME, default]",
         ),
         click.option(
             "--db", metavar="FILE", expose_value=False, callback=store_common_option, type=click.Path(),
-            help="The store.  [default: $HERMES_MEMORY_DB, ~/.hermes/memory.db]",
+            help="Store file.  [default: $HERMES_MEMORY_DB, ~/.hermes/memory.db]",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -203,5 +203,5 @@ def reject_unless_reading(ctx: click.Context, command: str | None) -> None:
     :raises UsageError: when no command is given, or it is not a read command
     """
     if command not in READING:
-        said = "after `at TIME` comes a command" if command is None else f"{command!r} does not read"
+        said = "a command is missing after `at TIME`" if command is None else f"{command!r} is not a read command"
         raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)

@@ -1,1 +1,4 @@
-"""Dialogs that ask one question each: a line of text, yes or no, one of many."""
+"""Ask one question each: a text, a confirmation, a choice, a command.
+
+Imports `widgets` and the packages below it. Read `modal.py` first, then `question.py`.
+"""

@@ -31,10 +31,10 @@ class Confirmation(Modal[bool]):
     """Enter confirms, escape cancels. Dismissed with whether to run the action."""
 
     CSS_PATH = "../screens/confirming.tcss"
-    BINDING_GROUP_TITLE = "Before it is done"
+    BINDING_GROUP_TITLE = "Confirm"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "do", "Do it", id="confirm.do", tooltip="Do what is shown", priority=True),
-        Binding("escape", "leave", "Leave", id="confirm.leave", tooltip="Change nothing"),
+        Binding("enter", "do", "OK", id="confirm.do", tooltip="Run the action", priority=True),
+        Binding("escape", "leave", "Cancel", id="confirm.leave", tooltip="Cancel"),
         Binding("down", "scroll(1)", "Down", id="confirm.down", tooltip="Scroll down", show=False),
         Binding("up", "scroll(-1)", "Up", id="confirm.up", tooltip="Scroll up", show=False),
     ]
@@ -87,18 +87,18 @@ class Confirmation(Modal[bool]):
 
     def _update_prompt(self) -> None:
         if self.preview.refused is not None:
-            said = Content.styled(f"It would be refused: {to_printable(str(self.preview.refused))}", "$error")
+            said = Content.styled(f"Would fail: {to_printable(str(self.preview.refused))}", "$error")
         elif not self.required_text:
-            said = Content.styled("enter does it; u takes it back afterwards", "$dim")
+            said = Content.styled("enter: confirm · can be undone with u", "$dim")
         elif self.is_armed:
-            said = Content.styled("enter erases them now", "bold $error")
+            said = Content.styled("enter: purge now", "bold $error")
         else:
-            what = "the scope's name" if self.preview.scope else "how many they are"
+            what = "the scope's name" if self.preview.scope else "the number of facts"
             said = Content.assemble(
-                ("Nothing brings back what is erased. ", "bold $error"),
+                ("This cannot be undone. ", "bold $error"),
                 f"Type {what}, ",
                 (self.required_text, "bold"),
-                ", to go on.",
+                ", to confirm.",
             )
         self._said.update(said)
         self.refresh_bindings()
@@ -137,18 +137,18 @@ def preview_text(preview: Preview) -> Content:
     if preview.act.final:
         lines += [
             Content(""),
-            Content("Erased from the store, its journal, its index and the backups this program made."),
-            Content.styled("To put facts away instead, archive them.", "$dim"),
+            Content("Purged from the store, its journal, its index and the backups of this program."),
+            Content.styled("To keep them, archive instead.", "$dim"),
         ]
     if preview.same:
         lines += [
             Content(""),
-            Content.styled(f"{display_formats.format_count(preview.same)} of them would stay as they are", "$dim"),
+            Content.styled(f"{display_formats.format_count(preview.same)} unchanged", "$dim"),
         ]
     if preview.others:
         lines += [
             Content(""),
-            Content.styled("and besides", "bold"),
+            Content.styled("side effects", "bold"),
             *(side_effect_line(change, preview) for change in preview.others[:MAX_SIDE_EFFECTS]),
         ]
         rest = len(preview.others) - MAX_SIDE_EFFECTS
@@ -157,11 +157,11 @@ def preview_text(preview: Preview) -> Content:
     if not preview.foretold:
         lines += [
             Content(""),
-            Content.styled("Too many to try out beforehand: what pressure does then is not foretold.", "$warning"),
-            Content.styled("Agents that write wait until it is done.", "$warning"),
+            Content.styled("Too many facts for a dry run; side effects of pressure are unknown.", "$warning"),
+            Content.styled("Agents cannot write until it has finished.", "$warning"),
         ]
     for before, after in preview.gauges:
-        lines += [Content(""), preview_gauge_line("now", before), preview_gauge_line("then", after)]
+        lines += [Content(""), preview_gauge_line("now", before), preview_gauge_line("after", after)]
     return Content("\n").join(lines)
 
 

@@ -24,7 +24,7 @@ class Jump(Modal[Widget | None]):
     CSS_PATH = "../screens/jump.tcss"
     BINDING_GROUP_TITLE = "Jump"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Leave", id="jump.leave", tooltip="Stay where you are"),
+        Binding("escape", "dismiss(None)", "Cancel", id="jump.leave", tooltip="Cancel"),
     ]
 
     def __init__(self, panes: list[Widget]) -> None:

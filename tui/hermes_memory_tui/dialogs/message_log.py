@@ -27,7 +27,7 @@ class MessageLog(Modal[None]):
     BINDING_GROUP_TITLE = "Messages"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,exclamation_mark", "dismiss", "Close", id="messages.close", tooltip="Close the messages"),
-        Binding("y", "copy", "Copy", id="messages.copy", tooltip="Copy all of them"),
+        Binding("y", "copy", "Copy", id="messages.copy", tooltip="Copy all messages"),
     ]
 
     def __init__(self, said: Sequence[ToastMessage]) -> None:
@@ -49,7 +49,7 @@ class MessageLog(Modal[None]):
             )
             for one in reversed(self._said)
         ]
-        self._pages.show("", lines or [Content.styled("nothing was said yet", "$dim")])
+        self._pages.show("", lines or [Content.styled("no messages", "$dim")])
         self.query_one("#ask").border_title = "messages"
         self._pages.focus()
 

@@ -18,7 +18,7 @@ from hermes_memory_tui.widgets.pick_list import Choice, PickList
 from hermes_memory_tui.widgets.text_panel import to_border_title
 
 NEW = "\0new"
-"""Key of the choice that is not there yet, but typed."""
+"""Key of a new choice, made from the typed text."""
 
 
 class Picker(Modal[str | None]):
@@ -27,14 +27,12 @@ class Picker(Modal[str | None]):
     CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Picker"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter", "choose", "Choose", id="picker.choose", tooltip="Take the line under the cursor", priority=True
-        ),
-        Binding("slash", "narrow", "Narrow", id="picker.narrow", key_display="/", tooltip="Type to narrow the list"),
+        Binding("enter", "choose", "Select", id="picker.choose", tooltip="Select", priority=True),
+        Binding("slash", "narrow", "Filter", id="picker.narrow", key_display="/", tooltip="Filter the list"),
         Binding("down", "step(1)", "Down", id="picker.down", tooltip="To the next line", show=False),
-        Binding("up", "step(-1)", "Up", id="picker.up", tooltip="To the line before", show=False),
+        Binding("up", "step(-1)", "Up", id="picker.up", tooltip="To the previous line", show=False),
         Binding("d", "remove", "Remove", id="picker.remove", tooltip="Remove the line under the cursor"),
-        Binding("escape", "leave", "Leave", id="picker.leave", tooltip="Leave without choosing"),
+        Binding("escape", "leave", "Cancel", id="picker.leave", tooltip="Cancel"),
     ]
 
     def __init__(
@@ -44,7 +42,7 @@ class Picker(Modal[str | None]):
         *,
         typing: bool = False,
         new: str = "",
-        empty: str = "Nothing to choose.",
+        empty: str = "Nothing to select.",
         remove: Callable[[str], Sequence[Choice]] | None = None,
         at: str | None = None,
     ) -> None:
@@ -64,7 +62,7 @@ class Picker(Modal[str | None]):
         self._at = at
         self.list = PickList(id="picker-list")
         self._empty = empty
-        self.line = Input(placeholder="type to narrow", id="picker-line", compact=True, max_length=200)
+        self.line = Input(placeholder="type to filter", id="picker-line", compact=True, max_length=200)
         self.line.display = typing
 
     def compose(self) -> ComposeResult:
@@ -111,7 +109,7 @@ class Picker(Modal[str | None]):
         if said and self._new and all(choice.says != said for choice in self._choices):
             shown.append(Choice(NEW, said, self._new))
         rows = {choice.key: row for row, choice in enumerate(shown)}
-        self.list.empty = "Nothing of that name." if said else self._empty
+        self.list.empty = "No match." if said else self._empty
         self.list.show(shown, 0 if said else rows.get(self._at or "", 0))
 
     def action_narrow(self) -> None:
@@ -144,9 +142,9 @@ class MultiPicker(Modal[list[str] | None]):
     CSS_PATH = "../screens/picker.tcss"
     BINDING_GROUP_TITLE = "Choices"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "tick", "Tick", id="ticking.tick", tooltip="Take the line, or leave it out"),
-        Binding("enter", "done", "Done", id="ticking.done", tooltip="Take what is ticked"),
-        Binding("escape", "leave", "Leave", id="ticking.leave", tooltip="Leave everything as it was"),
+        Binding("space", "tick", "Toggle", id="ticking.tick", tooltip="Toggle the line"),
+        Binding("enter", "done", "Apply", id="ticking.done", tooltip="Apply"),
+        Binding("escape", "leave", "Cancel", id="ticking.leave", tooltip="Cancel"),
     ]
 
     def __init__(self, title: str, choices: Sequence[Choice], ticked: Sequence[str]) -> None:

@@ -28,8 +28,8 @@ class Question(Modal[str | None]):
     CSS_PATH = "../screens/dialogs.tcss"
     BINDING_GROUP_TITLE = "Question"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "Do it", id="ask.accept", tooltip="Do what the question says", priority=True),
-        Binding("escape", "leave", "Leave", id="ask.leave", tooltip="Leave everything as it is", priority=True),
+        Binding("enter", "accept", "OK", id="ask.accept", tooltip="Confirm", priority=True),
+        Binding("escape", "leave", "Cancel", id="ask.leave", tooltip="Cancel", priority=True),
         Binding("pagedown", "page(1)", "Down", id="ask.down", tooltip="Scroll the text down", show=False),
         Binding("pageup", "page(-1)", "Up", id="ask.up", tooltip="Scroll the text up", show=False),
     ]
@@ -67,7 +67,7 @@ class Question(Modal[str | None]):
             with VerticalScroll(id="ask-text", can_focus=False):
                 yield Static(Content("\n").join(to_content(line) for line in self._lines), markup=False)
             if self.line is not None:
-                label = self._label or f"type {self._armed_by} to do it"
+                label = self._label or f"type {self._armed_by} to confirm"
                 yield Static(Content.styled(label, "$dim"), id="ask-label")
                 yield self.line
                 yield self._said
@@ -124,7 +124,7 @@ class Question(Modal[str | None]):
             return
         asked, self._asked = self._asked, self._problem
         if self._asked != asked:
-            self._said.update(Content.styled(f"{self._asked} enter again does it", "$warning"))
+            self._said.update(Content.styled(f"{self._asked} Press enter again to confirm.", "$warning"))
         else:
             self.dismiss(self.line.value.strip() if self.line is not None else "")
 

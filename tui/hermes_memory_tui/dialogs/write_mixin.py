@@ -66,7 +66,7 @@ class WriteMixin(Base):
             if found.facts:
                 self.app.push_screen(Confirmation(found), decide)
             else:
-                self.notify("There is nothing in it.", timeout=4)
+                self.notify("Nothing selected.", timeout=4)
 
         def decide(agreed: bool | None) -> None:
             if agreed:

@@ -1,4 +1,4 @@
-"""What the screens work on: the store facade `Memory`, bulk actions with their previews, exports, upgrades.
+"""Hold what the screens work on: the store facade `Memory`, bulk actions with previews, exports, the catalogue of views.
 
-May import text and system; no widget, no screen. Read `memory.py` first.
+Imports `text` and `system`; no widget, no screen. Read `memory.py` first.
 """

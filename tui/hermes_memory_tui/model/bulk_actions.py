@@ -28,12 +28,12 @@ class BulkAction:
     """An action that applies to facts."""
 
     word: str
-    """What it is called before it is done: `archive`."""
+    """The verb: `archive`."""
     done: str
-    """And after: `archived`."""
+    """The past participle: `archived`."""
     run: Callable[[Store, list[str]], object]
     final: bool = False
-    """Whether nothing can bring back what it takes."""
+    """Whether it cannot be undone."""
 
 
 ARCHIVE = BulkAction("archive", "archived", lambda store, uids: store.facts.archive(uids))
@@ -42,7 +42,7 @@ WARM = BulkAction("warm", "warmed", lambda store, uids: store.facts.warm(uids))
 COOL = BulkAction("cool", "cooled", lambda store, uids: store.facts.cool(uids))
 PIN = BulkAction("pin", "pinned", lambda store, uids: store.facts.pin(uids, True))
 UNPIN = BulkAction("unpin", "unpinned", lambda store, uids: store.facts.pin(uids, False))
-PURGE = BulkAction("purge", "erased for good", lambda store, uids: store.purge.erase(uids), final=True)
+PURGE = BulkAction("purge", "purged", lambda store, uids: store.purge.erase(uids), final=True)
 
 
 def move_to_scope(label: str | None) -> BulkAction:
@@ -64,17 +64,17 @@ class Preview:
     gauges: list[tuple[Gauge, Gauge]] = field(default_factory=list)
     """Before and after, of each theme it touches."""
     others: list[Change] = field(default_factory=list)
-    """What happens to facts and scopes that were not chosen: superseded, cooled by pressure, opened."""
+    """Changes of facts and scopes that were not selected: superseded, cooled by pressure, opened."""
     names: dict[str, str] = field(default_factory=dict)
-    """What the first of those are called."""
+    """Names of the first of those, by uid."""
     same: int = 0
-    """Chosen facts that it leaves as they are."""
+    """Number of selected facts it does not change."""
     refused: StoreError | None = None
-    """Why the store would not do it."""
+    """The error the store would raise."""
     foretold: bool = True
-    """Whether others, gauges and refusals are known."""
+    """Whether side effects, gauges and errors are known."""
     scope: str | None = None
-    """The scope it takes whole, if it does."""
+    """The scope it removes as a whole, if any."""
 
 
 class DryRunRollback(Exception):

@@ -21,12 +21,12 @@ def export_name_problem(text: str) -> str:
     """Return what is wrong with a file name, or a question when the file exists."""
     file = Path(text).expanduser()
     if file.suffix.lower() not in FORMATS:
-        return "End the name with .jsonl to keep everything, or with .md for lines to read."
+        return "Use the suffix .jsonl for everything, or .md for readable text."
     if not file.parent.is_dir():
-        return f"There is no folder {file.parent}."
+        return f"No such folder: {file.parent}"
     if file.is_dir():
         return f"{file} is a folder."
-    return f"{file} is there already: replace it?" if os.path.lexists(file) else ""
+    return f"{file} exists: replace it?" if os.path.lexists(file) else ""
 
 
 def export_facts(store: Store, keys: Sequence[int], text: str, *, replace: bool, progress: Progress) -> int:
@@ -46,9 +46,9 @@ def export_facts(store: Store, keys: Sequence[int], text: str, *, replace: bool,
     try:
         return write_export(lines(store, keys), file, replace, progress)
     except FileExistsError as error:
-        raise ArgumentError(f"{file} is there already; nothing was written", text) from error
+        raise ArgumentError(f"{file} exists; nothing was written", text) from error
     except OSError as error:
-        raise ArgumentError(f"{file} cannot be written: {error.strerror or error}", text) from error
+        raise ArgumentError(f"cannot write {file}: {error.strerror or error}", text) from error
 
 
 def write_export(lines: Iterator[tuple[str, int]], file: Path, replace: bool, progress: Progress) -> int:

@@ -121,7 +121,7 @@ class FactDetails:
     history: list[Change]
     chain: list[Fact]
     readers: list[FactReading]
-    """Who was told it last."""
+    """The latest sessions that received it."""
 
 
 BY_UNDO = "u undoes."
@@ -135,7 +135,7 @@ class ActionResult:
     show: str | None = None
     """Uid of the fact to put the cursor on."""
     back: str = BY_UNDO
-    """How to take it back."""
+    """How to undo it."""
 
     @property
     def message(self) -> str:
@@ -143,9 +143,9 @@ class ActionResult:
         return f"{self.said}. {self.back}" if self.back else f"{self.said}."
 
 
-FINAL = "Nothing brings that back."
+FINAL = "This cannot be undone."
 
-NOT_BY_UNDO = "u does not take that back."
+NOT_BY_UNDO = "Not undoable with u."
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +416,7 @@ class Memory:
         """
         found = filesystem.file_identity(self.path)
         if found is None:
-            raise errors.StoreUnreadable(f"{self.path} is gone; what you see is what was read last", self.path)
+            raise errors.StoreUnreadable(f"{self.path} no longer exists; showing the last data read", self.path)
         if found != self._identity:
             # The old connections stay until the new ones are there: what cannot be opened must not end the app.
             before = self._stores()
@@ -437,7 +437,7 @@ class Memory:
         """Write a new fact."""
         with self._person_store() as store:
             result = store.facts.write(theme, line, scope=scope)
-        said = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "was there already")
+        said = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "already exists")
         if result.superseded:
             said += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
         if result.closed:
@@ -493,7 +493,7 @@ class Memory:
         :raises StoreError: in that case nothing was changed
         """
         if not facts:
-            return ActionResult("what you chose is gone", back="")
+            return ActionResult("selection no longer exists", back="")
         with self._person_store() as store:
             answer = act.run(store, [fact.uid for fact in facts])
         what = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
@@ -501,14 +501,14 @@ class Memory:
         if act.final:
             return self.record_unjournaled(ActionResult(said + unreached_copies_note(answer), back=FINAL))
         if isinstance(answer, ChangeResult) and not answer.uids:
-            return ActionResult(f"{what} stays as it is" if len(facts) == 1 else f"{what} stay as they are", back="")
+            return ActionResult(f"{what} unchanged", back="")
         return ActionResult(said)
 
     def purge_scope(self, theme: str, label: str) -> ActionResult:
         """Erase everything in a scope permanently."""
         with self._person_store() as store:
             plan = store.purge.execute(theme, scope=label)
-        said = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} erased for good"
+        said = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} purged"
         return self.record_unjournaled(
             ActionResult(said + unreached_copies_note((plan.total, plan.unreached)), back=FINAL)
         )
@@ -518,7 +518,7 @@ class Memory:
         with self._person_store() as store:
             changed = store.scopes.close(theme, label)
         if not changed.seqs:
-            return ActionResult(f"scope {to_printable(label)} is closed already", back="")
+            return ActionResult(f"scope {to_printable(label)} is already closed", back="")
         return ActionResult(
             f"scope {to_printable(label)} closed, {display_formats.pluralise(len(changed.uids), 'fact')} cooled"
         )
@@ -528,7 +528,7 @@ class Memory:
         with self._person_store() as store:
             changed = store.scopes.reopen(theme, label)
         if not changed.seqs:
-            return ActionResult(f"scope {to_printable(label)} is open already", back="")
+            return ActionResult(f"scope {to_printable(label)} is already open", back="")
         return ActionResult(
             f"scope {to_printable(label)} reopened, {display_formats.pluralise(len(changed.uids), 'fact')} warmed"
         )
@@ -549,15 +549,15 @@ class Memory:
             before = newest is not None or len(self._unjournaled) > 1
             if last.undo is None:
                 self._unjournaled.pop()
-                more = " u again takes back your change before it." if before else ""
+                more = " u again undoes your previous change." if before else ""
                 raise errors.NothingToUndo(f"{last.said}. {last.back}{more}")
             try:
                 done = last.undo(self)
             except errors.StoreError as error:
                 if last is not refused:
                     self._refused = last
-                    more = ", or your change before it" if before else ""
-                    said = f"{error.message}. u again takes it back if that can be done then{more}"
+                    more = ", or undoes your previous change" if before else ""
+                    said = f"{error.message}. u again retries it{more}"
                     raise errors.UndoConflict(said, error.value) from error
                 if not before:
                     self._refused = last
@@ -567,7 +567,7 @@ class Memory:
             self._unjournaled.pop()
             return done
         if newest is None:
-            raise errors.NothingToUndo("nothing of yours to undo")
+            raise errors.NothingToUndo("nothing to undo")
         return self.undo_change(newest)
 
     def _newest_by_person(self) -> Change | None:
@@ -612,9 +612,9 @@ class Memory:
         undone = self._store.undo.session(name, theme=theme, leaving=True)
         rows = [self._store.journal.get(seq) for seq in undone.seqs]
         self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
-        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(name)} taken back"
+        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(name)} undone"
         if undone.left:
-            said += f"; {len(undone.left)} left, because somebody built on them: {undone.left[0]}"
+            said += f"; {len(undone.left)} skipped because of later changes: {undone.left[0]}"
         return ActionResult(said, back="ctrl+r redoes.")
 
     @retry_without_index
@@ -678,17 +678,15 @@ class Memory:
             newest = memory_file_copies.find_memory_file_copies(one.path)[:1]
             if not newest or newest[0].path != one.copy:
                 raise errors.UndoConflict(
-                    f"{one.path} was relieved again, or put back, since; hermes-memory-tui optimize --undo takes the newest "
-                    "relief back",
+                    f"{one.path} was relieved again or restored since; undo the newest relief with: hermes-memory-tui "
+                    "optimize --undo",
                     one.path,
                 )
         done = memory_file_copies.undo_relief(home)
         said = f"undone: {' and '.join(path.name for path in done.restored)} as before the relief"
         if done.changed_since:
             names = " and ".join(path.name for path in done.changed_since)
-            return ActionResult(
-                f"{said}; {names} was written to since and left alone, so the moved facts stay", back=""
-            )
+            return ActionResult(f"{said}; {names} was changed since and skipped, so the moved facts stay", back="")
         rows = [seq for one in ours for seq in one.changes]
         try:
             with self._store.db.write_transaction():
@@ -698,7 +696,7 @@ class Memory:
         except errors.StoreError as error:
             return ActionResult(f"{said}; the facts it moved stay here: {error}", back="")
         return ActionResult(
-            f"{said}, {display_formats.pluralise(report.migrated_count, 'fact')} taken back from the memory", back=""
+            f"{said}, {display_formats.pluralise(report.migrated_count, 'fact')} removed from the memory", back=""
         )
 
     @retry_without_index
@@ -742,7 +740,7 @@ def unreached_copies_note(answer: object) -> str:
     """Return a note on the copies that a purge could not reach."""
     match answer:
         case (int(), tuple() as copies) if copies:
-            return f"; still in {', '.join(map(str, copies))}, which could not be cleaned"
+            return f"; not removed from {', '.join(map(str, copies))}, which could not be cleaned"
     return ""
 
 

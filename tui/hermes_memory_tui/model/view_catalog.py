@@ -18,27 +18,36 @@ class ViewEntry:
     description: str
     class_path: str = ""
     """Module of `views` and class, `scopes_view:ScopesView`; empty for the facts."""
+    short_title: str = ""
+    """The title on a strip that is too narrow for all full titles; empty when it is short already."""
 
 
 CATALOG = (
-    ViewEntry(FACTS, "1", "Facts", "Browse, search and change the facts"),
+    ViewEntry(FACTS, "1", "Facts", "Browse, search and edit facts"),
     ViewEntry("scopes", "2", "Scopes", "Units of work: close, reopen, rename, merge, purge", "scopes_view:ScopesView"),
     ViewEntry(
-        "pressure", "3", "Pressure", "How full each memory is, and what relief would do", "pressure_view:PressureView"
+        "pressure",
+        "3",
+        "Pressure",
+        "Capacity per theme, and what each relief level would evict",
+        "pressure_view:PressureView",
     ),
-    ViewEntry("told", "4", "Told", "What an agent will be told, word for word", "context_view:ContextView"),
-    ViewEntry("agents", "5", "Agents", "Sessions, their calls and what they were told", "agents_view:AgentsView"),
+    ViewEntry("told", "4", "Context", "The exact context block agents receive", "context_view:ContextView"),
+    ViewEntry("agents", "5", "Agents", "Sessions with their calls and context", "agents_view:AgentsView"),
+    ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView"),
+    ViewEntry("review", "7", "Review", "Quarantined facts awaiting review", "review_view:ReviewView"),
     ViewEntry(
-        "journal", "6", "Journal", "Every change by anybody; step back to any moment", "journal_view:JournalView"
+        "turns",
+        "8",
+        "Conversations",
+        "Captured conversations, searchable",
+        "conversations_view:ConversationsView",
+        "Chat",
     ),
-    ViewEntry("review", "7", "Review", "What waits for your word: suspicious facts", "review_view:ReviewView"),
-    ViewEntry("turns", "8", "Turns", "Captured conversations", "conversations_view:ConversationsView"),
     ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
 )
 
-START = ViewEntry(
-    "start", "0", "Start", "What is on this machine that a memory could begin with", "start_view:StartView"
-)
+START = ViewEntry("start", "0", "Start", "Import sources and hosts found on this machine", "start_view:StartView")
 """Not in the strip: it opens by itself on an empty memory."""
 
 VIEWS_BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}

@@ -1,1 +1,4 @@
-"""The inspector's screens: each composes widgets, reads from `Memory` and handles the widgets' messages."""
+"""Compose the facts screen, its editors, the help, time travel and the upgrade of an old file.
+
+Imports `dialogs` and the packages below it; knows no view. Read `facts_screen.py` first.
+"""

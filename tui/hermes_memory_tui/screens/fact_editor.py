@@ -46,10 +46,17 @@ class Editor(Modal[str | None]):
             "elsewhere",
             "Editor",
             id="editor.elsewhere",
-            tooltip="Go on in $VISUAL or $EDITOR",
+            tooltip="Open in $EDITOR",
             priority=True,
         ),
-        Binding("escape", "leave", "Leave", id="editor.leave", tooltip="Leave; what you typed is kept", priority=True),
+        Binding(
+            "escape",
+            "leave",
+            "Close",
+            id="editor.leave",
+            tooltip="Close; unsaved text is kept as a draft",
+            priority=True,
+        ),
     ]
     AUTO_FOCUS = "TextArea"
 
@@ -156,7 +163,7 @@ class Editor(Modal[str | None]):
             return []
         after = replace(gauge, used=gauge.used + self.added_chars(chars))
         parts: list[str | tuple[str, str]] = [
-            ("hot tier then ", "$dim"),
+            ("hot tier after saving ", "$dim"),
             (f"{after.pct:.0f}%", f"bold ${after.level.value}" if after.level is not PressureLevel.CALM else "bold"),
             (
                 f"  {display_formats.format_count(after.used)} of {display_formats.format_count(after.budget)} characters",
@@ -228,9 +235,9 @@ class FactEditor(Editor):
         Binding(
             "ctrl+t",
             "take_theirs",
-            "Take theirs",
+            "Load theirs",
             id="editor.theirs",
-            tooltip="Put the other text here instead of yours",
+            tooltip="Load the other version",
         ),
     ]
 
@@ -252,7 +259,7 @@ class FactEditor(Editor):
                 (f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
                 (f"   {to_printable(fact.theme)} › {to_printable(fact.scope or 'no scope')}", "$dim"),
                 (f"   {display_formats.actor_name(fact.actor)}", "$dim"),
-                ("   type and target stay", "$dim"),
+                ("   type and target are fixed", "$dim"),
             ),
             id="editor-head",
         )
@@ -268,8 +275,8 @@ class FactEditor(Editor):
         if self._theirs is not None:
             lines = [
                 Content.styled(
-                    f"{display_formats.actor_name(self._theirs.actor)} changed it meanwhile: "
-                    "ctrl+s replaces theirs, ctrl+t takes it",
+                    f"Changed by {display_formats.actor_name(self._theirs.actor)} meanwhile. "
+                    "ctrl+s overwrites, ctrl+t loads theirs",
                     "bold $warning",
                 ),
                 marked_difference(self._theirs.content, content, "their", "$warning"),

@@ -153,7 +153,7 @@ class ListingScreen(MainPanes):
                 self.show_listing(replace(self._view, sort=sort, descending=descending))
 
         at = f"{self._view.sort.value} {self._view.descending}"
-        self.app.push_screen(Picker("order of the facts", choices, at=at), choose)
+        self.app.push_screen(Picker("sort order", choices, at=at), choose)
 
     def _saved_order(self) -> dict[str, Any]:
         kept_order = self.kept.order
@@ -481,19 +481,19 @@ class ListingScreen(MainPanes):
     def _explain_emptiness(self) -> None:
         if self._view.line:
             empty = (
-                f"Nothing matches {self._view.line!r}.",
+                f"No match for {self._view.line!r}.",
                 "",
-                "esc shows everything again",
-                "tier:all looks among archived and superseded facts too",
+                "esc: clear filter",
+                "tier:all includes archived and superseded facts",
             )
         elif self.overview.themes:
-            empty = ("No live facts here.", "", "n writes one", "/ tier:all shows archived and superseded ones")
+            empty = ("No facts.", "", "n: new fact", "/ tier:all includes archived and superseded facts")
         else:
             empty = (
                 "This memory is empty.",
                 "",
-                "n writes the first fact",
-                "an agent writes its own: name hermes-memory-bridge in its MCP configuration",
+                "n: new fact",
+                "or connect an agent: hermes-memory-bridge connect HOST",
             )
         self.table.empty = empty
 
@@ -510,5 +510,5 @@ class ListingScreen(MainPanes):
         if error is not None and known is None:
             self.show_error(error)
         elif error is None and known is not None:
-            self.notify("The store can be read again.", timeout=3)
+            self.notify("The store is readable again.", timeout=3)
             self.table.forget()

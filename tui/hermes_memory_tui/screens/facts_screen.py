@@ -35,7 +35,7 @@ WRITES = frozenset(
     {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
     | {"close_scope", "reopen_scope"}
 )
-"""Actions that change the memory; hidden when it is open for reading only."""
+"""Actions that change the memory; hidden when it is open read-only."""
 
 
 class MainScreen(ListingScreen):
@@ -49,52 +49,50 @@ class MainScreen(ListingScreen):
         Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
         Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
-        Binding("a", "archive", "Archive", id="fact.archive", tooltip="Put the marked facts, or this one, away"),
-        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Take back your newest change that still holds"),
-        Binding(
-            "p", "pin", "Pin", id="fact.pin", tooltip="Pin facts so that pressure never moves them, or let them go"
-        ),
-        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move facts to the hot tier: agents are told them"),
-        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move facts to the cold tier: found by search only"),
-        Binding("m", "move", "Move", id="fact.move", tooltip="Move facts to another scope of their theme"),
-        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Erase facts for good, or the scope the tree is on"),
-        Binding("x", "export", "Export", id="fact.export", tooltip="Write what is marked, or listed, to a file"),
-        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Bring facts back to the hot tier"),
-        Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Do again what you undid last", show=False),
+        Binding("a", "archive", "Archive", id="fact.archive", tooltip="Archive the selected facts"),
+        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Undo your latest change"),
+        Binding("p", "pin", "Pin", id="fact.pin", tooltip="Pin or unpin; pressure never moves pinned facts"),
+        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move to the hot tier (in the context)"),
+        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move to the cold tier (search only)"),
+        Binding("m", "move", "Move", id="fact.move", tooltip="Move to another scope of the theme"),
+        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Purge the selected facts, or the scope in the tree"),
+        Binding("x", "export", "Export", id="fact.export", tooltip="Export the marked or listed facts"),
+        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Restore to the hot tier"),
+        Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Redo", show=False),
         Binding(
             "U",
             "undo_fact",
             "Undo on fact",
             id="fact.undo",
-            tooltip="Take back the newest change of this fact, whoever made it",
+            tooltip="Undo the latest change of this fact, whoever made it",
             show=False,
         ),
-        Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope; its hot facts cool"),
+        Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope and cool its hot facts"),
         Binding(
             "o",
             "reopen_scope",
             "Reopen",
             id="scope.reopen",
-            tooltip="Open the scope again and warm what cooled",
+            tooltip="Reopen the scope and warm the facts its closing cooled",
             show=False,
         ),
         Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
         Binding(
             "equals_sign",
             "differences",
-            "Differences",
+            "Diff",
             id="main.differences",
             key_display="=",
-            tooltip="Show what each version of the fact changed, or each whole",
+            tooltip="Toggle between diffs and full versions",
             show=False,
         ),
         Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
-        Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="To themes and scopes", show=False),
-        Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="To the facts", show=False),
-        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="To the fact and its history", show=False),
-        Binding("escape", "back", "Back", id="main.back", tooltip="One step back", show=False),
+        Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="Focus themes and scopes", show=False),
+        Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="Focus the facts", show=False),
+        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="Focus the fact detail", show=False),
+        Binding("escape", "back", "Back", id="main.back", tooltip="Back", show=False),
     ]
 
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
@@ -117,7 +115,7 @@ class MainScreen(ListingScreen):
 
         line = self.line
         if not line:
-            self.notify("Type a search first, then ctrl+s saves it.", severity="warning", timeout=4)
+            self.notify("Type a search first; ctrl+s then saves it.", severity="warning", timeout=4)
             return
 
         def save(name: str | None) -> None:
@@ -126,7 +124,7 @@ class MainScreen(ListingScreen):
                 self._show_saved_view_result(f"View {name!r} saved; v opens it.")
 
         def check(name: str) -> str:
-            return f"There is a view {name!r}: replace it?" if name in self.kept.views else ""
+            return f"View {name!r} exists: replace it?" if name in self.kept.views else ""
 
         says = [Content.styled(to_printable(line), "$dim")]
         self.app.push_screen(Question("save this search", says, type_in="as", check=check), save)
@@ -144,7 +142,7 @@ class MainScreen(ListingScreen):
             self._show_saved_view_result(f"View {name!r} removed.")
             return choices()
 
-        empty = "No view is saved yet: ctrl+s in the search line saves one."
+        empty = "No saved views; ctrl+s in the search line saves one."
         self.app.push_screen(Picker("saved views", choices(), empty=empty, remove=remove), self._open_view)
 
     async def _open_view(self, name: str | None) -> None:
@@ -156,7 +154,7 @@ class MainScreen(ListingScreen):
     def _show_saved_view_result(self, said: str) -> None:
         trouble = self.kept.trouble
         self.notify(
-            f"Not kept: {trouble}." if trouble else said,
+            f"Not saved: {trouble}." if trouble else said,
             severity="warning" if trouble else "information",
             timeout=5,
             markup=False,
@@ -195,7 +193,7 @@ class MainScreen(ListingScreen):
 
         def move_to(label: str | None, facts: Sequence[Fact]) -> BulkAction:
             if len({fact.theme for fact in facts}) > 1:
-                raise ArgumentError("the marked facts are of several themes; move those of one theme at a time")
+                raise ArgumentError("the marked facts belong to several themes; move one theme at a time")
             return bulk_actions.move_to_scope(label)
 
         def choose(key: str | None) -> None:
@@ -272,7 +270,7 @@ class MainScreen(ListingScreen):
         keys = self.table.selected_keys
         if len(keys) > MOST_COPIED:
             self.notify(
-                f"The clipboard takes {MOST_COPIED:,} facts at most; x writes them to a file.",
+                f"Too many facts for the clipboard (max. {MOST_COPIED:,}); export them with x.",
                 severity="warning",
                 timeout=5,
             )
@@ -300,7 +298,7 @@ class MainScreen(ListingScreen):
                 self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
 
         what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
-        says = [Content.styled(".jsonl keeps everything, .md is lines to read", "$dim")]
+        says = [Content.styled(".jsonl keeps everything, .md is readable text", "$dim")]
         dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
         self.app.push_screen(dialog, write)
 
@@ -360,7 +358,7 @@ class MainScreen(ListingScreen):
         if fact is None:
             return
         if fact.tier is Tier.SUPERSEDED:
-            self.notify("It was replaced by a newer fact; r brings it back first.", severity="warning", timeout=5)
+            self.notify("Superseded by a newer fact; restore it first with r.", severity="warning", timeout=5)
             return
         gauge = self._gauge_of(fact.theme)
         self.open_editor(
@@ -409,12 +407,12 @@ class MainScreen(ListingScreen):
                 )
             except UnknownFact:
                 self._rescue(key)
-                found.append("what was to become of a fact that is gone (n)")
+                found.append("text for a fact that no longer exists (n)")
             except StoreError:
                 return
         if found:
             text = ", ".join(dict.fromkeys(found))
-            self.notify(f"Typed before and not saved: {text}.", severity="warning", timeout=8, markup=False)
+            self.notify(f"Unsaved draft: {text}.", severity="warning", timeout=8, markup=False)
 
     def _rescue(self, key: str) -> None:
         """Offer the text typed for a fact that no longer exists as a new fact, after the one already offered there."""
@@ -458,7 +456,7 @@ class MainScreen(ListingScreen):
             return
         self.drafts[editor.draft_key] = draft
         key = "n" if editor.draft_key == "new" else "e"
-        self.notify(f"Not saved. What you typed is kept: {key} goes on with it.", severity="warning", timeout=5)
+        self.notify(f"Not saved. Kept as a draft; {key} resumes it.", severity="warning", timeout=5)
 
     def _save_edit(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text

@@ -21,27 +21,27 @@ KEY_WIDTH = 12
 
 GROUPS = {
     "main": "Find",
-    "fact": "On the fact, or on all marked ones",
-    "facts": "Open and mark",
-    "scope": "On the scope",
+    "fact": "Fact actions",
+    "facts": "Fact list",
+    "scope": "Scope actions",
     "memory": "Undo",
     "list": "Move",
     "pane": "Panes",
     "scopes": "Themes and scopes",
-    "search": "In the search line",
-    "picker": "In a list of choices",
-    "confirm": "Before it is done",
-    "editor": "In an editor",
-    "detail": "In the fact",
-    "view": "In every view",
+    "search": "Search line",
+    "picker": "Pickers",
+    "confirm": "Confirm",
+    "editor": "Editor",
+    "detail": "Fact detail",
+    "view": "All views",
     "views": "Views",
-    "app": "Anywhere",
+    "app": "Global",
 }
 """Titles of the groups, by the first part of a binding's id, in the order they are shown."""
 
 EVERY_VIEW, VIEWS = GROUPS["view"], GROUPS["views"]
 
-OTHERS = "Others"
+OTHERS = "Other"
 
 
 class HelpScreen(Modal[None]):
@@ -64,7 +64,7 @@ class HelpScreen(Modal[None]):
 
     def on_mount(self) -> None:
         self.query_one("#help").border_title = "keys"
-        self.query_one("#help").border_subtitle = "esc closes"
+        self.query_one("#help").border_subtitle = "esc: close"
 
     def action_scroll(self, lines: int) -> None:
         self.query_one("#help").scroll_relative(y=lines, animate=False)

@@ -46,9 +46,9 @@ class PastLoadingDialog(Modal[None]):
     """Makes the copy, and opens it."""
 
     CSS_PATH = "dialogs.tcss"
-    BINDING_GROUP_TITLE = "Stepping back"
+    BINDING_GROUP_TITLE = "Time travel"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", id="past_loading.leave", tooltip="Stay in the present"),
+        Binding("escape", "leave", "Cancel", id="past_loading.leave", tooltip="Cancel"),
     ]
 
     def __init__(self, memory: Memory, moment: int) -> None:
@@ -65,8 +65,8 @@ class PastLoadingDialog(Modal[None]):
 
     def on_mount(self) -> None:
         when = display_formats.format_moment(self._moment, self._memory.now())
-        self.query_one("#ask").border_title = "stepping back"
-        self._said.update(Content(f"going back to {when} …\n"))
+        self.query_one("#ask").border_title = "time travel"
+        self._said.update(Content(f"rewinding to {when} …\n"))
         self.run_worker(self._make, thread=True)
 
     def _make(self) -> None:
@@ -85,9 +85,7 @@ class PastLoadingDialog(Modal[None]):
             raise LoadCancelled
         self.app.call_from_thread(
             self._said.update,
-            Content(
-                f"{display_formats.format_count(done)} of {display_formats.format_count(total)} changes looked at\n"
-            ),
+            Content(f"{display_formats.format_count(done)} of {display_formats.format_count(total)} changes rewound\n"),
         )
 
     def _open_past(self, past: Store) -> None:
@@ -120,12 +118,10 @@ class PastScreen(MainScreen):
 
     NAME = "past"
     is_past = True
-    AGENTS_TITLE = "agents open then"
+    AGENTS_TITLE = "agents at that time"
     BINDING_GROUP_TITLE = "The past"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "R", "bring_back", "Bring back", id="past.bring_back", tooltip="Make the present say what this fact said"
-        ),
+        Binding("R", "bring_back", "Restore", id="past.bring_back", tooltip="Restore this version in the present"),
         Binding("q", "to_present", "Present", id="past.leave", tooltip="Back to the present"),
     ]
 
@@ -147,20 +143,20 @@ class PastScreen(MainScreen):
         found = [one for bindings in chain for one in bindings.key_to_bindings.get(event.key, ())]
         if any(one.action in WRITES for one in found):
             event.stop()
-            said = "The past stays as it was, R brings a fact back; esc leaves the past."
+            said = "Read-only snapshot. R restores a fact, esc returns to the present."
             self.notify(said, severity="warning", timeout=5)
 
     def _explain_emptiness(self) -> None:
         if self.line:
             super()._explain_emptiness()
         elif self.overview.themes:
-            self.table.empty = ("No live facts here then.", "", "/ tier:all shows archived and superseded ones")
+            self.table.empty = ("No facts at that time.", "", "/ tier:all includes archived and superseded facts")
         else:
-            self.table.empty = ("There was nothing in this memory then.", "", "esc leaves the past")
+            self.table.empty = ("The memory was empty at that time.", "", "esc: return to the present")
 
     def action_bring_back(self) -> None:
         if self._present.read_only:
-            self.notify("The memory is open for reading only.", severity="warning", timeout=4)
+            self.notify("The memory is open read-only.", severity="warning", timeout=4)
             return
         facts = self.memory.facts_for_write(self.table.selected_keys)
         if facts:
@@ -196,8 +192,8 @@ def restore_past_facts(present: Memory, facts: list[Fact]) -> ActionResult:
         return len(facts)
 
     what = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
-    done = present.run_grouped_write(act, f"{what} brought back as it was")
-    return replace(done, back="In the present u undoes.")
+    done = present.run_grouped_write(act, f"{what} restored")
+    return replace(done, back="In the present, u undoes.")
 
 
 def restore_past_fact(store: Store, fact: Fact) -> None:

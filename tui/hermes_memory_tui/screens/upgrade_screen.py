@@ -33,10 +33,10 @@ class UpgradeScreen(SelectionGuard, Screen[Memory]):
             "choose('upgrade')",
             "Upgrade",
             id="upgrade.do",
-            tooltip="Upgrade the file; a backup stays beside it",
+            tooltip="Upgrade the file, keeping a backup",
         ),
-        Binding("r", "choose('read_only')", "Read only", id="upgrade.read_only", tooltip="Look at a copy of it"),
-        Binding("q,escape", "choose('quit')", "Quit", id="upgrade.quit", tooltip="Leave everything as it is"),
+        Binding("r", "choose('read_only')", "Read only", id="upgrade.read_only", tooltip="Open a copy read-only"),
+        Binding("q,escape", "choose('quit')", "Quit", id="upgrade.quit", tooltip="Quit without changes"),
     ]
 
     def __init__(self, path: Path, theme: str, read_only: bool = False) -> None:
@@ -59,9 +59,9 @@ class UpgradeScreen(SelectionGuard, Screen[Memory]):
                     f"\n{self._path}\n\n",
                     *self._in_place(),
                     ("r", "bold $accent"),
-                    "  opens a copy for reading; the file stays as it is\n",
+                    "  open a copy read-only; the file is not changed\n",
                     ("q", "bold $accent"),
-                    "  quits; the file stays as it is",
+                    "  quit; the file is not changed",
                 )
             )
             yield self._said
@@ -70,7 +70,7 @@ class UpgradeScreen(SelectionGuard, Screen[Memory]):
     def _in_place(self) -> list[str | tuple[str, str]]:
         if self._read_only:
             return []
-        return [("⏎", "bold $accent"), "  upgrades it in place; a verified backup is written beside it first\n"]
+        return [("⏎", "bold $accent"), "  upgrade in place; a verified backup is written first\n"]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not (self._read_only and action == "choose" and parameters == ("upgrade",))

@@ -1,4 +1,4 @@
-"""Talk to the machine: settings and state files, palettes, the terminal driver, an external editor, the web server, the bridge.
+"""Talk to the machine: settings and state files, palettes, the terminal driver, the editor, the bridge, other hosts.
 
-Imports no other package of this room. Read `inspector_settings.py` first.
+Imports the store and the bridge client, and no other package of this room. Read `inspector_settings.py` first.
 """

@@ -1,4 +1,4 @@
-"""Discovery on this machine: older store files, the host's own memory, and hosts to connect."""
+"""Discovery on this machine: older store files, host memory, and hosts to connect."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def find_old_stores(home: Path, store: Path) -> Iterator[DiscoveredSource]:
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 if is_old_store(path):
-                    yield DiscoveredSource(
-                        "old", path.name, "hermes-memory 0.3.0", "can be upgraded, a backup beside it", path
-                    )
+                    yield DiscoveredSource("old", path.name, "hermes-memory 0.3.0", "upgradable (keeps a backup)", path)
 
 
 def is_old_store(path: Path) -> bool:
@@ -74,16 +72,16 @@ def find_host_files(home: Path) -> Iterator[DiscoveredSource]:
     try:
         for one in memory_files.file_pressures(home):
             if one.file.path.exists():
-                state = f"{one.pct:.0f}% full, {one.tokens} tokens in every turn"
-                yield DiscoveredSource("files", one.file.path.name, "the host's own memory", state, one.file.path)
+                state = f"{one.pct:.0f}% full, {one.tokens} tokens per turn"
+                yield DiscoveredSource("files", one.file.path.name, "host memory", state, one.file.path)
         lost = eviction_archive.load_evicted_entries(home)
     except StoreError as error:
-        yield DiscoveredSource("files", "memories", "the host's own memory", str(error), home / "memories", True)
+        yield DiscoveredSource("files", "memories", "host memory", str(error), home / "memories", True)
         return
     archive = eviction_archive.find_archive_file(home)
     if archive is not None and lost:
         yield DiscoveredSource(
-            "archive", archive.name, "evicted by the host", f"{len(lost)} entries can be rescued", archive
+            "archive", archive.name, "evicted by the host", f"{len(lost)} entries can be imported", archive
         )
 
 
@@ -94,7 +92,7 @@ def find_hosts() -> Iterator[DiscoveredSource]:
         file = host.file(place)
         if file.exists() or file.parent.exists():
             known = find_bridge_entry(host, file) is not None
-            state = "connected" if known else "does not know this memory yet"
+            state = "connected" if known else "not connected"
             yield DiscoveredSource("host", host.name, host.title, state, file, known)
 
 

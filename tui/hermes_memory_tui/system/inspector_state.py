@@ -117,7 +117,7 @@ class InspectorState:
 
     def _change(self, act: Callable[[dict[str, Any]], None]) -> None:
         if self.read_only:
-            self.trouble = "the memory is open for reading only, so nothing is kept"
+            self.trouble = "the memory is open read-only"
             return
         said = self._load()
         act(said)
@@ -125,7 +125,7 @@ class InspectorState:
         try:
             self._save(said)
         except OSError as error:
-            self.trouble = f"{self.path} cannot be written: {error.strerror or error}"
+            self.trouble = f"cannot write {self.path}: {error.strerror or error}"
         else:
             self.trouble = ""
 

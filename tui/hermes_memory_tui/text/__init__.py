@@ -1,4 +1,5 @@
-"""Format text for the screen: ages, counts, columns, highlighting, query completion.
+"""Format text for the screen: ages, counts, columns, highlighting and query completion.
 
-May import the store's types; no other package of this room. Read `display_formats.py` first.
+Imports the types of the store; no screen and no other package of this room.
+Read `display_formats.py` first.
 """

@@ -39,18 +39,16 @@ class FactColumn:
 
 
 COLUMNS = (
-    FactColumn(
-        "tier", "", "where it lives: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""
-    ),
-    FactColumn("type", "type", "what it says: constraint, decision, value …", 2, lambda fact, _: fact.type.value),
-    FactColumn("scope", "scope", "the unit of work it belongs to", 16, lambda fact, _: to_printable(fact.scope or "–")),
-    FactColumn("theme", "theme", "whose memory it is", 12, lambda fact, _: to_printable(fact.theme)),
-    FactColumn("by", "by", "who wrote it", 12, lambda fact, _: display_formats.actor_name(fact.actor)),
-    FactColumn("uid", "uid", "the end of its name", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
+    FactColumn("tier", "", "tier: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""),
+    FactColumn("type", "type", "constraint, decision, value …", 2, lambda fact, _: fact.type.value),
+    FactColumn("scope", "scope", "unit of work", 16, lambda fact, _: to_printable(fact.scope or "–")),
+    FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme)),
+    FactColumn("by", "by", "author", 12, lambda fact, _: display_formats.actor_name(fact.actor)),
+    FactColumn("uid", "uid", "short id", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
     FactColumn(
         "reads",
         "reads",
-        "how often agents were told it",
+        "times in a context",
         5,
         lambda fact, _: display_formats.abbreviate_number(fact.reads),
         True,
@@ -58,7 +56,7 @@ COLUMNS = (
     FactColumn(
         "tokens",
         "tok",
-        "what it costs an agent",
+        "tokens in the context",
         4,
         lambda fact, _: display_formats.abbreviate_number(fact.tokens),
         True,
@@ -66,7 +64,7 @@ COLUMNS = (
     FactColumn(
         "age",
         "age",
-        "how long ago it changed",
+        "time since the last change",
         4,
         lambda fact, now: display_formats.format_age(fact.updated_at, now),
         True,
@@ -102,13 +100,13 @@ def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[
 
 
 ORDERS = {
-    (Sort.UPDATED, True): "changed last first",
-    (Sort.UPDATED, False): "changed longest ago first",
+    (Sort.UPDATED, True): "recently changed first",
+    (Sort.UPDATED, False): "least recently changed first",
     (Sort.CREATED, True): "newest first",
     (Sort.CREATED, False): "oldest first",
     (Sort.TARGET, False): "by target, a to z",
     (Sort.TARGET, True): "by target, z to a",
-    (Sort.TYPE, True): "by type, most binding first",
-    (Sort.TYPE, False): "by type, least binding first",
+    (Sort.TYPE, True): "by type, constraints first",
+    (Sort.TYPE, False): "by type, constraints last",
 }
 """Every order of the facts in words."""

@@ -94,16 +94,16 @@ class AgentsView(BaseView[AgentsData]):
         GridColumn("theme", 14, least=70),
         GridColumn("scope", 14, least=100),
         GridColumn("pulse", BEATS),
-        GridColumn("heard", 5, right=True),
+        GridColumn("seen", 5, right=True),
         GridColumn("lease", LEASE + 5, least=60),
         GridColumn("turn", 4, right=True),
         GridColumn("calls/m", 7, right=True, least=84),
         GridColumn("client", 16, least=116),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Take back everything the session wrote"),
-        Binding("K", "end_session", "End", id="agents.end", tooltip="End the session: its lease is released"),
-        Binding("X", "revoke", "Revoke token", id="agents.revoke", tooltip="Revoke the token the session showed"),
+        Binding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Undo all writes of the session"),
+        Binding("K", "end_session", "End", id="agents.end", tooltip="End the session and release its lease"),
+        Binding("X", "revoke", "Revoke token", id="agents.revoke", tooltip="Revoke the session's token"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -113,7 +113,7 @@ class AgentsView(BaseView[AgentsData]):
                 GridColumn("pid", 8, right=True),
                 GridColumn("program"),
                 GridColumn("age", 5, right=True),
-                GridColumn("heard", 6, right=True),
+                GridColumn("seen", 6, right=True),
             ),
             id="grid-below",
         )
@@ -125,7 +125,7 @@ class AgentsView(BaseView[AgentsData]):
         yield self.processes
 
     def on_mount(self) -> None:
-        self.processes.border_title = "processes that hold the file"
+        self.processes.border_title = "open file handles"
         self.set_interval(2.0, self._refresh_live)
 
     def _refresh_live(self) -> None:
@@ -147,9 +147,9 @@ class AgentsView(BaseView[AgentsData]):
         self.grid.empty = (
             "No agent has connected yet.",
             "",
-            "hermes-memory-bridge connect HOST names this memory in the host's configuration",
+            "connect a host with: hermes-memory-bridge connect HOST",
         )
-        self.grid.border_subtitle = f"{running} running · {'bridge answers' if data.bridge else 'no bridge runs'}"
+        self.grid.border_subtitle = f"{running} running · {'bridge up' if data.bridge else 'no bridge'}"
         self.grid.show([self._row(session, data, now) for session in data.sessions])
         heard = {session.pid: session.heartbeat_at for session in data.sessions if session.pid and not session.ended_at}
         self.processes.show(
@@ -202,7 +202,7 @@ class AgentsView(BaseView[AgentsData]):
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         session = self.session
         if session is None or self.data is None:
-            return "session", [Content.styled("no session is chosen", "$dim")]
+            return "session", [Content.styled("no session selected", "$dim")]
         now = self.memory.now()
 
         def read(store: Store) -> tuple[list[Change], dict[str, str], list[ContextRecord]]:
@@ -225,22 +225,26 @@ class AgentsView(BaseView[AgentsData]):
             ),
             Content(""),
             labelled_value("client", to_printable(session.client or "unknown")),
-            labelled_value("process", str(session.pid or "not on this machine")),
+            labelled_value("process", str(session.pid or "on another machine")),
             labelled_value("since", f"{display_formats.format_moment(session.started_at, now)}, turn {session.turn}"),
             labelled_value(
                 "token",
-                to_printable(str(live.get("credential") or "none was shown")) if live else "the bridge would know",
+                to_printable(str(live.get("credential") or "none")) if live else "unknown (no bridge)",
             ),
-            labelled_value("if lost", session.on_orphan.value.replace("_", " ")),
+            labelled_value("on orphan", session.on_orphan.value.replace("_", " ")),
             *checkpoint_lines(session, now),
             Content(""),
-            heading_line("told last", "enter opens the flight recorder"),
+            heading_line("recent context", "enter: session activity"),
             *(context_record_line(one, now) for one in tellings),
             Content(""),
-            heading_line("wrote last", "U takes all of it back"),
+            heading_line("recent writes", "U: undo all"),
             *(change_summary_line(one, names, now) for one in wrote),
-            *([] if self.data.bridge else [Content(""), Content.styled("Calls are seen while a bridge runs:", "$dim")]),
-            *([] if self.data.bridge else [key_hint_line(("hermes-memory-bridge start", "starts it"))]),
+            *(
+                []
+                if self.data.bridge
+                else [Content(""), Content.styled("Calls are only visible while a bridge is running:", "$dim")]
+            ),
+            *([] if self.data.bridge else [key_hint_line(("hermes-memory-bridge start", "start it"))]),
         ]
 
     def open(self, key: object) -> None:
@@ -271,17 +275,17 @@ class AgentsView(BaseView[AgentsData]):
         token = live.get("credential")
         if not token:
             self.notify(
-                "This session showed no token: it came over the socket, where the system says whose process it is."
+                "This session has no token; it connected over the local socket."
                 if live
-                else "Only a running bridge knows which token a session showed; this one is not connected.",
+                else "The session's token is known only while it is connected to a running bridge.",
                 timeout=6,
             )
             return
         lines: list[Line] = [
             Content.assemble(
-                "Token ", (to_printable(token), "bold"), " will be void at once, for every session that uses it."
+                "Token ", (to_printable(token), "bold"), " is revoked immediately for every session using it."
             ),
-            Content.styled("hermes-memory-bridge token add makes another.", "$dim"),
+            Content.styled("Create another with: hermes-memory-bridge token add", "$dim"),
         ]
         self.ask_then(Question("revoke token", lines, alarm=True), lambda _: self._revoke(token))
 
@@ -296,5 +300,5 @@ def lease_cell(session: Session, now: int) -> GridCell:
     share = min(1.0, left / max(1, session.lease_ms))
     full = round(share * LEASE)
     ink = "success" if share > 0.4 else "warning" if left else "error"
-    seconds = f" {left // 1000:>3}s" if left else " lost"
+    seconds = f" {left // 1000:>3}s" if left else " exp."
     return GridCell("", parts=((" " * full, "", ink), (" " * (LEASE - full), "", "track"), (seconds, "dim", "")))

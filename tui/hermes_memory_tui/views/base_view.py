@@ -65,14 +65,14 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#grid"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Back", id="view.back", tooltip="One step back, in the end to the facts", show=False),
-        Binding("u", "undo", "Undo", id="view.undo", tooltip="Take back your newest change that still holds"),
-        Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Do again what you undid last", show=False),
-        Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the text beside the list", show=False),
-        Binding("x", "export", "Export", id="view.export", tooltip="Write what is shown to a file", show=False),
+        Binding("escape", "back", "Back", id="view.back", tooltip="Back", show=False),
+        Binding("u", "undo", "Undo", id="view.undo", tooltip="Undo your latest change"),
+        Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Redo", show=False),
+        Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the detail text", show=False),
+        Binding("x", "export", "Export", id="view.export", tooltip="Export the list", show=False),
     ]
     WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
-    """Actions that are not there where nothing may be written."""
+    """Actions that are hidden when the memory is read-only."""
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[GridColumn]]
@@ -259,16 +259,16 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
             self.post_message(OpenView(FACTS))
 
     def action_copy_text(self) -> None:
-        """Copy the text beside the list."""
+        """Copy the detail text."""
         self.app.copy_to_clipboard(self.pages.plain)
         self.notify("Copied.", timeout=2)
 
     def action_export(self) -> None:
         """Ask for a file name, and write the list to it as a table."""
-        lines = [Content(f"{len(self.grid.rows):,} lines as a Markdown table.")]
+        lines = [Content(f"{len(self.grid.rows):,} rows as a Markdown table.")]
         start = f"hermes-memory-{self.NAME}.md"
         self.ask_then(
-            Question("export what is shown", lines, type_in="file", start=start, check=file_name_problem), self._export
+            Question("export list", lines, type_in="file", start=start, check=file_name_problem), self._export
         )
 
     def _export(self, name: str) -> None:
@@ -277,11 +277,11 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
             with open(path, "x", encoding="utf-8", opener=filesystem.open_private) as file:
                 file.write(self.grid.table())
         except OSError as error:
-            said = f"{path} could not be written: {error.strerror or error}"
+            said = f"cannot write {path}: {error.strerror or error}"
             self.notify(said, severity="error", timeout=8, markup=False)
         else:
             done = self.memory.record_unjournaled(
-                ActionResult(f"{len(self.grid.rows):,} lines written to {path.absolute()}", back="")
+                ActionResult(f"{len(self.grid.rows):,} rows written to {path.absolute()}", back="")
             )
             self.notify(f"{done.said}.", timeout=5, markup=False)
 
@@ -324,10 +324,10 @@ def file_name_problem(name: str) -> str | None:
     try:
         path = Path(name).expanduser()
         if path.exists():
-            return f"{path} is there already; choose another name"
-        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
+            return f"{path} exists; choose another name"
+        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
-        return f"that is no name for a file: {getattr(error, 'strerror', None) or error}"
+        return f"not a file name: {getattr(error, 'strerror', None) or error}"
 
 
 def pass_answer(then: Any, answer: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.model import ContextBlock, Fact, FactType, ThemeSummary
+from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model import bulk_actions
@@ -36,24 +36,29 @@ class ContextView(BaseView[ContextData]):
     """The hot facts in ranking order on the left, the exact text on the right."""
 
     NAME = "told"
-    TITLE_OF_LIST = "what is told"
-    BINDING_GROUP_TITLE = "Told"
+    TITLE_OF_LIST = "context"
+    BINDING_GROUP_TITLE = "Context"
     WRITES = BaseView.WRITES | {"pin", "cool", "archive"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 6),
         GridColumn("fact"),
-        GridColumn("why here", 20, least=60),
+        GridColumn("reason", 20, least=60),
         GridColumn("tokens", 6, right=True),
-        GridColumn("sum", 5, right=True),
+        GridColumn("total", 5, right=True),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l,right", "theme(1)", "Next theme", id="told.next", tooltip="What the next theme's agents are told"),
-        Binding("h,left", "theme(-1)", "Theme before", id="told.before", tooltip="The theme before", show=False),
-        Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin the fact, so that it is told first, or let it go"),
+        Binding("l,right", "theme(1)", "Next theme", id="told.next", tooltip="Context of the next theme"),
         Binding(
-            "W", "cool", "Cool", id="told.cool", tooltip="Take the fact out of the hot tier: found, no longer told"
+            "h,left",
+            "theme(-1)",
+            "Previous theme",
+            id="told.before",
+            tooltip="Context of the previous theme",
+            show=False,
         ),
-        Binding("a", "archive", "Archive", id="told.archive", tooltip="Put the fact away"),
+        Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin or unpin the fact; pinned facts come first"),
+        Binding("W", "cool", "Cool", id="told.cool", tooltip="Move to the cold tier: searchable, not in the context"),
+        Binding("a", "archive", "Archive", id="told.archive", tooltip="Archive the fact"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -61,7 +66,7 @@ class ContextView(BaseView[ContextData]):
         self.theme: str | None = None
 
     def title_place(self) -> str:
-        return f"{to_printable(self.data.theme)} is told" if self.data is not None else ""
+        return f"context of {to_printable(self.data.theme)}" if self.data is not None else ""
 
     def on_screen_resume(self) -> None:
         if self.theme is None:
@@ -80,32 +85,32 @@ class ContextView(BaseView[ContextData]):
         return ContextData(themes, theme, injection, ranked, store.policies.for_theme(theme).injection_tokens)
 
     def draw(self, data: ContextData) -> None:
-        told = {fact.id for fact in data.injection.facts}
+        included = {fact.id for fact in data.injection.facts}
         now = self.memory.now()
         rows, total = [], 0
         for fact in data.ranked:
-            is_told = fact.id in told
-            total += fact.tokens + 1 if is_told else 0
-            ink = "" if is_told else "dim"
+            is_included = fact.id in included
+            total += fact.tokens + 1 if is_included else 0
+            ink = "" if is_included else "dim"
             rows.append(
                 GridRow(
                     fact.uid,
                     (
-                        GridCell("● told" if is_told else "○ left", "hot" if is_told else "dim"),
+                        GridCell("● in" if is_included else "○ out", "hot" if is_included else "dim"),
                         GridCell(to_printable(fact.notation), ink),
                         GridCell(ranking_reason(fact, now), "dim"),
                         GridCell(str(fact.tokens), ink),
-                        GridCell(str(total) if is_told else "·", "dim"),
+                        GridCell(str(total) if is_included else "·", "dim"),
                     ),
                 )
             )
-        self.grid.empty = ("No hot facts: an agent of this theme is told the rules alone.",)
+        self.grid.empty = ("No hot facts. The context block contains only the rules.",)
         hue = palettes.theme_hues(theme.name for theme in data.themes).get(data.theme, 0)
-        title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"{to_printable(data.theme)} is told")
+        title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"context of {to_printable(data.theme)}")
         self.grid.border_title = title
         self.grid.border_subtitle = (
-            f"{len(told)} told, {data.injection.left_out} left out · "
-            f"{data.injection.fact_tokens} of {data.budget} tokens"
+            f"{len(included)} included, {data.injection.left_out} omitted · "
+            f"{data.injection.fact_tokens}/{data.budget} tokens"
         )
         self.grid.show(rows)
 
@@ -115,14 +120,14 @@ class ContextView(BaseView[ContextData]):
         chosen = next((fact.notation for fact in self.data.ranked if fact.uid == key), None)
         lines = [
             heading_line(
-                f"{injection.tokens} tokens, {len(injection.text):,} characters", "memory_status answers exactly this:"
+                f"{injection.tokens} tokens, {len(injection.text):,} characters", "as returned by memory_status:"
             ),
             Content(""),
         ]
         for line in injection.text.split("\n"):
             style = "bold $accent" if line == chosen else "$dim" if line.startswith("(+") else ""
             lines.append(Content.styled(to_printable(line), style))
-        return "word for word", lines
+        return "context block", lines
 
     def action_theme(self, step: int) -> None:
         if self.data is not None and self.data.themes:
@@ -154,8 +159,7 @@ class ContextView(BaseView[ContextData]):
 
 def ranking_reason(fact: Fact, now: int) -> str:
     """Return why a fact ranks where it does: pinned, then by how binding its type is, then most recently used."""
-    used = display_formats.format_age(max(fact.updated_at, fact.read_at or 0), now)
+    used = display_formats.format_ago(max(fact.updated_at, fact.read_at or 0), now)
     if fact.pinned:
-        return f"pinned, used {used}"
-    binding = "most binding" if fact.type is FactType.CONSTRAINT else fact.type.word
-    return f"{binding}, used {used}"
+        return f"pinned, {used}"
+    return f"{fact.type.word}, {used}"

@@ -45,20 +45,20 @@ class ConversationsView(PagedView[ConversationsData]):
 
     NAME = "turns"
     TITLE_OF_LIST = "conversations"
-    BINDING_GROUP_TITLE = "Turns"
-    LINE = "words that were said"
+    BINDING_GROUP_TITLE = "Conversations"
+    LINE = "search messages"
     PAGE = 300
     WRITES = BaseView.WRITES | {"purge"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
         GridColumn("session", 14, least=70),
-        GridColumn("who", 9),
-        GridColumn("said"),
+        GridColumn("role", 9),
+        GridColumn("message"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", id="turns.search", key_display="/", tooltip="Find turns by their words"),
-        Binding("P", "purge", "Purge", id="turns.purge", tooltip="Erase this theme's turns for good; cannot be undone"),
+        Binding("slash", "search", "Search", id="turns.search", key_display="/", tooltip="Search messages"),
+        Binding("P", "purge", "Purge", id="turns.purge", tooltip="Purge this theme's conversations (cannot be undone)"),
     ]
 
     def load(self, store: Store) -> ConversationsData:
@@ -76,18 +76,18 @@ class ConversationsView(PagedView[ConversationsData]):
         hues = palettes.theme_hues(theme.name for theme in data.themes)
         searched = bool(self.filter.input.value.strip())
         self.grid.empty = (
-            ("Nobody said that.",)
+            ("No matching messages.",)
             if searched
             else (
-                "No conversation is captured.",
+                "No conversations captured.",
                 "",
-                "agents capture turns with the tool memory_turn; what was said word for word",
-                "can then be recalled when a context has been compressed away",
+                "agents capture messages with the tool memory_turn",
+                "and recall them after their context was compacted",
             )
         )
         more = "" if data.complete else "+"
         order = "best first" if searched else "newest first"
-        self.grid.border_subtitle = f"{display_formats.format_count(len(data.turns))}{more} turns, {order}"
+        self.grid.border_subtitle = f"{display_formats.format_count(len(data.turns))}{more} messages, {order}"
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
         self.grid.show([turn_row(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
@@ -100,11 +100,11 @@ class ConversationsView(PagedView[ConversationsData]):
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         turn = self.turn
         if turn is None:
-            return "turn", [Content.styled("no turn is chosen", "$dim")]
+            return "message", [Content.styled("no message selected", "$dim")]
         now = self.memory.now()
         said = turn.content[:SHOWN_CHARS]
         lines: list[Line] = [
-            labelled_value("who", to_printable(turn.role)),
+            labelled_value("role", to_printable(turn.role)),
             labelled_value(
                 "when", f"{display_formats.format_moment(turn.at, now)} ({display_formats.format_ago(turn.at, now)})"
             ),
@@ -120,7 +120,7 @@ class ConversationsView(PagedView[ConversationsData]):
                     f"and {display_formats.format_count(left)} more characters: hermes-memory-tui turns", "$dim"
                 )
             )
-        return "turn", [*lines, Content(""), *self._surrounding_turns(turn)]
+        return "message", [*lines, Content(""), *self._surrounding_turns(turn)]
 
     def _surrounding_turns(self, turn: Turn) -> Sequence[Line]:
         """Return the messages just before and after, in the same session."""
@@ -134,7 +134,7 @@ class ConversationsView(PagedView[ConversationsData]):
         if not around:
             return []
         return [
-            heading_line("around it"),
+            heading_line("surrounding messages"),
             *(
                 Content.assemble(
                     ("← " if one.at <= turn.at else "→ ", "$dim"),
@@ -144,7 +144,7 @@ class ConversationsView(PagedView[ConversationsData]):
                 for one in around
             ),
             Content(""),
-            key_hint_line(("/", "finds turns by their words")),
+            key_hint_line(("/", "search messages")),
         ]
 
     def on_filter_line_query_changed(self) -> None:
@@ -164,23 +164,23 @@ class ConversationsView(PagedView[ConversationsData]):
             return
         lines: list[Line] = [
             Content.assemble(
-                (display_formats.pluralise(total, "turn"), "bold $error"),
-                f" of theme {to_printable(theme)} will be erased for good.",
+                (display_formats.pluralise(total, "message"), "bold $error"),
+                f" of theme {to_printable(theme)} will be purged.",
             ),
             *(
-                [Content.styled("The team has them, too: they are erased on every machine.", "$warning")]
+                [Content.styled("They are shared with the team: they are purged on every machine.", "$warning")]
                 if shared
                 else []
             ),
-            Content.styled("hermes-memory-tui turns --purge --older-than AGE erases only the old ones.", "$dim"),
+            Content.styled("To purge only old ones: hermes-memory-tui turns --purge --older-than AGE", "$dim"),
         ]
-        dialog = Question(f"purge the turns of {to_printable(theme)}", lines, armed_by=theme, alarm=True)
+        dialog = Question(f"purge the conversations of {to_printable(theme)}", lines, armed_by=theme, alarm=True)
         self.ask_then(
             dialog,
             lambda _: self.write(
                 lambda: self.memory.run_write(
                     lambda store: store.turns.purge(theme),
-                    lambda gone: f"{display_formats.pluralise(gone, 'turn')} erased",
+                    lambda gone: f"{display_formats.pluralise(gone, 'message')} purged",
                     back=FINAL,
                 )
             ),

@@ -81,8 +81,8 @@ class JournalView(PagedView[JournalPage]):
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
         GridColumn("by", 14),
-        GridColumn("did", 12),
-        GridColumn("what"),
+        GridColumn("op", 12),
+        GridColumn("change"),
         GridColumn("theme", 14, least=110),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,13 +94,20 @@ class JournalView(PagedView[JournalPage]):
             key_display="/",
             tooltip="Words, by:agent theme:x op:edit, or #number",
         ),
-        Binding("U", "undo_change", "Undo it", id="journal.undo", tooltip="Take back this change, whoever made it"),
+        Binding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
+        Binding("b", "step_back", "Time travel", id="journal.past", tooltip="Open the memory as of before this change"),
         Binding(
-            "b", "step_back", "Step back", id="journal.past", tooltip="The whole memory as it stood before this change"
+            "at",
+            "step_to",
+            "Go to time",
+            id="journal.moment",
+            key_display="@",
+            tooltip="Open the memory as of a given time",
         ),
-        Binding("at", "step_to", "Moment", id="journal.moment", key_display="@", tooltip="The memory at any moment"),
-        Binding("e", "everything", "Everything", id="journal.everything", tooltip="Sessions and turns too, or not"),
-        Binding("V", "verify", "Verify", id="journal.verify", tooltip="Check the seal of every row, from the first on"),
+        Binding(
+            "e", "everything", "All entries", id="journal.everything", tooltip="Show or hide sessions and conversations"
+        ),
+        Binding("V", "verify", "Verify", id="journal.verify", tooltip="Verify the hash chain"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -134,11 +141,9 @@ class JournalView(PagedView[JournalPage]):
     def draw(self, data: JournalPage) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
-        self.grid.empty = (
-            "No change is of that kind." if self._wanted != JournalFilter() else "Nothing has happened yet.",
-        )
+        self.grid.empty = ("No matching changes." if self._wanted != JournalFilter() else "Journal is empty.",)
         more = "" if data.complete else "+"
-        kinds = "sessions and turns too" if self._everything else "of facts and scopes"
+        kinds = "of every kind" if self._everything else "of facts and scopes"
         self.grid.border_subtitle = (
             f"{display_formats.format_count(len(data.changes))}{more} changes {kinds}, newest first"
         )
@@ -155,12 +160,12 @@ class JournalView(PagedView[JournalPage]):
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         change = self.change
         if change is None or self.data is None:
-            return "change", [Content.styled("no change is chosen", "$dim")]
+            return "change", [Content.styled("no change selected", "$dim")]
         lines = change_text.change_detail(change, self.data.named, self.memory.now())
         return f"change #{change.seq}", [
             *lines,
             Content(""),
-            key_hint_line(("U", "takes this change back"), ("b", "the memory as it was before")),
+            key_hint_line(("U", "undo"), ("b", "open the memory before this change")),
         ]
 
     # The line
@@ -196,7 +201,7 @@ class JournalView(PagedView[JournalPage]):
             return
         names, now = self.data.named if self.data else {}, self.memory.now()
         lines: list[Line] = [
-            Content(f"This change has {len(rows)} rows; all are taken back together."),
+            Content(f"This change has {len(rows)} rows; they are undone together."),
             Content(""),
             *(
                 Content.assemble(
@@ -226,7 +231,7 @@ class JournalView(PagedView[JournalPage]):
 
     def action_step_to(self) -> None:
         lines = [Content.styled("an age (90m, 3h, 2d) or a date (2026-03-17, 2026-03-17 13:00, UTC)", "$dim")]
-        dialog = Question("look at the memory as it was", lines, type_in="when", check=self._wrong_moment)
+        dialog = Question("time travel", lines, type_in="when", check=self._wrong_moment)
         self.ask_then(dialog, self._step_to)
 
     def _wrong_moment(self, text: str) -> str | None:
@@ -242,7 +247,7 @@ class JournalView(PagedView[JournalPage]):
         self.app.push_screen(PastLoadingDialog(self.memory, parse_time_filter("when", text, self.memory.now())))
 
     def action_verify(self) -> None:
-        self.notify("Checking every row …", timeout=2)
+        self.notify("Verifying …", timeout=2)
         self.run_worker(self._verify, thread=True, group="verify", exclusive=True)
 
     def _verify(self) -> None:
@@ -255,7 +260,7 @@ class JournalView(PagedView[JournalPage]):
             self.app.call_from_thread(self._show_verification, check)
 
     def _show_verification(self, check: Check) -> None:
-        said = f"✓ {check.detail}" if check.ok else f"The journal does not hold: {check.detail}"
+        said = f"✓ {check.detail}" if check.ok else f"Hash chain broken: {check.detail}"
         self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
 
 
@@ -295,7 +300,7 @@ def parse_journal_filter(text: str, store: Store) -> JournalFilter:
             words.append(word)
             continue
         if name not in WORDS or not value:
-            raise QueryError(f"{word!r} is no filter here; write by:NAME, theme:NAME or op:{OPS[0]}", word)
+            raise QueryError(f"{word!r} is not a filter here; use by:NAME, theme:NAME or op:{OPS[0]}", word)
         if name == "by":
             actor = value
             store.names.actors_called(value)

@@ -45,7 +45,7 @@ SAID_MOVES = 4
 STEPS = {
     PressureLevel.MERGE: (70, "merge duplicates"),
     PressureLevel.ARCHIVE: (85, "cool and archive closed scopes"),
-    PressureLevel.CONSOLIDATE: (95, "cool the oldest, least binding"),
+    PressureLevel.CONSOLIDATE: (95, "cool the oldest, constraints last"),
 }
 """At what percent relief does what."""
 
@@ -76,16 +76,14 @@ class PressureView(BaseView[PressureData]):
     WRITES = BaseView.WRITES | {"relieve"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
-        GridColumn("memory"),
+        GridColumn("theme / file"),
         GridColumn("", BAR),
         GridColumn("full", 5, right=True),
         GridColumn("used / budget", 16, right=True, least=70),
         GridColumn("24 hours", POINTS, least=84),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "r", "relieve", "Relieve", id="pressure.relieve", tooltip="Make room here now, after a look at what goes"
-        ),
+        Binding("r", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -120,7 +118,7 @@ class PressureView(BaseView[PressureData]):
                     (GridCell("▫", "dim"), GridCell("ARCHIVE.jsonl"), GridCell(told, "dim"), blank, blank, blank),
                 )
             )
-        self.grid.empty = ("No memory was written to yet.",)
+        self.grid.empty = ("No themes yet.",)
         self.grid.border_subtitle = to_border_title(to_printable(data.trouble) or "relief begins at 70, 85 and 95 %")
         self.grid.show(rows)
 
@@ -150,7 +148,7 @@ class PressureView(BaseView[PressureData]):
         file = next((one for one in self.data.files if one.file.path.name == key), None)
         if file is not None:
             return file.file.path.name, self._file_text(file)
-        return "pressure", [Content.styled("nothing is chosen", "$dim")]
+        return "pressure", [Content.styled("nothing selected", "$dim")]
 
     def _theme_text(self, theme: ThemeSummary) -> Sequence[Line]:
         assert self.data is not None
@@ -168,7 +166,7 @@ class PressureView(BaseView[PressureData]):
                 "holds",
                 f"{pluralise(gauge.facts, 'fact')}, {pluralise(gauge.tokens, 'token')}",
             ),
-            labelled_value("pinned", f"{100 * gauge.pinned / gauge.budget:.0f}% of the budget, never moved"),
+            labelled_value("pinned", f"{100 * gauge.pinned / gauge.budget:.0f}% of the budget, never evicted"),
             labelled_value(
                 "24 hours",
                 f"{format_sparkline(history, gauge.budget, POINTS)}  {format_growth(history)}",
@@ -190,7 +188,7 @@ class PressureView(BaseView[PressureData]):
             lines += [relief_move_line(move) for move in moves[:SHOWN_MOVES]]
             if len(moves) > SHOWN_MOVES:
                 lines.append(Content.styled(f"  and {len(moves) - SHOWN_MOVES} more", "$dim"))
-        return [*lines, Content(""), key_hint_line(("r", "does the next step now"), ("u", "takes it back"))]
+        return [*lines, Content(""), key_hint_line(("r", "run the next level"), ("u", "undo"))]
 
     def _plan(self, theme: str) -> dict[PressureLevel, list[ReliefMove]]:
         if theme not in self._plans:
@@ -205,26 +203,26 @@ class PressureView(BaseView[PressureData]):
                 "holds",
                 f"{file.entries} entries, {format_count(file.used)} of {format_count(file.file.limit)} characters",
             ),
-            labelled_value("costs", f"{pluralise(file.tokens, 'token')} in every turn"),
+            labelled_value("size", f"{pluralise(file.tokens, 'token')} per turn"),
             Content(""),
         ]
         if report.before == report.after:
             return [
                 *lines,
-                heading_line("relief would change nothing"),
+                heading_line("nothing to relieve"),
                 Content.styled(to_printable(report.why or ""), "$dim"),
             ]
         lines += [
-            heading_line("relief would leave", f"{report.before_pct:.0f}% → {report.after_pct:.0f}%"),
+            heading_line("after relief", f"{report.before_pct:.0f}% → {report.after_pct:.0f}%"),
             Content(
                 f"{report.abbreviated} abbreviated, {pluralise(report.migrated, 'fact')} moved to the store, "
-                f"{report.removed} that it holds already taken out"
+                f"{report.removed} duplicates removed"
             ),
             Content(""),
             *map(style_diff_line, report.diff.splitlines()),
             *(Content.styled(f"kept: {to_printable(str(kept))}", "$dim") for kept in report.kept),
         ]
-        return [*lines, Content(""), key_hint_line(("r", "does it; a copy of the file is kept"), ("u", "puts it back"))]
+        return [*lines, Content(""), key_hint_line(("r", "run (keeps a backup)"), ("u", "undo"))]
 
     def _report(self, name: str) -> FileReliefReport:
         if self._reports is None:
@@ -244,7 +242,7 @@ class PressureView(BaseView[PressureData]):
     def _evicted_text(self) -> Sequence[Line]:
         assert self.data is not None
         lines: list[Line] = [
-            Content("Your host took these out of its files to make room. Agents no longer see them."),
+            Content("Evicted by the host to make room; no longer visible to agents."),
             Content(""),
         ]
         for one in self.data.evicted:
@@ -252,7 +250,7 @@ class PressureView(BaseView[PressureData]):
             lines.append(
                 Content.assemble((f"{to_printable(label)}  " if label else "", "$dim"), to_printable(one.text))
             )
-        return [*lines, Content(""), key_hint_line(("r", "rescues them into the memory"))]
+        return [*lines, Content(""), key_hint_line(("r", "import as cold facts"))]
 
     # What a person does
 
@@ -278,7 +276,7 @@ class PressureView(BaseView[PressureData]):
             move for step in STEPS for move in plan.get(step, []) if list(STEPS).index(step) <= list(STEPS).index(level)
         ]
         if not moves:
-            self.notify("There is nothing that relief would move.", timeout=4)
+            self.notify("Nothing to relieve.", timeout=4)
             return
         freed = sum(move.fact.chars for move in moves if move.fact.tier.value == "hot")
         after = 100 * (theme.gauge.used - freed) / theme.gauge.budget
@@ -287,7 +285,7 @@ class PressureView(BaseView[PressureData]):
                 (pluralise(len(moves), "fact"), "bold"),
                 f" will move; the gauge goes from {theme.gauge.pct:.0f}% to {after:.0f}%.",
             ),
-            Content.styled("All of it can be undone.", "$dim"),
+            Content.styled("Can be undone with u.", "$dim"),
             Content(""),
             *(relief_move_line(move) for move in moves[:SHOWN_MOVES]),
         ]
@@ -309,10 +307,10 @@ class PressureView(BaseView[PressureData]):
         theme = self._files_theme()
         lines: list[Line] = [
             Content(f"{len(self.data.evicted)} entries become cold facts of theme {to_printable(theme)}:"),
-            Content("found by search, told to nobody until an agent asks. ARCHIVE.jsonl stays as it is."),
+            Content("searchable, not in any context. ARCHIVE.jsonl is not changed."),
         ]
         found = list(self.data.evicted)
-        self.ask_then(Question("rescue what was evicted", lines), lambda _: self._rescue(theme, found))
+        self.ask_then(Question("import evicted entries", lines), lambda _: self._rescue(theme, found))
 
     def _rescue(self, theme: str, found: list[EvictedEntry]) -> None:
         self.write(lambda: self.memory.run_grouped_write(partial(rescue_entries, theme, found), rescue_summary))
@@ -320,14 +318,14 @@ class PressureView(BaseView[PressureData]):
     def _ask_files(self) -> None:
         reports = [self._report("MEMORY.md"), self._report("USER.md")]
         if all(report.before == report.after for report in reports):
-            self.notify("Relief would change nothing in these files.", timeout=4)
+            self.notify("Nothing to relieve in these files.", timeout=4)
             return
         lines: list[Line] = []
         for report in reports:
             if report.before != report.after:
                 lines += [heading_line(report.path.name, f"{report.before_pct:.0f}% → {report.after_pct:.0f}%")]
                 lines += [style_diff_line(line) for line in report.diff.splitlines()[2:]]
-        lines += [Content(""), Content.styled("A copy is kept; u puts it back, and so does optimize --undo.", "$dim")]
+        lines += [Content(""), Content.styled("A backup is kept; u or `optimize --undo` restores it.", "$dim")]
         self.ask_then(Question("relieve MEMORY.md and USER.md", lines), lambda _: self._relieve_files())
 
     def _relieve_files(self) -> None:
@@ -352,7 +350,7 @@ def host_file_row(file: FilePressure) -> GridRow:
             gauge_bar_cell(file.pct, ink),
             GridCell(f"{file.pct:.0f}%", ink),
             GridCell(f"{format_count(file.used)} / {format_count(file.file.limit)}", "dim"),
-            GridCell("the host's own file", "dim"),
+            GridCell("host file", "dim"),
         ),
     )
 
@@ -422,7 +420,7 @@ def rescue_entries(theme: str, found: Sequence[EvictedEntry], store: Store) -> t
 def rescue_summary(counts: tuple[int, int]) -> str:
     """Return a summary of an import of evicted entries."""
     made, known = counts
-    return f"{pluralise(made, 'fact')} rescued" + (f", {known} were there already" if known else "")
+    return f"{pluralise(made, 'fact')} imported" + (f", {known} already present" if known else "")
 
 
 def files_relief_summary(report: OptimizeReport) -> str:

@@ -46,29 +46,31 @@ class ReviewView(BaseView[ReviewQueue]):
     """One row per quarantined fact."""
 
     NAME = "review"
-    TITLE_OF_LIST = "waits for you"
+    TITLE_OF_LIST = "pending review"
     BINDING_GROUP_TITLE = "Review"
     WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "always", "never", "rules"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("from", 18),
+        GridColumn("source", 18),
         GridColumn("fact"),
-        GridColumn("why", 30, least=90),
+        GridColumn("rule", 30, least=90),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "approve", "Approve", id="review.approve", tooltip="It is a fact: let it into the hot tier"),
-        Binding("e", "edit", "Edit", id="review.edit", tooltip="Correct it; it waits on until you approve it"),
-        Binding("d", "refuse", "Refuse", id="review.refuse", tooltip="Put it away: told to nobody, erased in the end"),
-        Binding("A", "always", "Always", id="review.always", tooltip="Believe this source in this theme from now on"),
-        Binding("N", "never", "Never", id="review.never", tooltip="Refuse what looks suspicious from this source"),
-        Binding("R", "rules", "Rules", id="review.rules", tooltip="Take back what you ruled about a source"),
+        Binding("a", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
+        Binding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
+        Binding(
+            "d", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
+        ),
+        Binding("A", "always", "Always", id="review.always", tooltip="Always trust this source in this theme"),
+        Binding("N", "never", "Never", id="review.never", tooltip="Always reject suspicious writes of this source"),
+        Binding("R", "rules", "Rules", id="review.rules", tooltip="Remove a source rule"),
     ]
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         self.secrets = Grid(
-            (GridColumn("theme", 16), GridColumn("masked secret", 24), GridColumn("stands in")), id="grid-below"
+            (GridColumn("theme", 16), GridColumn("masked secret", 24), GridColumn("used in")), id="grid-below"
         )
 
     def below_list(self) -> ComposeResult:
@@ -88,10 +90,10 @@ class ReviewView(BaseView[ReviewQueue]):
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
         self.grid.empty = (
-            "Nothing waits for you.",
+            "Quarantine is empty.",
             "",
-            "a write that reads like an instruction to an agent is kept apart",
-            "and shown here; nobody is told it until you approve it",
+            "writes that look like prompt injection are quarantined here",
+            "and stay out of every context until approved",
         )
         self.grid.border_subtitle = display_formats.pluralise(len(data.waiting), "fact")
         self.grid.show(
@@ -118,7 +120,7 @@ class ReviewView(BaseView[ReviewQueue]):
                     (
                         GridCell(to_printable(theme), "dim"),
                         GridCell(to_printable(name), bold=True),
-                        GridCell(to_printable(fact.notation) if fact else "no fact that lives", "" if fact else "dim"),
+                        GridCell(to_printable(fact.notation) if fact else "unused", "" if fact else "dim"),
                     ),
                 )
                 for theme, name, fact in data.secrets
@@ -142,9 +144,7 @@ class ReviewView(BaseView[ReviewQueue]):
         except StoreError as error:
             self.show_error(error)
             return
-        said = (
-            Content.styled("it is no longer in the vault", "$dim") if secret is None else Content(to_printable(secret))
-        )
+        said = Content.styled("not in the vault", "$dim") if secret is None else Content(to_printable(secret))
         self.app.push_screen(Question(f"secret {to_printable(name)}", [said]))
 
     @property
@@ -159,21 +159,21 @@ class ReviewView(BaseView[ReviewQueue]):
         if one is None or self.data is None:
             return "review", self._rules()
         fact, now = one.fact, self.memory.now()
-        return "waits for you", [
+        return "pending review", [
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
-            labelled_value("why", Content.styled(to_printable(explain_injection_rule(one.why)), "$warning")),
-            labelled_value("from", to_printable(one.source or "unknown")),
-            labelled_value("by", display_formats.actor_name(fact.actor)),
+            labelled_value("rule", Content.styled(to_printable(explain_injection_rule(one.why)), "$warning")),
+            labelled_value("source", to_printable(one.source or "unknown")),
+            labelled_value("author", display_formats.actor_name(fact.actor)),
             labelled_value("theme", to_printable(fact.theme)),
             labelled_value("scope", to_printable(fact.scope or "no scope")),
             labelled_value(
                 "when", f"{display_formats.format_moment(one.at, now)} ({display_formats.format_ago(one.at, now)})"
             ),
             Content(""),
-            key_hint_line(("a", "approves"), ("e", "edits"), ("d", "refuses")),
-            key_hint_line(("A", f"always believes {to_printable(one.source)}"), ("N", "never does"))
+            key_hint_line(("a", "approve"), ("e", "edit"), ("d", "reject")),
+            key_hint_line(("A", f"always trust {to_printable(one.source)}"), ("N", "never"))
             if one.source
             else Content(""),
             Content(""),
@@ -183,14 +183,14 @@ class ReviewView(BaseView[ReviewQueue]):
     def _rules(self) -> Sequence[Line]:
         rules = self.data.rules if self.data is not None else {}
         if not rules:
-            return [Content.styled("No source has a rule: each suspicious write is asked about.", "$dim")]
+            return [Content.styled("No source rules: every suspicious write is quarantined.", "$dim")]
         return [
-            heading_line("what you ruled"),
+            heading_line("source rules"),
             *(
                 labelled_value(rule, f"{to_printable(source)} in {to_printable(theme)}")
                 for (theme, source), rule in rules.items()
             ),
-            key_hint_line(("R", "takes a rule back")),
+            key_hint_line(("R", "remove a rule")),
         ]
 
     # What a person does
@@ -203,7 +203,7 @@ class ReviewView(BaseView[ReviewQueue]):
     def action_refuse(self) -> None:
         one = self.selected_entry
         if one is not None:
-            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "refused: told to nobody")
+            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "rejected")
 
     def _settle(self, one: QuarantinedFact, act: Callable[[Store], object], said: str) -> None:
         self.write(lambda: self.memory.run_write(act, f"{display_formats.fact_name(one.fact)} {said}"))
@@ -224,17 +224,17 @@ class ReviewView(BaseView[ReviewQueue]):
             )
 
     def action_always(self) -> None:
-        self._rule("always", "Suspicious writes of this source are kept without asking you.")
+        self._rule("always", "Suspicious writes of this source are accepted automatically.")
 
     def action_never(self) -> None:
-        self._rule("never", "Suspicious writes of this source are refused without asking you.")
+        self._rule("never", "Suspicious writes of this source are rejected automatically.")
 
     def _rule(self, rule: Rule, means: str) -> None:
         one = self.selected_entry
         if one is None:
             return
         if one.source is None:
-            self.notify("Nobody knows which program wrote this.", severity="warning", timeout=4)
+            self.notify("Source unknown.", severity="warning", timeout=4)
             return
         source, theme = one.source, one.fact.theme
         lines: list[Line] = [
@@ -242,14 +242,14 @@ class ReviewView(BaseView[ReviewQueue]):
                 (to_printable(source), "bold"), f" in theme {to_printable(theme)}: ", (rule, "bold $warning")
             ),
             Content(means),
-            Content.styled("R takes the rule back.", "$dim"),
+            Content.styled("R removes the rule.", "$dim"),
         ]
         said = f"{rule} for {to_printable(source)} in {to_printable(theme)}"
         self.ask_then(
             Question(f"{rule} {to_printable(source)}", lines),
             lambda _: self.write(
                 lambda: self.memory.run_write(
-                    lambda store: store.sources.set_rule(theme, source, rule), said, back="R takes the rule back."
+                    lambda store: store.sources.set_rule(theme, source, rule), said, back="R removes the rule."
                 )
             ),
         )
@@ -258,15 +258,15 @@ class ReviewView(BaseView[ReviewQueue]):
         """Choose a source rule to remove, so that its source awaits review again."""
         rules = list(self.data.rules.items()) if self.data is not None else []
         if not rules:
-            self.notify("No source has a rule.", timeout=4)
+            self.notify("No source rules.", timeout=4)
             return
         choices = [
             Choice(str(place), f"{rule} {source}", f"in {theme}") for place, ((theme, source), rule) in enumerate(rules)
         ]
-        self.ask_then(Picker("take back a rule", choices), lambda place: self._take_back(*rules[int(place)][0]))
+        self.ask_then(Picker("remove a source rule", choices), lambda place: self._take_back(*rules[int(place)][0]))
 
     def _take_back(self, theme: str, source: str) -> None:
-        said = f"each suspicious fact from {to_printable(source)} in {to_printable(theme)} waits for you again"
+        said = f"suspicious facts from {to_printable(source)} in {to_printable(theme)} are quarantined again"
         self.write(
             lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, None), said, back="")
         )

@@ -67,14 +67,18 @@ class ScopesView(BaseView[ScopesData]):
         GridColumn("opened", 6, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope; its hot facts cool"),
+        Binding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope and cool its hot facts"),
         Binding(
-            "o", "reopen_scope", "Reopen", id="scopes.reopen", tooltip="Open it again; what its closing cooled warms"
+            "o",
+            "reopen_scope",
+            "Reopen",
+            id="scopes.reopen",
+            tooltip="Reopen the scope and warm the facts its closing cooled",
         ),
-        Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Give the scope another name"),
-        Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Move everything of it into another scope"),
-        Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Erase its facts for good; cannot be undone"),
-        Binding("s", "sort", "Sort", id="scopes.sort", tooltip="By state, by name, by size, by age", show=False),
+        Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
+        Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
+        Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
+        Binding("s", "sort", "Sort", id="scopes.sort", tooltip="Sort by state, name, size or age", show=False),
     ]
     SORTS = ("state", "name", "facts", "age")
 
@@ -90,7 +94,7 @@ class ScopesView(BaseView[ScopesData]):
     def draw(self, data: ScopesData) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
-        self.grid.empty = ("There are no scopes yet.", "", "an agent opens one with its first write to it")
+        self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
         self.grid.border_subtitle = (
             f"{display_formats.pluralise(len(data.scopes), 'scope')}, by {self.SORTS[self._sort]}"
         )
@@ -120,7 +124,7 @@ class ScopesView(BaseView[ScopesData]):
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         scope = self.scope
         if scope is None or self.data is None:
-            return "scope", [Content.styled("no scope is chosen", "$dim")]
+            return "scope", [Content.styled("no scope selected", "$dim")]
         facts = self._newest.get(scope.uid)
         if facts is None:
             wanted = FactFilter(theme=scope.theme, scopes=frozenset({scope.label}))
@@ -140,7 +144,7 @@ class ScopesView(BaseView[ScopesData]):
             *tier_count_lines(scope),
             *similar_scope_lines(scope, self.data.scopes),
             Content(""),
-            heading_line("newest facts", "enter shows all"),
+            heading_line("newest facts", "enter: show all"),
             *(
                 Content.assemble(
                     (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$hot" if fact.tier is Tier.HOT else "$dim"),
@@ -200,7 +204,7 @@ class ScopesView(BaseView[ScopesData]):
             self.notify(f"Theme {scope.theme} has no other scope.", severity="warning", timeout=4, markup=False)
             return
         choices = [
-            Choice(one.label, one.label, ("a similar name · " if one.label in near else "") + one.status.value)
+            Choice(one.label, one.label, ("similar name · " if one.label in near else "") + one.status.value)
             for one in others
         ]
         picker = Picker(f"merge {to_printable(scope.label)} into", choices, typing=True)
@@ -214,8 +218,8 @@ class ScopesView(BaseView[ScopesData]):
                 (to_printable(into), "bold"),
                 ".",
             ),
-            Content("Where both say something about one target, the newer fact stands."),
-            Content.styled("u takes it back.", "$dim"),
+            Content("For duplicate targets the newer fact wins."),
+            Content.styled("Can be undone with u.", "$dim"),
         ]
         self.ask_then(Question("merge scopes", lines), lambda _: self._merge(scope, into))
 
@@ -294,23 +298,23 @@ def scope_age_lines(scope: Scope, now: int) -> Sequence[Line]:
         turns = f"{display_formats.pluralise(scope.silence, 'turn')} without a reference"
         after = f"; closes after {left} more" if left > 0 else "; closes at the next turn"
         return [labelled_value("silence", turns + after)]
-    return [labelled_value("silence", "none: an agent has it in mind, or none is connected")]
+    return [labelled_value("silence", "none (in use, or no agent connected)")]
 
 
 WHY = {
-    "signal": "a message said that it is done",
-    "silence": "nobody referred to it for six turns",
-    "shift": "three turns in a row wrote to another scope",
-    "done": "a ✓ fact was written to it",
-    "person": "you closed it",
-    "session": "an agent closed it",
+    "signal": "closing signal in a message",
+    "silence": "not referenced for six turns",
+    "shift": "three consecutive turns wrote to another scope",
+    "done": "a ✓ fact was written",
+    "person": "closed by you",
+    "session": "closed by an agent",
 }
 
 
 def closing_reason(closed_by: str | None) -> str:
     """Return why a scope was closed, as a sentence."""
     if closed_by is None:
-        return "nobody said why"
+        return "no reason recorded"
     kind, _, more = closed_by.partition(":")
     said = WHY.get(kind.strip())
     if said is None:
@@ -363,7 +367,7 @@ def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]
     return [
         Content(""),
         Content.styled(f"similar names: {names}", "$warning"),
-        key_hint_line(("m", "merges, u takes it back")),
+        key_hint_line(("m", "merge (can be undone)")),
     ]
 
 

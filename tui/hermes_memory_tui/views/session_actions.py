@@ -26,7 +26,7 @@ from hermes_memory_tui.widgets.text_panel import Line, labelled_value
 INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionStatus.ORPHANED: "error"}
 
 UNDOABLE = ("fact", "scope")
-"""What of a session's changes can be taken back."""
+"""Entities whose changes a session can undo."""
 
 ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
 
@@ -48,19 +48,17 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
         return
     now = view.memory.now()
     lines: list[Line] = [
-        Content.assemble(
-            "Everything that ", (to_printable(session.name), "bold"), " wrote and that still holds will be taken back."
-        ),
-        Content.styled("What others built on since is left, and named. ctrl+r does it again.", "$dim"),
+        Content.assemble("Undo all writes of ", (to_printable(session.name), "bold"), " that are still in effect."),
+        Content.styled("Writes with later changes on top are skipped and listed. ctrl+r redoes.", "$dim"),
         Content(""),
         *(change_summary_line(one, names, now) for one in standing[:14]),
         *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
     ]
     if not standing:
-        view.notify("This session wrote nothing that is not undone already.", timeout=4)
+        view.notify("Nothing to undo in this session.", timeout=4)
         return
     view.ask_then(
-        Question(f"undo all that {to_printable(session.name)[:24]} wrote", lines),
+        Question(f"undo writes of {to_printable(session.name)[:24]}", lines),
         lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
     )
 
@@ -68,15 +66,13 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
 def confirm_end_session(view: BaseView[Any], session: Session) -> None:
     """End a session when the person confirms."""
     if session.status in ENDED:
-        view.notify("This session has ended already.", timeout=4)
+        view.notify("Session already ended.", timeout=4)
         return
     lines: list[Line] = [
         Content.assemble(
-            (to_printable(session.name), "bold"), " ends as closed: its lease is released, its checkpoint kept."
+            "Close session ", (to_printable(session.name), "bold"), ": release its lease, keep its checkpoint."
         ),
-        Content.styled(
-            "What it wrote stays. An agent that still runs opens another session with its next call.", "$dim"
-        ),
+        Content.styled("Its writes stay. A running agent opens a new session on its next call.", "$dim"),
     ]
     view.ask_then(Question("end session", lines), lambda _: view.write(partial(end_session, view.memory, session)))
 

@@ -33,7 +33,7 @@ from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_li
 MAX_EVENTS = 500
 """Events of each kind that are listed, the newest."""
 
-KINDS = ("everything", "calls", "told", "wrote")
+KINDS = ("all", "calls", "context", "writes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +51,23 @@ class SessionView(BaseView[SessionActivity]):
     """One row per event."""
 
     NAME = "agent"
-    TITLE_OF_LIST = "flight recorder"
-    BINDING_GROUP_TITLE = "Agent"
+    TITLE_OF_LIST = "activity"
+    BINDING_GROUP_TITLE = "Session"
     WRITES = BaseView.WRITES | {"undo_session", "end_session"}
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
-        GridColumn("", 7),
-        GridColumn("what", 16),
-        GridColumn("about"),
-        GridColumn("came of it", 14, right=True, least=70),
+        GridColumn("", 9),
+        GridColumn("event", 16),
+        GridColumn("detail"),
+        GridColumn("result", 14, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "l,right", "kind(1)", "Kind", id="agent.kind", tooltip="Everything, calls, what it was told, what it wrote"
-        ),
-        Binding("h,left", "kind(-1)", "Kind before", id="agent.kind_before", tooltip="The kind before", show=False),
-        Binding("=", "compare", "Compare", id="agent.compare", tooltip="Set what it was told against the time before"),
-        Binding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Take back everything the session wrote"),
-        Binding("K", "end_session", "End", id="agent.end", tooltip="End the session: its lease is released"),
+        Binding("l,right", "kind(1)", "Filter", id="agent.kind", tooltip="Filter: all, calls, context, writes"),
+        Binding("h,left", "kind(-1)", "Previous filter", id="agent.kind_before", tooltip="Previous filter", show=False),
+        Binding("=", "compare", "Diff", id="agent.compare", tooltip="Diff the context with the previous one"),
+        Binding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Undo all writes of the session"),
+        Binding("K", "end_session", "End", id="agent.end", tooltip="End the session and release its lease"),
     ]
 
     def __init__(self, memory: Memory, session: Session) -> None:
@@ -110,14 +108,14 @@ class SessionView(BaseView[SessionActivity]):
     def draw(self, data: SessionActivity) -> None:
         now, kind = self.memory.now(), KINDS[self._kind]
         events: list[tuple[int, GridRow]] = []
-        if kind in ("everything", "calls"):
+        if kind in ("all", "calls"):
             events += [(one["at"], call_list_row(one, now)) for one in data.calls]
-        if kind in ("everything", "told"):
+        if kind in ("all", "context"):
             events += [(one.at, context_record_row(one, now)) for one in data.told]
-        if kind in ("everything", "wrote"):
+        if kind in ("all", "writes"):
             events += [(one.at, change_row(one, data.named, now)) for one in data.wrote]
         events.sort(key=lambda event: -event[0])
-        self.grid.empty = ("Nothing yet.", "", "what this agent calls, is told and writes shows here as it happens")
+        self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
         self.grid.border_subtitle = f"{kind} · {len(events)}"
         self.grid.show([row for _, row in events])
 
@@ -135,14 +133,14 @@ class SessionView(BaseView[SessionActivity]):
             return "session", self._session_lines()
         kind, number = key
         now = self.memory.now()
-        if kind == "told":
+        if kind == "context":
             place = next((place for place, one in enumerate(data.told) if one.id == number), None)
             if place is not None:
-                return "what it was told", self._context_text(data.told, place)
-        if kind == "wrote":
+                return "context", self._context_text(data.told, place)
+        if kind == "write":
             change = next((one for one in data.wrote if one.seq == number), None)
             if change is not None:
-                return "what it wrote", [
+                return "write", [
                     *change_text.change_detail(change, data.named, now),
                     Content(""),
                     *self._session_lines(),
@@ -156,7 +154,7 @@ class SessionView(BaseView[SessionActivity]):
         session = self.data.session if self.data is not None else self._session
         now = self.memory.now()
         return [
-            heading_line("the session"),
+            heading_line("session"),
             Content.styled(
                 f"{display_formats.SESSION_SHAPES[session.status]} {session.status.value}",
                 f"bold ${INKS.get(session.status, 'dim')}",
@@ -164,10 +162,10 @@ class SessionView(BaseView[SessionActivity]):
             labelled_value("client", to_printable(session.client or "unknown")),
             labelled_value("scope", to_printable(session.scope or "none")),
             labelled_value("turn", str(session.turn)),
-            labelled_value("heard", display_formats.format_ago(session.heartbeat_at, now)),
+            labelled_value("last seen", display_formats.format_ago(session.heartbeat_at, now)),
             *checkpoint_lines(session, now),
             Content(""),
-            key_hint_line(("U", "undoes all it wrote"), ("K", "ends it")),
+            key_hint_line(("U", "undo all writes"), ("K", "end session")),
         ]
 
     def _context_text(self, tellings: list[ContextRecord], place: int) -> Sequence[Line]:
@@ -183,24 +181,24 @@ class SessionView(BaseView[SessionActivity]):
                 "when", f"{display_formats.format_moment(told.at, now)} ({display_formats.format_ago(told.at, now)})"
             ),
             labelled_value(
-                "told",
+                "size",
                 f"{display_formats.pluralise(len(told.facts), 'fact')}, {display_formats.pluralise(told.tokens, 'token')}",
             ),
             labelled_value("why", context_reason(told)),
             Content(""),
         ]
         if self._compare and before is not None:
-            lines.append(heading_line("against the time before", display_formats.format_ago(before.at, now)))
-            return [*lines, *compare_contexts(earlier, facts), Content(""), key_hint_line(("=", "shows it alone"))]
-        lines.append(heading_line("word for word"))
+            lines.append(heading_line("diff to previous", display_formats.format_ago(before.at, now)))
+            return [*lines, *compare_contexts(earlier, facts), Content(""), key_hint_line(("=", "hide diff"))]
+        lines.append(heading_line("content"))
         for fact in facts:
-            said = "(purged since)" if fact.notation is None else to_printable(fact.notation)
+            said = "(purged)" if fact.notation is None else to_printable(fact.notation)
             lines.append(
                 Content.assemble((said, "$dim" if fact.notation is None else ""), (change_note(fact), "$warning"))
             )
         return [
             *lines,
-            *([Content(""), key_hint_line(("=", "compares it with the time before"))] if before is not None else []),
+            *([Content(""), key_hint_line(("=", "diff to previous"))] if before is not None else []),
         ]
 
     def _facts(self, told: ContextRecord) -> list[RecordedFact]:
@@ -247,10 +245,10 @@ def call_list_row(call: dict[str, Any], now: int) -> GridRow:
 def context_record_row(told: ContextRecord, now: int) -> GridRow:
     """Return a context record as a row of the list."""
     return GridRow(
-        ("told", told.id),
+        ("context", told.id),
         (
             GridCell(display_formats.format_age(told.at, now), "dim"),
-            GridCell("● told", "hot"),
+            GridCell("● context", "hot"),
             GridCell(to_printable(told.kind)),
             GridCell(to_printable(told.why or "")),
             GridCell(display_formats.pluralise(len(told.facts), "fact"), "dim"),
@@ -261,10 +259,10 @@ def context_record_row(told: ContextRecord, now: int) -> GridRow:
 def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
     """Return a change as a row of the list."""
     return GridRow(
-        ("wrote", change.seq),
+        ("write", change.seq),
         (
             GridCell(display_formats.format_age(change.at, now), "dim"),
-            GridCell("✎ wrote", "warning"),
+            GridCell("✎ write", "warning"),
             GridCell(change_text.change_verb(change), change_text.change_ink(change)),
             GridCell(change_text.change_subject(change, names)),
             GridCell(f"#{change.seq}", "dim"),
@@ -290,19 +288,19 @@ def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:
 def context_reason(told: ContextRecord) -> str:
     """Return why a context record contains these facts."""
     if told.kind == "status":
-        return "it asked for its status: pinned, then most binding, then most recently used, within the token budget"
-    return f"it asked {to_printable(told.why)!r}" if told.why else f"it called {to_printable(told.kind)}"
+        return "status request: pinned, then by type, then by recency, within the token budget"
+    return f"query {to_printable(told.why)!r}" if told.why else f"tool {to_printable(told.kind)}"
 
 
 def change_note(fact: RecordedFact) -> str:
     """Return a note on a fact whose content is different now."""
-    return "  (changed since)" if fact.changed and fact.notation is not None else ""
+    return "  (changed)" if fact.changed and fact.notation is not None else ""
 
 
 def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFact]) -> Sequence[Line]:
     """Compare two context records line by line: added, removed and unchanged lines."""
-    then = [one.notation or "(purged since)" for one in before]
-    now = [one.notation or "(purged since)" for one in after]
+    then = [one.notation or "(purged)" for one in before]
+    now = [one.notation or "(purged)" for one in after]
     lines: list[Line] = []
     for op, begin, end, other, last in difflib.SequenceMatcher(a=then, b=now, autojunk=False).get_opcodes():
         if op == "equal":
@@ -310,4 +308,4 @@ def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFac
             continue
         lines += [Content.styled(f"- {to_printable(one)}", "$error") for one in then[begin:end]]
         lines += [Content.styled(f"+ {to_printable(one)}", "$success") for one in now[other:last]]
-    return lines or [Content.styled("nothing, both times", "$dim")]
+    return lines or [Content.styled("empty in both", "$dim")]

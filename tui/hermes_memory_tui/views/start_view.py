@@ -20,7 +20,7 @@ from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
-NEXT = {"old": "open it", "files": "relieve it", "archive": "rescue them", "host": "connect it"}
+NEXT = {"old": "open", "files": "relieve", "archive": "import", "host": "connect"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class StartView(BaseView[StartData]):
     WRITES = BaseView.WRITES | {"new_fact"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
-        GridColumn("what", 22),
+        GridColumn("kind", 22),
         GridColumn("name", 18),
-        GridColumn("how it stands"),
+        GridColumn("status"),
         GridColumn("next", 12, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "new_fact", "First fact", id="start.new", tooltip="Write a fact by hand"),
-        Binding("r", "look_again", "Look again", id="start.again", tooltip="Look again what is on this machine"),
+        Binding("r", "look_again", "Rescan", id="start.again", tooltip="Scan this machine again"),
     ]
 
     def load(self, store: Store) -> StartData:
@@ -57,11 +57,11 @@ class StartView(BaseView[StartData]):
 
     def draw(self, data: StartData) -> None:
         self.grid.empty = (
-            "Nothing was found that a memory could begin with.",
+            "No import sources found.",
             "",
-            "n writes a first fact; any MCP host can be told of hermes-memory-bridge",
+            "n: write a fact · or add hermes-memory-bridge to any MCP host",
         )
-        self.grid.border_subtitle = "enter does the next step"
+        self.grid.border_subtitle = "enter: next step"
         self.grid.show([discovered_row(one) for one in data.findings])
 
     @property
@@ -80,7 +80,7 @@ class StartView(BaseView[StartData]):
             Content(""),
             heading_line(to_printable(one.title), to_printable(one.name)),
             labelled_value("file", to_printable(str(one.path))),
-            labelled_value("state", to_printable(one.state)),
+            labelled_value("status", to_printable(one.state)),
             Content(""),
             *next_step_lines(one),
         ]
@@ -88,13 +88,15 @@ class StartView(BaseView[StartData]):
     def _welcome(self) -> list[Line]:
         assert self.data is not None
         if self.data.facts:
-            return [Content(f"This memory holds {self.data.facts:,} facts. What else is here:")]
+            return [Content(f"This memory holds {self.data.facts:,} facts. Other sources:")]
         return [
             Content.styled("This memory is empty.", "bold"),
-            Content("Agents fill it: connect one, and what it must not forget is kept here,"),
-            Content("typed and bounded, and told to it again at the start of every session."),
+            Content(
+                "Connect an agent: its facts are stored here, typed and bounded, and returned to it at the start of every "
+                "session."
+            ),
             Content(""),
-            Content.assemble(("hermes-memory-tui demo", "bold $accent"), (" shows a memory at work.", "$dim")),
+            Content.assemble(("hermes-memory-tui demo", "bold $accent"), (" opens an example memory.", "$dim")),
         ]
 
     def open(self, key: object) -> None:
@@ -111,11 +113,11 @@ class StartView(BaseView[StartData]):
                     view.grid.go_to("archive" if one.kind == "archive" else one.name)
             case _:
                 self.app.copy_to_clipboard(open_command(one))
-                self.notify("Copied: leave with q, and paste the command to open that file.", timeout=6)
+                self.notify("Copied. Quit with q and run the command to open that file.", timeout=6)
 
     def _preview(self, one: DiscoveredSource) -> None:
         if self.memory.read_only:
-            self.notify("The inspector is open for reading only.", severity="warning", timeout=4)
+            self.notify("The inspector is open read-only.", severity="warning", timeout=4)
             return
         self.run_worker(lambda: self._run_preview(one), thread=True, group="connect", exclusive=True)
 
@@ -124,11 +126,11 @@ class StartView(BaseView[StartData]):
         self.app.call_from_thread(self._ask if well else self._show_failure, one, said)
 
     def _ask(self, one: DiscoveredSource, said: str) -> None:
-        lines: list[Line] = [Content(f"{one.title} will be told of this memory in its own file:"), Content("")]
+        lines: list[Line] = [Content(f"Changes to the configuration of {one.title}:"), Content("")]
         for text in said.splitlines():
             style = "$success" if text.startswith("+") else "$error" if text.startswith("-") else "$dim"
             lines.append(Content.styled(to_printable(text), style))
-        lines += [Content(""), Content.styled("As it was before is kept beside it.", "$dim")]
+        lines += [Content(""), Content.styled("A backup is kept next to the file.", "$dim")]
         self.ask_then(Question(f"connect {one.title}", lines), lambda _: self._connect(one))
 
     def _connect(self, one: DiscoveredSource) -> None:
@@ -139,7 +141,7 @@ class StartView(BaseView[StartData]):
         self.app.call_from_thread(self._show_connected if well else self._show_failure, one, said)
 
     def _show_connected(self, one: DiscoveredSource, said: str) -> None:
-        back = f"hermes-memory-bridge connect {one.name} --remove takes that back."
+        back = f"To undo: hermes-memory-bridge connect {one.name} --remove"
         done = self.memory.record_unjournaled(ActionResult(f"{one.title} is connected; restart it", back=back))
         self.notify(done.message, timeout=6, markup=False)
         self.reload()
@@ -180,9 +182,12 @@ def open_command(one: DiscoveredSource) -> str:
 def next_step_lines(one: DiscoveredSource) -> list[Line]:
     """Return the next step for a discovered source."""
     if one.done:
-        return [Content.styled("nothing is left to do", "$success")]
+        return [Content.styled("done", "$success")]
     if one.kind == "old":
-        return [Content("Everything in it can be taken over:"), key_hint_line(("enter", f"copies {open_command(one)}"))]
+        return [
+            Content("Can be imported completely:"),
+            key_hint_line(("enter", f"copy the command: {open_command(one)}")),
+        ]
     if one.kind == "host":
-        return [key_hint_line(("enter", "shows what would be written to its file, and asks"))]
-    return [key_hint_line(("enter", "shows what would be done, and asks"))]
+        return [key_hint_line(("enter", "preview the change to its configuration"))]
+    return [key_hint_line(("enter", "preview"))]

@@ -64,28 +64,33 @@ class TeamView(BaseView[TeamData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("theme"),
-        GridColumn("shared", 24, least=60),
-        GridColumn("↑ waits", 8, right=True),
+        GridColumn("sharing", 24, least=60),
+        GridColumn("↑ pending", 9, right=True),
         GridColumn("↓ behind", 8, right=True),
         GridColumn("state", 16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "sync_now", "Exchange now", id="team.now", tooltip="Exchange with the database at once"),
+        Binding("n", "sync_now", "Sync now", id="team.now", tooltip="Sync with the team database now"),
         Binding(
             "p",
             "pause",
             "Pause",
             id="team.pause",
-            tooltip="Pause the exchange, or go on with it; what is written waits",
+            tooltip="Pause or resume sync; writes queue up",
         ),
-        Binding("m", "keep('mine')", "Keep mine", id="team.mine", tooltip="Keep what stands, and settle the conflict"),
-        Binding("T", "keep('theirs')", "Theirs", id="team.theirs", tooltip="Put what lost in the place of what stands"),
-        Binding("b", "keep('both')", "Both", id="team.both", tooltip="Keep both; what lost becomes a fact of its own"),
+        Binding("m", "keep('mine')", "Keep mine", id="team.mine", tooltip="Resolve: keep the current version"),
+        Binding("T", "keep('theirs')", "Theirs", id="team.theirs", tooltip="Resolve: use the overridden version"),
+        Binding("b", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"),
     ]
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
-        columns = (GridColumn("ago", 4, right=True), GridColumn("theme", 14), GridColumn("stands"), GridColumn("lost"))
+        columns = (
+            GridColumn("ago", 4, right=True),
+            GridColumn("theme", 14),
+            GridColumn("kept"),
+            GridColumn("overridden"),
+        )
         self.conflicts = Grid(columns, id="grid-below")
         self._sync: dict[str, Any] | None = None
 
@@ -93,7 +98,7 @@ class TeamView(BaseView[TeamData]):
         yield self.conflicts
 
     def on_mount(self) -> None:
-        self.conflicts.border_title = "said at once by two machines"
+        self.conflicts.border_title = "conflicts"
         self.set_interval(self.TICK_S, self._ask_again)
 
     def _ask_again(self) -> None:
@@ -112,9 +117,9 @@ class TeamView(BaseView[TeamData]):
     def draw(self, data: TeamData) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
-        self.grid.empty = ("No theme was written to yet.",)
+        self.grid.empty = ("No themes yet.",)
         self.grid.border_subtitle = to_border_title(
-            "no bridge runs" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
+            "no bridge" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
         )
         self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)
@@ -135,20 +140,20 @@ class TeamView(BaseView[TeamData]):
         data = self.data
         assert data is not None
         if self.focused is self.conflicts and self.conflict is not None:
-            return "said at once", conflict_detail(self.conflict, self.memory.now())
+            return "conflict", conflict_detail(self.conflict, self.memory.now())
         if not data.is_configured:
             return "how to share", setup_lines(data)
         theme = str(key) if key is not None else ""
-        return f"exchange of {to_printable(theme)}", sync_detail(theme, data, self.memory.now())
+        return f"sync of {to_printable(theme)}", sync_detail(theme, data, self.memory.now())
 
     # What a person does
 
     def action_sync_now(self) -> None:
-        self._request_sync("now", "The bridge exchanges now.")
+        self._request_sync("now", "Sync started.")
 
     def action_pause(self) -> None:
         paused = bool(self.data and self.data.sync and self.data.sync.get("paused"))
-        said = "The exchange goes on." if paused else "The exchange is paused; what is written waits."
+        said = "Sync resumed." if paused else "Sync paused; writes are queued."
         self._request_sync("resume" if paused else "pause", said)
 
     def _request_sync(self, action: str, said: str) -> None:
@@ -157,9 +162,9 @@ class TeamView(BaseView[TeamData]):
     def _show_answer(self, action: str, said: str) -> None:
         answer = bridge_client.request_sync(self.memory.path, action)
         if answer is None:
-            said = "No bridge runs: hermes-memory-bridge start starts it."
+            said = "No bridge is running. Start it with: hermes-memory-bridge start"
         elif "error" in answer:
-            said = str(answer["error"].get("message", "it was refused"))
+            said = str(answer["error"].get("message", "the bridge rejected the request"))
         self.app.call_from_thread(self._show_setup_hint, said, answer is not None and "error" not in answer)
 
     def _show_setup_hint(self, said: str, well: bool) -> None:
@@ -171,15 +176,17 @@ class TeamView(BaseView[TeamData]):
     def action_keep(self, keep: Keep) -> None:
         one = self.conflict
         if one is None:
-            self.notify("Nothing was said at once by two machines.", timeout=4)
+            self.notify("No conflicts.", timeout=4)
             return
-        said = {"mine": "what stands was kept", "theirs": "what lost stands again", "both": "both were kept"}[keep]
+        said = {"mine": "current version kept", "theirs": "overridden version restored", "both": "both versions kept"}[
+            keep
+        ]
         dialog = Question(f"keep {keep}", conflict_detail(one, self.memory.now()))
         self.ask_then(
             dialog,
             lambda _: self.write(
                 lambda: self.memory.run_write(
-                    lambda store: store.sync.resolve(one.uid, keep, theme=one.theme), f"settled: {said}"
+                    lambda store: store.sync.resolve(one.uid, keep, theme=one.theme), f"conflict resolved: {said}"
                 )
             ),
         )
@@ -202,10 +209,10 @@ def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
         (
             GridCell("■", f"mark-{hue}"),
             GridCell(to_printable(theme.name), bold=True),
-            GridCell("may be shared" if allowed else "stays on this machine", "" if allowed else "dim"),
+            GridCell("shared" if allowed else "local only", "" if allowed else "dim"),
             GridCell(display_formats.abbreviate_number(waits) if allowed else "·", "" if waits else "dim"),
             GridCell("·" if behind is None else display_formats.abbreviate_number(behind), "" if behind else "dim"),
-            GridCell(to_printable(str(state or "waits")), ink),
+            GridCell(to_printable(str(state or "pending")), ink),
         ),
     )
 
@@ -233,17 +240,17 @@ def format_sync_row(row: SyncRow) -> str:
 
 def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
     """Return both versions of a conflict, and how to resolve it."""
-    why = "two versions of one thing" if one.why == "concurrent" else "two facts that both stand for one target"
+    why = "concurrent edits" if one.why == "concurrent" else "two facts for one target"
     lines: list[Line] = [
         Content.assemble(
             (why, "bold"), (f"  {display_formats.format_ago(one.at, now)}, theme {to_printable(one.theme)}", "$dim")
         ),
         Content(""),
-        heading_line("stands"),
+        heading_line("kept"),
         Content(format_sync_row(one.mine)),
         labelled_value("by", to_printable(str(one.mine.attrs.get("by", "unknown")))),
         Content(""),
-        heading_line("lost"),
+        heading_line("overridden"),
         Content(format_sync_row(one.theirs)),
         labelled_value("by", to_printable(str(one.theirs.attrs.get("by", "unknown")))),
     ]
@@ -253,7 +260,7 @@ def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
             marked_difference(one.mine.content, one.theirs.content, "-", "$error"),
             marked_difference(one.theirs.content, one.mine.content, "+", "$success"),
         ]
-    return [*lines, Content(""), key_hint_line(("m", "keeps what stands"), ("T", "what lost"), ("b", "both"))]
+    return [*lines, Content(""), key_hint_line(("m", "keep current"), ("T", "use overridden"), ("b", "keep both"))]
 
 
 def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
@@ -264,27 +271,27 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
         Content.styled(to_printable(str(sync.get("words") or sync.get("state") or "")), "bold"),
         Content(""),
         labelled_value(
-            "waits",
-            f"{display_formats.format_count(int(told.get('waiting') or data.waiting.get(theme, 0)))} to be sent",
+            "pending",
+            f"{display_formats.format_count(int(told.get('waiting') or data.waiting.get(theme, 0)))} rows",
         ),
-        labelled_value("behind", f"{display_formats.format_count(int(told.get('behind') or 0))} to be fetched"),
-        labelled_value("sent", display_formats.format_count(int(told.get("pushed") or 0))),
-        labelled_value("fetched", display_formats.format_count(int(told.get("pulled") or 0))),
+        labelled_value("behind", f"{display_formats.format_count(int(told.get('behind') or 0))} rows"),
+        labelled_value("pushed", display_formats.format_count(int(told.get("pushed") or 0))),
+        labelled_value("pulled", display_formats.format_count(int(told.get("pulled") or 0))),
         labelled_value(
             "last",
             display_formats.format_ago(last, now) if isinstance(last, int) else to_printable(str(last or "not yet")),
         ),
         labelled_value("conflicts", str(sum(one.theme == theme for one in data.conflicts))),
-        labelled_value("refused", display_formats.format_count(int(sync.get("refused_count") or 0))),
-        labelled_value("turns", conversation_sync_text(told.get("turns"))),
+        labelled_value("rejected", display_formats.format_count(int(sync.get("refused_count") or 0))),
+        labelled_value("chats", conversation_sync_text(told.get("turns"))),
     ]
     if sync.get("aside_count"):
-        lines.append(labelled_value("not shown", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
+        lines.append(labelled_value("held back", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
     if told.get("words"):
         lines += [Content(""), Content.styled(to_printable(str(told["words"])), "$warning")]
     if not data.shared.get(theme):
         lines += [Content(""), *allow_theme_lines(data)]
-    return [*lines, Content(""), key_hint_line(("n", "exchanges now"), ("p", "pauses, goes on"))]
+    return [*lines, Content(""), key_hint_line(("n", "sync now"), ("p", "pause or resume"))]
 
 
 def conversation_sync_text(waiting: object) -> str:
@@ -293,25 +300,29 @@ def conversation_sync_text(waiting: object) -> str:
     :param waiting: how many turns are pending; None where turns are not shared
     """
     if not isinstance(waiting, int):
-        return "stay on this machine, unless its policy says sync_turns = true"
-    return f"travel, too; {display_formats.format_count(waiting)} to be sent"
+        return "local only (set sync_turns = true to share)"
+    return f"shared; {display_formats.format_count(waiting)} pending"
 
 
 def setup_lines(data: TeamData) -> Sequence[Line]:
     """Return what to configure, and how."""
     why = (
-        to_printable(str((data.sync or {}).get("words") or "")) if data.sync else "no bridge runs; it does the exchange"
+        to_printable(str((data.sync or {}).get("words") or ""))
+        if data.sync
+        else "no bridge is running; the bridge does the sync"
     )
     return [
-        heading_line("Every memory stays on this machine."),
-        Content("A theme can be shared with a team's PostgreSQL: each machine keeps the whole of it,"),
-        Content("works without a network, and exchanges what changed in the background."),
+        heading_line("Nothing is shared yet."),
+        Content(
+            "A theme can be shared through a team's PostgreSQL. Each machine keeps a full copy, works offline, and syncs "
+            "changes in the background."
+        ),
         Content(""),
         labelled_value("1", Content.styled("pip install 'hermes-memory-tui[team]'", "bold"), 3),
-        labelled_value("2", "name the database; it asks for the DSN and keeps it in the keyring:", 3),
+        labelled_value("2", "set the database; the DSN is stored in the keyring:", 3),
         labelled_value("", Content.styled("hermes-memory-bridge team connect", "bold"), 3),
-        labelled_value("", Content.styled("hermes-memory-bridge team dev  tries it without a server", "$dim"), 3),
-        labelled_value("3", "say which themes may leave this machine:", 3),
+        labelled_value("", Content.styled("or, without a server: hermes-memory-bridge team dev", "$dim"), 3),
+        labelled_value("3", "choose the themes to share:", 3),
         *allow_theme_lines(data),
         labelled_value("4", "keep a bridge running:", 3),
         labelled_value("", Content.styled("hermes-memory-bridge install-service", "bold"), 3),

@@ -1,1 +1,4 @@
-"""The widgets of the inspector's screens. They receive data, post messages, and know neither SQL nor the store."""
+"""Draw data and post messages: a widget never reads the store.
+
+Imports `text`, `system` and the types of `model`. Read `line_list.py` first.
+"""

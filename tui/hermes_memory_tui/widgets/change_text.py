@@ -40,7 +40,7 @@ def change_subject(change: Change, named: dict[str, str]) -> str:
     if change.entity == "session":
         return f"session {to_printable(change.actor.name)}"
     if change.entity == "turn" and "role" in after:
-        return f"{to_printable(after['role'])} said {format_count(after.get('chars', 0))} characters"
+        return f"{to_printable(after['role'])}: {format_count(after.get('chars', 0))} characters"
     return f"{change.entity} {short_uid(change.uid)}"
 
 
@@ -73,18 +73,18 @@ def change_detail(change: Change, named: dict[str, str], now: int) -> list[Line]
         labelled_value(
             "row", f"#{change.seq}" + (f" of change #{change.change}" if change.change != change.seq else "")
         ),
-        labelled_value("seal", change.hash[:20]),
+        labelled_value("hash", change.hash[:20]),
     ]
     if change.undoes is not None:
         lines.append(labelled_value("undoes", f"#{change.undoes}"))
     if change.before is None and change.after is None:
-        return [*lines, Content(""), Content.styled("what it said was purged; that it happened stays", "$dim")]
+        return [*lines, Content(""), Content.styled("content purged, entry kept", "$dim")]
     different = content_difference(change)
     columns = [name for name in {**(change.before or {}), **(change.after or {})} if name not in HIDDEN]
     if different:
         lines += [Content(""), *different]
     if columns:
-        lines += [Content(""), heading_line("what became different")]
+        lines += [Content(""), heading_line("changed fields")]
         lines += [labelled_value(name, format_changed_value(name, change.before, change.after)) for name in columns]
     return lines
 

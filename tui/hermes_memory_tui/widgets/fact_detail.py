@@ -70,7 +70,7 @@ class FactDetail(VerticalScroll):
         text = self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
-            text.update(Content.styled("no fact is chosen", "$dim"))
+            text.update(Content.styled("no fact selected", "$dim"))
             return
         self.border_title = f"fact {short_uid(fact.uid)}"
         lines = [
@@ -84,8 +84,8 @@ class FactDetail(VerticalScroll):
         others = [one for one in chain if one.uid != fact.uid]
         if not others:
             return []
-        tip = "= whole" if self.differences else "= differences"
-        lines = [Content(""), Content.assemble(("replaced one another", "bold"), (f"  {tip}", "$dim"))]
+        tip = "= full text" if self.differences else "= diff"
+        lines = [Content(""), Content.assemble(("versions", "bold"), (f"  {tip}", "$dim"))]
         older = [None, *chain]
         versions = list(zip(chain, older, strict=False))[-MOST_SHOWN:]
         for one, before in reversed(versions):
@@ -109,7 +109,7 @@ class FactDetail(VerticalScroll):
             else:
                 lines.append(Content.assemble("    ", (to_printable(one.content), style)))
         if len(chain) > MOST_SHOWN:
-            lines.append(Content.styled(f"  and {len(chain) - MOST_SHOWN} older ones", "$dim"))
+            lines.append(Content.styled(f"  and {len(chain) - MOST_SHOWN} older versions", "$dim"))
         return lines
 
     def _history(self, history: list[Change], now: int) -> list[Content]:
@@ -154,20 +154,20 @@ def fact_head(
         labelled_line("theme", to_printable(fact.theme)),
         labelled_line("scope", scope),
         labelled_line(
-            "by", f"{display_formats.actor_name(fact.actor)}, {display_formats.format_moment(fact.created_at, now)}"
+            "author", f"{display_formats.actor_name(fact.actor)}, {display_formats.format_moment(fact.created_at, now)}"
         ),
         labelled_line(
             "changed",
             f"{display_formats.format_moment(fact.updated_at, now)} ({display_formats.format_age(fact.updated_at, now)})",
         ),
-        labelled_line("costs", f"{fact.chars} characters, {fact.tokens} tokens"),
-        labelled_line("read", format_reads(fact, now)),
+        labelled_line("size", f"{fact.chars} characters, {fact.tokens} tokens"),
+        labelled_line("reads", format_reads(fact, now)),
         *(reader_line(reader, now) for reader in readers),
         Content.styled(fact.uid, "$dim"),
     ]
     if fact.tier is Tier.QUARANTINED:
-        lines.insert(4, labelled_line("why", quarantine_reason(history)))
-        lines.insert(4, Content.styled("waits for a person: r lets it in, a puts it away", "$warning"))
+        lines.insert(4, labelled_line("rule", quarantine_reason(history)))
+        lines.insert(4, Content.styled("quarantined: r approves, a archives", "$warning"))
     return lines
 
 
@@ -182,7 +182,7 @@ def labelled_line(label: str, value: str) -> Content:
 def format_reads(fact: Fact, now: int) -> str:
     """Format how often agents received the fact."""
     if not fact.reads:
-        return "never yet"
+        return "never"
     last = "" if fact.read_at is None else f", last {display_formats.format_age(fact.read_at, now)}"
     return f"{display_formats.format_count(fact.reads)}×{last}"
 
@@ -202,7 +202,7 @@ def quarantine_reason(history: list[Change]) -> str:
         by = (change.after or {}).get("cooled_by")
         if isinstance(by, str) and by.startswith(QUARANTINE):
             return to_printable(by.removeprefix(QUARANTINE))
-    return "it was not recorded"
+    return "not recorded"
 
 
 def change_phrase(change: Change) -> str:

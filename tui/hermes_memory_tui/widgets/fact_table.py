@@ -54,15 +54,13 @@ class FactTable(LineList):
     BINDING_GROUP_TITLE = "Facts"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="facts.open", tooltip="Show the fact with its history", show=False),
-        Binding(
-            "space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; what is done is done to all marked ones"
-        ),
+        Binding("space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; actions apply to all marked facts"),
         Binding(
             "V",
             "mark_range",
             "Mark to here",
             id="facts.range",
-            tooltip="Mark everything from the last marked fact to here",
+            tooltip="Mark from the last marked fact to here",
             show=False,
         ),
         Binding(
@@ -71,10 +69,10 @@ class FactTable(LineList):
             "Mark all",
             id="facts.all",
             key_display="*",
-            tooltip="Mark all facts that are listed",
+            tooltip="Mark all listed facts",
             show=False,
         ),
-        Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Take all marks off", show=False),
+        Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Clear marks", show=False),
     ]
 
     class MarksChanged(Message):
@@ -319,7 +317,7 @@ class FactTable(LineList):
 
     def action_mark_all(self) -> None:
         if self.keys and self._mark(self.keys):
-            self.notify(f"{pluralise(len(self.marked), 'fact')} marked; - takes the marks off.", timeout=4)
+            self.notify(f"{pluralise(len(self.marked), 'fact')} marked; - clears the marks.", timeout=4)
         self._marks_changed()
 
     def _mark(self, keys: Sequence[int]) -> bool:

@@ -35,20 +35,20 @@ class SearchInput(Input):
 
     BINDING_GROUP_TITLE = "Search line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "done", "To the facts", id="search.done", tooltip="Keep the filter and go to the facts"),
-        Binding("tab", "complete(1)", "Complete", id="search.complete", tooltip="Complete a filter's name or value"),
+        Binding("enter", "done", "To the facts", id="search.done", tooltip="Keep the filter and focus the facts"),
+        Binding("tab", "complete(1)", "Complete", id="search.complete", tooltip="Complete a filter name or value"),
         Binding(
             "shift+tab",
             "complete(-1)",
             "Complete back",
             id="search.complete_back",
-            tooltip="The completion before",
+            tooltip="Previous completion",
             show=False,
         ),
-        Binding("up", "recall(-1)", "Earlier", id="search.earlier", tooltip="An earlier search", show=False),
-        Binding("down", "recall(1)", "Down", id="search.down", tooltip="A later search, or to the facts", show=False),
+        Binding("up", "recall(-1)", "Earlier", id="search.earlier", tooltip="Previous search", show=False),
+        Binding("down", "recall(1)", "Down", id="search.down", tooltip="Next search, or the facts", show=False),
         Binding("ctrl+s", "save_view", "Save view", id="search.save", tooltip="Save this search under a name"),
-        Binding("escape", "clear", "Clear", id="search.clear", tooltip="Show everything again"),
+        Binding("escape", "clear", "Clear", id="search.clear", tooltip="Clear the filter"),
     ]
 
     class Exited(Message):
@@ -279,5 +279,5 @@ def completion_line(texts: Sequence[str], chosen: int | None) -> Content:
             Content.assemble(("▸ " if here else "  ", "$accent"), (to_printable(text), "bold" if here else ""))
         )
     if len(texts) > OFFERED_LINES:
-        lines.append(Content.styled(f"  {(chosen or 0) + 1} of {len(texts)}, tab goes on", "$dim"))
+        lines.append(Content.styled(f"  {(chosen or 0) + 1} of {len(texts)}, tab: next", "$dim"))
     return Content("\n").join(lines)

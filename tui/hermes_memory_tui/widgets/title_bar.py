@@ -35,7 +35,7 @@ class TitleBar(Widget):
     """Sessions that are connected."""
 
     read_only: reactive[bool] = reactive(False)
-    """Whether the memory is open for reading only."""
+    """Whether the memory is open read-only."""
 
     past: reactive[str] = reactive("")
     """The moment that is looked at, when it is not the present."""

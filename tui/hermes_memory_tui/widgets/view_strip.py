@@ -12,7 +12,7 @@ from textual.widget import Widget
 from hermes_memory_tui.model.view_catalog import CATALOG, ViewEntry
 
 WIDE = 90
-"""Cells from which the number of waiting facts is shown, not only that there are some."""
+"""Cells from which the number of quarantined facts is shown, not only that there are some."""
 
 
 class OpenView(Message):
@@ -27,10 +27,10 @@ class ViewStrip(Widget):
     """One line under the title."""
 
     present: reactive[str] = reactive("")
-    """Name of the view that is open."""
+    """Name of the open view."""
 
     waiting: reactive[int] = reactive(0)
-    """Facts that wait for a person; shown beside the review."""
+    """Number of quarantined facts, shown next to the review."""
 
     def __init__(self, present: str) -> None:
         super().__init__(id="views")
@@ -39,14 +39,18 @@ class ViewStrip(Widget):
 
     def render(self) -> Content:
         titles = [entry.title + self._badge(entry) for entry in CATALOG]
-        gap = " " if sum(cell_len(title) + 4 for title in titles) <= self.size.width else ""
+        cells = sum(cell_len(title) + len(" 1 ") for title in titles)
+        gap = " " if cells + len(titles) <= self.size.width else ""
+        if cells > self.size.width:
+            titles = [(entry.short_title or entry.title) + self._badge(entry) for entry in CATALOG]
+            cells = sum(cell_len(title) + len(" 1 ") for title in titles)
         self._spans, parts, at = [], [], 0
         for entry, title in zip(CATALOG, titles, strict=True):
             here = entry.name == self.present
             urgent = entry.name == "review" and self.waiting
             part = Content.assemble(
                 (
-                    f" {entry.key}",
+                    entry.key if not at and cells > self.size.width else f" {entry.key}",
                     "bold $block-cursor-foreground on $block-cursor-background" if here else "bold $accent",
                 ),
                 (

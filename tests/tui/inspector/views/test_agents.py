@@ -1,4 +1,4 @@
-"""The views of agents: sessions, processes, and the flight recorder of one session."""
+"""The views of agents: sessions, processes, and the activity of one session."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def session_of(path: Path, name: str = "worker") -> Session:
 
 
 async def recorder(pilot: Pilot[int]) -> SessionView:
-    """The flight recorder of the worker, opened as a person does."""
+    """The activity of the worker, opened as a person does."""
     await opened(pilot, "agents")
     await to_row(pilot, "worker")
     await pilot.press("enter")
@@ -71,7 +71,7 @@ async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) ->
         assert "status" in beside(pilot)
         assert "V[port]: 6379" in beside(pilot)
         assert str(os.getpid()) in screen_text(pilot), "this process holds the file"
-        assert "no bridge runs" in screen_text(pilot)
+        assert "no bridge" in screen_text(pilot)
 
 
 async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> None:
@@ -88,9 +88,9 @@ async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> 
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: sorted(facts_of(path)) == ["mine"])
-        await until(pilot, lambda: "of worker taken back" in said(pilot))
+        await until(pilot, lambda: "of worker undone" in said(pilot))
         await pilot.press("U")
-        await until(pilot, lambda: "wrote nothing that is not undone already" in said(pilot))
+        await until(pilot, lambda: "Nothing to undo in this session" in said(pilot))
         await pilot.press("ctrl+r")
         await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine", "port"])
 
@@ -107,7 +107,7 @@ async def test_ending_a_session_without_a_bridge(path: Path) -> None:
         await to_row(pilot, "worker")
         await until(pilot, lambda: "checkpoint" in beside(pilot))
         await pilot.press("K")
-        await until(pilot, lambda: "ended already" in said(pilot))
+        await until(pilot, lambda: "already ended" in said(pilot))
 
 
 async def test_no_token_is_revoked_when_none_was_shown(path: Path) -> None:
@@ -115,21 +115,21 @@ async def test_no_token_is_revoked_when_none_was_shown(path: Path) -> None:
         await opened(pilot, "agents")
         await to_row(pilot, "worker")
         await pilot.press("X")
-        await until(pilot, lambda: "Only a running bridge knows" in said(pilot))
+        await until(pilot, lambda: "known only while it is connected" in said(pilot))
 
 
 async def test_the_flight_recorder_lists_what_was_told_and_written(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await recorder(pilot)
         kinds = [row.split("  ")[1] for row in rows_of(view)]
-        assert kinds.count("● told") == 2
-        assert kinds.count("✎ wrote") >= 2
+        assert kinds.count("● context") == 2
+        assert kinds.count("✎ write") >= 2
         await pilot.press("l")
         assert rows_of(view) == []
         await pilot.press("l")
-        assert {row.split("  ")[1] for row in rows_of(view)} == {"● told"}
+        assert {row.split("  ")[1] for row in rows_of(view)} == {"● context"}
         await pilot.press("right")
-        assert {row.split("  ")[1] for row in rows_of(view)} == {"✎ wrote"}
+        assert {row.split("  ")[1] for row in rows_of(view)} == {"✎ write"}
         await pilot.press("left", "h", "h")
         assert len(rows_of(view)) == len(kinds)
 
@@ -143,7 +143,7 @@ async def test_two_tellings_are_compared(path: Path) -> None:
         await until(pilot, lambda: "+ V[port]: 6379" in beside(pilot))
         assert "  D[cache]: redis" in beside(pilot)
         await pilot.press("=")
-        await until(pilot, lambda: "word for word" in beside(pilot))
+        await until(pilot, lambda: "content" in beside(pilot))
         assert "+ V[port]: 6379" not in beside(pilot)
         await pilot.press("=")
         await until(pilot, lambda: "+ V[port]: 6379" in beside(pilot))
@@ -161,7 +161,7 @@ async def test_undo_all_and_end_from_the_flight_recorder(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
-        await to_row(pilot, "✎ wrote")
+        await to_row(pilot, "✎ write")
         await until(pilot, lambda: "✓ closed" in beside(pilot))
 
 
@@ -201,7 +201,7 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         [session] = store.sessions.list()
     async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
         await opened(pilot, "agents")
-        await until(pilot, lambda: "bridge answers" in screen_text(pilot))
+        await until(pilot, lambda: "bridge up" in screen_text(pilot))
         await to_row(pilot, session.name)
         shim.call("memory_search", query="cache")
         await pilot.press("enter")
@@ -222,7 +222,7 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         await until(pilot, lambda: view_of(pilot).NAME == "agents")
         await to_row(pilot, session.name)
         await pilot.press("X")
-        await until(pilot, lambda: "showed no token" in said(pilot) or "is not connected" in said(pilot))
+        await until(pilot, lambda: "has no token" in said(pilot) or "known only while" in said(pilot))
 
 
 async def test_a_token_is_revoked_after_a_question_and_its_session_ends(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_a_token_is_revoked_after_a_question_and_its_session_ends(tmp_path
             [session] = store.sessions.list()
         async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
             view = await opened(pilot, "agents")
-            await until(pilot, lambda: "bridge answers" in screen_text(pilot))
+            await until(pilot, lambda: "bridge up" in screen_text(pilot))
             await to_row(pilot, session.name)
             await pilot.press("X")
             await until(pilot, lambda: isinstance(pilot.app.screen, Question))

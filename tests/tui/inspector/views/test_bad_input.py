@@ -165,13 +165,13 @@ async def test_a_deleted_store_is_said_in_the_open_view_and_comes_back(path: Pat
     async with inspecting(path) as pilot:
         view = await opened(pilot, name)
         kept = path.rename(path.with_name("elsewhere.db"))
-        await until(pilot, lambda: "is gone" in screen_text(pilot).splitlines()[0])
+        await until(pilot, lambda: "no longer exists" in screen_text(pilot).splitlines()[0])
         await pilot.press("j", "k", "enter", "escape")
         if pilot.app.screen is not view:
             await opened(pilot, name)
         kept.rename(path)
-        await until(pilot, lambda: "can be read again" in said(pilot))
-        await until(pilot, lambda: "is gone" not in screen_text(pilot).splitlines()[0])
+        await until(pilot, lambda: "is readable again" in said(pilot))
+        await until(pilot, lambda: "no longer exists" not in screen_text(pilot).splitlines()[0])
         fill(path, "V[b]: 2", scope="novel", theme="other")
         if name == "scopes":
             await until(pilot, lambda: any("novel" in row for row in rows_of(view)))

@@ -186,11 +186,11 @@ async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> N
         view = await opened(pilot, "journal")
         assert not view.pages.display or not view.pages.region.area
         await pilot.press("enter")
-        await until(pilot, lambda: "seal" in screen_text(pilot))
+        await until(pilot, lambda: "hash " in screen_text(pilot))
         await pilot.press("j", "k", "G", "g", "ctrl+d", "ctrl+u")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.focused is view.grid)
-        assert "seal" not in screen_text(pilot)
+        assert "hash " not in screen_text(pilot)
 
 
 async def test_a_dialog_closes_once_however_fast_the_keys_are(path: Path) -> None:

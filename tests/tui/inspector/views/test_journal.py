@@ -66,7 +66,7 @@ async def test_the_line_filters_by_who_theme_and_operation(path: Path) -> None:
         assert [row.split("  ")[4] for row in rows] == ["archive", "edit"]
         assert all("marketing" in row for row in await filtered(pilot, "theme:marketing"))
         assert await filtered(pilot, "theme:marketing by:one") == []
-        await until(pilot, lambda: "No change is of that kind." in screen_text(pilot))
+        await until(pilot, lambda: "No matching changes." in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: rows_of(view) == everything)
 
@@ -105,7 +105,7 @@ async def test_a_change_of_several_rows_is_shown_before_it_is_taken_back(path: P
         assert "close" in rows_of(view)[view.grid.cursor]
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "all are taken back together" in screen_text(pilot)
+        assert "they are undone together" in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["port"].tier is Tier.HOT)
 
@@ -138,7 +138,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
         await pilot.press("R")
         await until(pilot, lambda: facts_of(path)["cache"].content == "redis")
         assert facts_of(path)["cache"].tier is Tier.HOT
-        await until(pilot, lambda: "D[cache] brought back as it was. In the present u undoes." in said(pilot))
+        await until(pilot, lambda: "D[cache] restored. In the present, u undoes." in said(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         await until(pilot, lambda: not copy.exists(), "removing the copy of the past")
@@ -176,7 +176,7 @@ async def test_the_past_changes_nothing_by_itself(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         await pilot.press("a", "e", "n", "p", "r", "u", "c", "o", "U")
         await pilot.press("R")
-        await until(pilot, lambda: "open for reading only" in said(pilot))
+        await until(pilot, lambda: "open read-only" in said(pilot))
         await pilot.press("q")
         await until(pilot, lambda: isinstance(pilot.app.screen, JournalView))
     assert path.read_bytes() == before
@@ -210,7 +210,7 @@ async def test_a_digit_never_shows_the_present_in_the_past(path: Path, digit: st
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
         await pilot.press(digit)
-        await until(pilot, lambda: "esc leaves the past" in said(pilot))
+        await until(pilot, lambda: "esc returns to the present" in said(pilot))
         assert pilot.app.screen is past
         await pilot.press("q")
         await until(pilot, lambda: not past.memory.path.exists(), "removing the copy of the past")
@@ -221,7 +221,7 @@ async def test_a_key_that_changes_facts_says_that_the_past_stays_as_it_was(path:
     async with inspecting(path) as pilot:
         past = await step_back(pilot, "edit")
         await pilot.press(key)
-        await until(pilot, lambda: "The past stays as it was" in said(pilot))
+        await until(pilot, lambda: "Read-only snapshot" in said(pilot))
         assert pilot.app.screen is past
 
 
@@ -231,8 +231,8 @@ async def test_before_anything_was_written_there_was_nothing(path: Path) -> None
         await pilot.press("G")
         await pilot.press("b")
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
-        await until(pilot, lambda: "There was nothing in this memory then." in screen_text(pilot))
-        assert "n writes" not in screen_text(pilot)
+        await until(pilot, lambda: "The memory was empty at that time." in screen_text(pilot))
+        assert "n: new fact" not in screen_text(pilot)
 
 
 async def test_the_palette_stays_in_the_past(path: Path) -> None:
@@ -251,7 +251,7 @@ async def test_agents_that_were_open_then_are_not_called_stale(path: Path) -> No
         past = await step_back(pilot, "edit")
         open_then = {(one.name, one.status) for one in past.agents_pane.sessions}
         assert open_then == {("one", SessionStatus.OPEN), ("two", SessionStatus.OPEN)}
-        await until(pilot, lambda: "agents open then" in screen_text(pilot))
+        await until(pilot, lambda: "agents at that time" in screen_text(pilot))
 
 
 async def step_back(pilot: Pilot[int], row: str) -> PastScreen:

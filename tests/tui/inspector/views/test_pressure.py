@@ -1,4 +1,4 @@
-"""The view of pressure: relief of a theme, of the host's own files, and rescue of what the host evicted."""
+"""The view of pressure: relief of a theme, of host files, and rescue of what the host evicted."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ async def test_relief_goes_on_until_nothing_is_left_and_says_so(path: Path) -> N
         await to_row(pilot, "marketing")
         for _ in range(3):
             await pilot.press("r")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Question) or "nothing that relief" in said(pilot))
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question) or "Nothing to relieve" in said(pilot))
             if isinstance(pilot.app.screen, Question):
                 await pilot.press("enter")
                 await until(pilot, lambda: facts_of(path)["tone"].tier is Tier.COLD)
                 await until(pilot, lambda: "marketing relieved" in said(pilot))
                 await until(pilot, lambda: any("marketing" in row and "0%" in row for row in rows_of(pilot.app.screen)))  # type: ignore[arg-type]
-        assert "There is nothing that relief would move." in said(pilot)
+        assert "Nothing to relieve." in said(pilot)
 
 
 async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> None:
@@ -108,7 +108,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
-        await until(pilot, lambda: "2 facts rescued" in said(pilot))
+        await until(pilot, lambda: "2 facts imported" in said(pilot))
         rescued = facts_of(path)
         assert rescued["db.id"].tier is Tier.COLD
         assert any(fact.content == "the person writes in German" for fact in rescued.values())
@@ -116,7 +116,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
-        await until(pilot, lambda: "0 facts rescued, 2 were there already" in said(pilot))
+        await until(pilot, lambda: "0 facts imported, 2 already present" in said(pilot))
 
 
 async def test_the_rescue_is_taken_back_whole(path: Path, home: Path) -> None:
@@ -128,7 +128,7 @@ async def test_the_rescue_is_taken_back_whole(path: Path, home: Path) -> None:
         await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
-        await until(pilot, lambda: "2 facts rescued" in said(pilot))
+        await until(pilot, lambda: "2 facts imported" in said(pilot))
         await pilot.press("u")
         await until(pilot, lambda: set(facts_of(path)) == before)
 
@@ -141,7 +141,7 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
     async with inspecting(path) as pilot:
         view = await opened(pilot, "pressure")
         await to_row(pilot, "MEMORY.md")
-        await until(pilot, lambda: "relief would leave" in beside(pilot))
+        await until(pilot, lambda: "after relief" in beside(pilot))
         await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "MEMORY.md" in screen_text(pilot)
@@ -158,9 +158,9 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         ]
         assert kept, "no copy was kept"
         await to_row(pilot, "MEMORY.md")
-        await until(pilot, lambda: "relief would change nothing" in beside(pilot))
+        await until(pilot, lambda: "nothing to relieve" in beside(pilot))
         await pilot.press("r")
-        await until(pilot, lambda: "Relief would change nothing in these files." in said(pilot))
+        await until(pilot, lambda: "Nothing to relieve in these files." in said(pilot))
 
 
 ENTRY = "D[{name}.service.{number}]: the configuration of the authentication database"
@@ -245,7 +245,7 @@ async def test_a_refused_undo_of_a_relief_can_be_tried_again(path: Path, home: P
         file.write_text("mine")
         await pilot.press("u")
         await until(pilot, lambda: "changed since the relief" in said(pilot))
-        assert "u again takes it back if that can be done then, or your change before it" in said(pilot)
+        assert "u again retries it, or undoes your previous change" in said(pilot)
         file.write_text(relieved)
         await pilot.press("u")
         await until(pilot, lambda: "MEMORY.md as before the relief" in said(pilot))
@@ -261,7 +261,7 @@ async def test_a_refused_undo_of_a_relief_gives_way_once_that_was_said(path: Pat
         await relieve_files(pilot, file)
         file.write_text("mine")
         await pilot.press("u")
-        await until(pilot, lambda: "or your change before it" in said(pilot))
+        await until(pilot, lambda: "or undoes your previous change" in said(pilot))
         assert facts_of(path)[archived].tier is Tier.ARCHIVED
         await pilot.press("u")
         await until(pilot, lambda: "undone: archive" in said(pilot))

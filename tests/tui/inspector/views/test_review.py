@@ -113,7 +113,7 @@ async def test_a_rule_for_a_source_is_asked_about_and_kept(path: Path, key: str,
         await pilot.press("enter")
         await until(pilot, lambda: rules(path) == [("ops", "hermes-agent", rule)])
         await until(pilot, lambda: f"{rule} for hermes-agent in ops" in said(pilot))
-        await until(pilot, lambda: "what you ruled" in beside(pilot))
+        await until(pilot, lambda: "source rules" in beside(pilot))
 
 
 async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path: Path) -> None:
@@ -124,9 +124,9 @@ async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path
         await pilot.press("A")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
-        await until(pilot, lambda: "R takes the rule back." in said(pilot))
+        await until(pilot, lambda: "R removes the rule." in said(pilot))
         await pilot.press("u")
-        await until(pilot, lambda: "u again takes back your change before it" in said(pilot))
+        await until(pilot, lambda: "u again undoes your previous change" in said(pilot))
         assert "mine" in facts_of(path)
         assert rules(path)
         await pilot.press("u")
@@ -139,7 +139,7 @@ async def test_a_rule_is_taken_back(path: Path) -> None:
         store.sources.set_rule("ops", "other", "never")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "review")
-        await until(pilot, lambda: "takes a rule back" in beside(pilot))
+        await until(pilot, lambda: "remove a rule" in beside(pilot))
         await pilot.press("R")
         await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
         await pilot.press("escape")
@@ -149,7 +149,7 @@ async def test_a_rule_is_taken_back(path: Path) -> None:
         await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: rules(path) == [("ops", "other", "never")])
-        await until(pilot, lambda: "from hermes-agent in ops waits for you again" in said(pilot))
+        await until(pilot, lambda: "from hermes-agent in ops are quarantined again" in said(pilot))
 
 
 async def test_nobody_rules_on_a_source_that_is_not_known(path: Path) -> None:
@@ -159,12 +159,12 @@ async def test_nobody_rules_on_a_source_that_is_not_known(path: Path) -> None:
         await opened(pilot, "review")
         await to_row(pilot, "C[third]")
         await pilot.press("A")
-        await until(pilot, lambda: "Nobody knows which program wrote this." in said(pilot))
+        await until(pilot, lambda: "Source unknown." in said(pilot))
 
 
 async def test_an_empty_queue_says_what_it_is_for(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "review")
-        await until(pilot, lambda: "Nothing waits for you." in screen_text(pilot))
+        await until(pilot, lambda: "Quarantine is empty." in screen_text(pilot))
         await pilot.press("a", "d", "e", "A", "N", "R", "enter")
-        assert "No source has a rule" in beside(pilot)
+        assert "No source rules" in beside(pilot)

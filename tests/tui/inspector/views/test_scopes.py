@@ -46,7 +46,7 @@ async def test_closing_and_reopening(path: Path) -> None:
         await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
         assert facts_of(path)["tone"].tier is Tier.COLD
         await to_row(pilot, "launch")
-        await until(pilot, lambda: "you closed it" in beside(pilot))
+        await until(pilot, lambda: "closed by you" in beside(pilot))
         await pilot.press("o")
         await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.OPEN)
         assert facts_of(path)["tone"].tier is Tier.HOT
@@ -115,7 +115,7 @@ async def test_merging_offers_the_similar_name_first(path: Path) -> None:
         await until(pilot, lambda: "similar names: Release 01 (1 fact)" in beside(pilot))
         await pilot.press("m")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
-        await until(pilot, lambda: "a similar name" in screen_text(pilot))
+        await until(pilot, lambda: "similar name ·" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "release-1 has 2 facts" in screen_text(pilot)
@@ -142,7 +142,7 @@ async def test_leaving_a_merge_changes_nothing(path: Path) -> None:
         await pilot.press("m")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await type_text(pilot, "zzz")
-        await until(pilot, lambda: "Nothing of that name." in screen_text(pilot))
+        await until(pilot, lambda: "No match." in screen_text(pilot))
         await pilot.press("enter", "escape")
         await until(pilot, lambda: pilot.app.screen is view)
     assert scopes_of(path) == before
@@ -172,7 +172,7 @@ async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
         await type_text(pilot, "h")
         await pilot.press("enter")
         await until(pilot, lambda: "tone" not in facts_of(path))
-        await until(pilot, lambda: "1 fact of scope launch erased for good" in said(pilot))
+        await until(pilot, lambda: "1 fact of scope launch purged" in said(pilot))
         await until(pilot, lambda: pilot.app.screen is view)
     with Store.open(path, read_only=True) as store:
         assert [change.op for change in store.journal.changes(newest_first=True, limit=1)] == ["purge"]

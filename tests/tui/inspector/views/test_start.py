@@ -126,6 +126,6 @@ async def test_reading_only_nothing_is_connected(path: Path, machine: Path) -> N
         await opened(pilot, "start")
         await to_row(pilot, "Claude Code")
         await pilot.press("enter", "n")
-        await until(pilot, lambda: "open for reading only" in said(pilot))
+        await until(pilot, lambda: "open read-only" in said(pilot))
         assert view_of(pilot).NAME == "start"
     assert (machine / ".claude.json").read_text() == "{}"

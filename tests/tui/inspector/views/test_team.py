@@ -24,8 +24,8 @@ async def test_every_theme_says_whether_it_may_be_shared(
         view = await opened(pilot, "team")
         assert sorted(row.split("  ")[1] for row in rows_of(view)) == ["marketing", "ops"]
         assert all("stays on this machine" in row for row in rows_of(view))
-        await until(pilot, lambda: "Every memory stays on this machine." in beside(pilot))
-        assert "no bridge runs" in beside(pilot)
+        await until(pilot, lambda: "Nothing is shared yet." in beside(pilot))
+        assert "no bridge is running" in beside(pilot)
         await pilot.press("j", "enter", "j", "k", "escape")
         assert pilot.app.screen is view
 
@@ -68,11 +68,11 @@ async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, 
         assert {stands, lost} == {"D[cache]: redis 7", "D[cache]: valkey"}
         await pilot.press("tab")
         await until(pilot, lambda: pilot.app.focused is view.conflicts)
-        await until(pilot, lambda: "two versions of one thing" in beside(pilot))
+        await until(pilot, lambda: "concurrent edits" in beside(pilot))
         await pilot.press("T")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
-        await until(pilot, lambda: "settled: what lost stands again" in said(pilot))
+        await until(pilot, lambda: "conflict resolved: overridden version restored" in said(pilot))
         await until(pilot, lambda: not view.conflicts.rows)
     with Store.open(path) as store:
         assert f"D[cache]: {store.facts.page(FactFilter()).facts[0].content}" == lost
@@ -88,9 +88,9 @@ def test_how_the_exchange_of_a_theme_goes_is_told_in_numbers() -> None:
     sync = {"configured": True, "words": "idle", "themes": [told], "refused_count": 1, "refused": refused}
     state = TeamData([], {"ops": True}, {}, [], "memory-themes.toml", sync)
     text = plain(sync_detail("ops", state, 0))
-    assert "travel, too; 3 to be sent" in text
+    assert "shared; 3 pending" in text
     assert "NUL" not in text
 
     told["turns"] = None  # type: ignore[assignment]
     text = plain(sync_detail("ops", state, 0))
-    assert "stay on this machine, unless its policy says sync_turns = true" in text
+    assert "local only (set sync_turns = true to share)" in text

@@ -79,10 +79,10 @@ async def test_cooling_and_archiving_take_a_fact_out(path: Path) -> None:
 async def test_the_themes_one_after_the_other(path: Path, there: str, back: str) -> None:
     async with inspecting(path, "ops") as pilot:
         view = await opened(pilot, "told")
-        await until(pilot, lambda: "ops is told" in screen_text(pilot))
+        await until(pilot, lambda: "context of ops" in screen_text(pilot))
         await pilot.press(there)
         await until(pilot, lambda: "V[tone]" in rows_of(view)[0])
-        assert "marketing is told" in screen_text(pilot)
+        assert "context of marketing" in screen_text(pilot)
         await pilot.press(back)
         await until(pilot, lambda: "C[deploy]" in rows_of(view)[0])
 
@@ -91,10 +91,10 @@ async def test_what_does_not_fit_is_shown_as_left_out(path: Path) -> None:
     fill(path, *(f"V[filler.{number}]: {'word ' * 30}{number}" for number in range(12)), theme="ops")
     async with inspecting(path, "ops") as pilot:
         view = await opened(pilot, "told")
-        left = [row for row in rows_of(view) if "○ left" in row]
+        left = [row for row in rows_of(view) if "○ out" in row]
         assert left
         await until(pilot, lambda: f"(+{len(left)} more: memory_search)" in beside(pilot))
-        assert f"{len(left)} left out" in str(view.grid.border_subtitle)
+        assert f"{len(left)} omitted" in str(view.grid.border_subtitle)
 
 
 async def test_a_theme_without_hot_facts_says_so(path: Path) -> None:
@@ -103,6 +103,6 @@ async def test_a_theme_without_hot_facts_says_so(path: Path) -> None:
         await to_row(pilot, "V[tone]")
         await pilot.press("W")
         await until(pilot, lambda: rows_of(view) == [])
-        await until(pilot, lambda: "is told the rules alone" in screen_text(pilot))
+        await until(pilot, lambda: "contains only the rules" in screen_text(pilot))
         await pilot.press("p", "W", "a", "y")
         assert "(no active facts)" in beside(pilot)

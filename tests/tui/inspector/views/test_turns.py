@@ -74,7 +74,7 @@ async def test_searching_and_giving_it_up(path: Path) -> None:
         assert not view.filter.display
         await pilot.press("slash")
         await type_text(pilot, "nobody said it")
-        await until(pilot, lambda: "Nobody said that." in screen_text(pilot))
+        await until(pilot, lambda: "No matching messages." in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: len(rows_of(view)) == 4)
         await pilot.press("escape")
@@ -102,7 +102,7 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
         await to_row(pilot, "canary is out")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "3 turns of theme ops will be erased" in screen_text(pilot)
+        assert "3 messages of theme ops will be purged" in screen_text(pilot)
         await pilot.press("enter")
         await type_text(pilot, "op")
         await pilot.press("enter")
@@ -110,7 +110,7 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
         await type_text(pilot, "s")
         await pilot.press("enter")
         await until(pilot, lambda: turns_in(path) == {"ops": 0, "marketing": 1})
-        await until(pilot, lambda: "3 turns erased" in said(pilot))
+        await until(pilot, lambda: "3 messages purged" in said(pilot))
         await until(pilot, lambda: len(rows_of(view)) == 1)
     assert b"the canary is out" not in path.read_bytes()
 
@@ -135,7 +135,7 @@ async def test_who_purges_turns_that_a_team_has_is_told_so(path: Path, home: Pat
         await to_row(pilot, "canary is out")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "they are erased on every machine" in screen_text(pilot)
+        assert "they are purged on every machine" in screen_text(pilot)
 
 
 async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None:
@@ -152,6 +152,6 @@ async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None
 async def test_without_turns_it_says_how_they_come(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "turns")
-        await until(pilot, lambda: "agents capture turns with the tool memory_turn" in screen_text(pilot))
+        await until(pilot, lambda: "agents capture messages with the tool memory_turn" in screen_text(pilot))
         await pilot.press("P", "enter", "y", "escape", "escape")
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))

@@ -1,4 +1,4 @@
-"""Commands that work on the store file, its hosts and this program: backup, import, export, connect, demo, completion.
+"""Work on the store file, its hosts and this program: backup, import and export, connect, demo, completion.
 
-May import the helpers of `cli`. Read `store_commands.py` first.
+Imports the helpers of `cli`; each module is imported when its command is called. Read `store_commands.py` first.
 """

@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from hermes_memory_tui.cli.common_options import add_common_options
 
 
-@click.command("completion", short_help="Make a shell complete commands.")
+@click.command("completion", short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @add_common_options
 def completion_command(shell: str) -> None:

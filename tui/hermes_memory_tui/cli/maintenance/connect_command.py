@@ -28,7 +28,7 @@ def connect_command(settings: CommandSettings, /, **flags: Any) -> None:
     if not settings.as_json:
         sys.exit(connect_host(request))
     if request.host and not (request.yes or request.dry_run or request.check):
-        raise ArgumentError("with --json nobody can be asked; add --yes or --dry-run")
+        raise ArgumentError("--json cannot prompt; add --yes or --dry-run")
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         code = connect_host(request)

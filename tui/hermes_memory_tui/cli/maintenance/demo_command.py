@@ -23,14 +23,14 @@ SHOWN = 90
 """Characters of what was called that a line shows."""
 
 
-@click.command("demo", short_help="Look at a memory that agents are using.")
-@click.option("--agents", type=click.IntRange(1, MOST_AGENTS), default=3, show_default=True, help="How many.")
-@click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
+@click.command("demo", short_help="Open a temporary memory with simulated agents.")
+@click.option("--agents", type=click.IntRange(1, MOST_AGENTS), default=3, show_default=True, help="Number of agents.")
+@click.option("--seconds", type=click.FloatRange(1), help="Exit after this many seconds.")
 @click.option(
-    "--facts", type=click.IntRange(0, 1_000_000), default=0, help="So many more facts, in a theme of their own."
+    "--facts", type=click.IntRange(0, 1_000_000), default=0, help="Add this many facts, in a theme of their own."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Other agents do other things.")
-@click.option("--no-inspector", is_flag=True, help="Print what is called instead.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated agents.")
+@click.option("--no-inspector", is_flag=True, help="Print the calls instead of opening the inspector.")
 @add_common_options
 @pass_settings
 def demo_command(
@@ -43,9 +43,9 @@ def demo_command(
     from hermes_memory_tui.demo.demo_environment import DemoEnvironment
 
     if settings.db is not None:
-        raise click.UsageError("demo makes a store of its own; leave --db out")
+        raise click.UsageError("demo creates its own store; leave --db out")
     if settings.as_json and not no_inspector:
-        raise click.UsageError("--json goes with --no-inspector")
+        raise click.UsageError("--json requires --no-inspector")
     if no_inspector:
         with DemoEnvironment(agents, facts, seed, listening=True) as stage:
             return run_headless(settings, stage, seconds)

@@ -16,9 +16,9 @@ from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 
-@click.command("optimize", short_help="Make room in MEMORY.md and USER.md.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be done.")
-@click.option("--undo", is_flag=True, help="Put back what the newest relief replaced; again, what the one before did.")
+@click.command("optimize", short_help="Free space in MEMORY.md and USER.md.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, without writing.")
+@click.option("--undo", is_flag=True, help="Restore the files as before the newest relief; repeat to go further back.")
 @click.option(
     "--threshold", type=click.FloatRange(0, 100), default=55.0, show_default=True, help="Act above this percentage."
 )
@@ -34,7 +34,7 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
     place = home or Path(os.environ.get("HERMES_HOME", "").strip() or Path.home() / ".hermes")
     if undo:
         if dry_run:
-            raise click.UsageError("--undo puts files back, --dry-run writes nothing; give one of them")
+            raise click.UsageError("--undo and --dry-run exclude each other; choose one")
         undo_optimize(settings, place)
         return
     with (
@@ -66,9 +66,9 @@ def undo_optimize(settings: CommandSettings, home: Path) -> None:
         print_document({"restored": [*map(str, done.restored)], "changed_since": [*map(str, done.changed_since)]})
         return
     for path in done.restored:
-        click.echo(f"{to_printable(str(path))} is as it was before the relief; facts that it moved stay in the memory")
+        click.echo(f"{to_printable(str(path))} restored; the facts that were moved stay in the memory")
     for path in done.changed_since:
-        click.echo(f"{to_printable(str(path))} was written to since, and was left alone", err=True)
+        click.echo(f"{to_printable(str(path))} was changed since and skipped", err=True)
 
 
 def file_report_json(file: FileReliefReport) -> dict[str, Any]:

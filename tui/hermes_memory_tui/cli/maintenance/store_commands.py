@@ -16,10 +16,10 @@ from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging, style_text
 
 
-@click.command("backup", short_help="Copy the store, or put a copy back.")
+@click.command("backup", short_help="Back up or restore the store.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@click.option("--restore", is_flag=True, help="Put the backup FILE back; what it replaces is kept beside it.")
+@click.option("--restore", is_flag=True, help="Restore the backup FILE; the replaced file is kept next to it.")
 @add_common_options
 @pass_settings
 def backup_command(settings: CommandSettings, file: Path, overwrite: bool, restore: bool) -> None:
@@ -28,7 +28,7 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
 
     if restore:
         if overwrite:
-            raise click.UsageError("--overwrite is for making a backup; --restore keeps what it replaces")
+            raise click.UsageError("--overwrite cannot be combined with --restore, which keeps the replaced file")
         back = restore_backup(file, settings.path())
         if settings.as_json:
             print_document({"file": str(back.file), "facts": back.facts, "kept": back.kept and str(back.kept)})
@@ -38,7 +38,7 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
         return
     with settings.store() as store, progress_bar("copying") as progress:
         if file.expanduser().exists() and not overwrite:
-            raise ArgumentError(f"{file} exists already; choose another name, or say --overwrite", file)
+            raise ArgumentError(f"{file} exists; choose another name or pass --overwrite", file)
         made = create_backup(store, file, overwrite=overwrite, progress=progress)
     if settings.as_json:
         print_document({"file": str(made.file), "facts": made.facts})
@@ -46,8 +46,8 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
         click.echo(f"{format_quantity(made.facts, 'fact')} in {made.file}, verified")
 
 
-@click.command("doctor", short_help="Check the store, and repair it.")
-@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt.")
+@click.command("doctor", short_help="Check and repair the store.")
+@click.option("--repair", is_flag=True, help="Repair what can be rebuilt.")
 @add_common_options
 @click.pass_context
 def doctor_command(ctx: click.Context, repair: bool) -> None:

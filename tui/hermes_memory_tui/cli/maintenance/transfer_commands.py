@@ -37,14 +37,14 @@ SHOWN_ERRORS = 20
 """Refused lines that are printed; `--json` lists all."""
 
 
-@click.command("export", short_help="Write facts to a file.")
+@click.command("export", short_help="Export facts to a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
 @scope_option("Only this scope.")
 @click.option(
     "--format", "form", type=click.Choice(["spec", "jsonl"]), default="spec", show_default=True,
-    help="MEMORY_SPEC lines, or JSON lines with everything.",
+    help="MEMORY_SPEC lines (hot and cold facts), or JSON lines (everything).",
 )  # fmt: skip
-@click.option("--turns", is_flag=True, help="With jsonl: the captured turns, too.")
+@click.option("--turns", is_flag=True, help="With jsonl: include captured messages.")
 @add_common_options
 @pass_settings
 def export_command(settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool) -> None:
@@ -55,12 +55,14 @@ def export_command(settings: CommandSettings, file: Path, scope: str | None, for
     from hermes_memory_store.transfer.export_import import export_jsonl, export_spec
 
     if turns and (form != "jsonl" or scope is not None):
-        raise ArgumentError("--turns goes with --format jsonl and without --scope: turns belong to no scope", scope)
+        raise ArgumentError(
+            "--turns requires --format jsonl and excludes --scope, since messages belong to no scope", scope
+        )
     exported = 0
     to_stdout = str(file) == "-"
     with settings.store() as store:
         if not to_stdout and any(is_same_file(file, part) for part in (store.path, Path(f"{store.path}-wal"))):
-            raise ArgumentError(f"{file} is the memory itself; choose another file", file)
+            raise ArgumentError(f"{file} is the store itself; choose another file", file)
         theme = settings.reading_theme(store)
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
@@ -110,16 +112,16 @@ def is_exported_fact(line: str, form: str) -> bool:
     return line.startswith('{"kind":"fact"')
 
 
-@click.command("import", short_help="Read facts from a file.")
+@click.command("import", short_help="Import facts from a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--from",
     "kind",
     type=click.Choice([*OURS, *KINDS]),
-    help="What wrote FILE.  [default: recognised]",
+    help="Program that wrote FILE.  [default: detected]",
 )
-@scope_option("Put facts that name no scope into this one.")
-@click.option("--dry-run", is_flag=True, help="Only count what would happen.")
+@scope_option("Scope for facts that name none.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing.")
 @add_common_options
 @pass_settings
 def import_command(settings: CommandSettings, file: Path, kind: str | None, scope: str | None, dry_run: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands that read and change what is in a store: facts, scopes, sessions, conversations, the journal.
+"""Read and change what is in a store: facts, scopes, sessions, conversations, the journal.
 
-May import the helpers of `cli`. Read `read_commands.py` first.
+Imports the helpers of `cli`; each module is imported when its command is called. Read `read_commands.py` first.
 """

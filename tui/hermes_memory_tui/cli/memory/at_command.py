@@ -12,7 +12,7 @@ from hermes_memory_tui.cli.progress_bars import progress_bar
 
 @click.command(
     "at",
-    short_help="Ask the store as it was at a past moment.",
+    short_help="Run a command on a past state.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("time")
@@ -29,7 +29,7 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
 
     with settings.store() as store:
         then = parse_moment(time, store.clock())
-        with progress_bar("going back") as progress:
+        with progress_bar("rewinding") as progress:
             past = open_store_at(store, then, progress=progress)
         with past:
             inner = CommandSettings(settings.db, settings.theme, settings.as_json, past)

@@ -19,13 +19,15 @@ SHOWN = 160
 """Characters of a turn that a line shows."""
 
 
-@click.command("turns", short_help="List, find or erase captured turns.")
+@click.command("turns", short_help="List, search or purge captured messages.")
 @click.argument("query", required=False)
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
-@click.option("--session", metavar="NAME", help="Only of this session.")
-@click.option("--purge", is_flag=True, help="Erase them for good instead.")
-@click.option("--older-than", metavar="AGE", help="With --purge: only what was said longer ago, e.g. 30d.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Maximum number of messages."
+)
+@click.option("--session", metavar="NAME", help="Only this session.")
+@click.option("--purge", is_flag=True, help="Purge them instead. Cannot be undone.")
+@click.option("--older-than", metavar="AGE", help="With --purge: only messages older than this, e.g. 30d.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @add_common_options
 @pass_settings
 def turns_command(
@@ -39,17 +41,15 @@ def turns_command(
 ) -> None:
     """List captured messages, newest first, or search them for QUERY, best match first.
 
-    With --purge they are erased permanently.
+    With --purge they are purged, which cannot be undone.
     """
     if purge:
         if query or session:
-            raise ArgumentError(
-                "--purge takes turns by their age only; leave QUERY and --session out", query or session
-            )
+            raise ArgumentError("--purge selects messages by age only; leave QUERY and --session out", query or session)
         purge_conversations(settings, 0 if older_than is None else parse_duration(older_than), yes)
         return
     if older_than is not None:
-        raise ArgumentError("--older-than goes with --purge", older_than)
+        raise ArgumentError("--older-than requires --purge", older_than)
     with settings.store() as store:
         theme = settings.reading_theme(store)
         found: list[tuple[Turn, float | None]]
@@ -70,7 +70,7 @@ def turns_command(
         said = to_printable(" ".join(turn.content.split()))
         click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {said[:SHOWN]}{'…' if len(said) > SHOWN else ''}")
     if not found:
-        click.echo("nothing was captured" if not query else "nothing was said of that", err=True)
+        click.echo("no captured messages" if not query else "no matching messages", err=True)
 
 
 def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
@@ -87,27 +87,28 @@ def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
 
 
 def purge_conversations(settings: CommandSettings, older_than_ms: int, yes: bool) -> None:
-    """Erase turns permanently, after a confirmation."""
+    """Purge messages, after a confirmation."""
     from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 
     with settings.store(writing=True) as store:
         theme = settings.reading_theme(store)
         count = store.turns.count(theme, older_than_ms=older_than_ms)
-        whose = ", on all machines of the team," if store.shared_turns.is_known_to_team(theme) else ""
+        whose = " on all machines of the team" if store.shared_turns.is_known_to_team(theme) else ""
         if count and not yes:
             if not sys.stdin.isatty():
                 raise ArgumentError(
-                    f"{format_quantity(count, 'turn')} would be erased{whose} for good; say --yes to do it without being asked",
+                    f"{format_quantity(count, 'message')} would be purged{whose}; pass --yes to skip the confirmation",
                     count,
                 )
             if not confirm_on_terminal(
-                f"Erase {format_quantity(count, 'turn')} of theme {theme!r}{whose} for good?", sys.stderr
+                f"Purge {format_quantity(count, 'message')} of theme {theme!r}{whose}? This cannot be undone.",
+                sys.stderr,
             ):
-                raise ArgumentError("it was not confirmed; nothing was erased")
+                raise ArgumentError("not confirmed; nothing was purged")
         erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
     if settings.as_json:
         print_document({"purged": erased, "unreached": list(unreached)})
         return
-    click.echo(f"{format_quantity(erased, 'turn')} of theme {theme!r} erased")
+    click.echo(f"{format_quantity(erased, 'message')} of theme {theme!r} purged")
     for copy in unreached:
-        click.echo(f"still in a backup that could not be reached: {to_printable(copy)}", err=True)
+        click.echo(f"not removed from a backup that could not be opened: {to_printable(copy)}", err=True)

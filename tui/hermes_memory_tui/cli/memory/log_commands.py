@@ -18,17 +18,17 @@ from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 POLL_S = 0.1
-"""How often `--follow` asks whether another process has written; one question costs microseconds."""
+"""How often `--follow` checks for writes of other processes; one check takes microseconds."""
 
 AT_ONCE = 500
-"""Rows printed between two readings."""
+"""Rows read and printed at a time."""
 
 
-@click.command("log", short_help="Show the journal, and follow it.")
+@click.command("log", short_help="Print or follow the journal.")
 @click.option(
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
 )
-@click.option("--follow", "-f", is_flag=True, help="Go on with changes as they happen, until interrupted.")
+@click.option("--follow", "-f", is_flag=True, help="Follow new changes until interrupted.")
 @add_common_options
 @pass_settings
 def log_command(settings: CommandSettings, since: int, follow: bool) -> None:
@@ -37,10 +37,10 @@ def log_command(settings: CommandSettings, since: int, follow: bool) -> None:
     With --json, one JSON document per line: the log that `replay` reads.
     """
     if follow and settings.past is not None:
-        raise ArgumentError("nothing new happens in the past; leave --follow out", "--follow")
+        raise ArgumentError("the past does not change; leave --follow out", "--follow")
     with settings.store() as store:
         printer = LogPrinter(settings, store)
-        # Asked before reading, so that what is written in between is seen by the next question.
+        # Taken before reading: the next check sees what is written in between.
         version = store.data_version()
         last = printer.print_after(since)
         while follow:
@@ -114,4 +114,4 @@ def count_lines(file: Path) -> int:
         with file.open("rb") as lines:
             return sum(1 for _ in lines)
     except OSError as error:
-        raise ImportFileError(f"{file} cannot be read: {error.strerror or error}", file) from error
+        raise ImportFileError(f"cannot read {file}: {error.strerror or error}", file) from error

@@ -18,12 +18,12 @@ from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts
 TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
 
 
-@click.command("purge", short_help="Erase facts for good.")
+@click.command("purge", short_help="Purge facts. Cannot be undone.")
 @scope_option("This scope; all its tiers unless --tier says otherwise.")
-@click.option("--older-than", metavar="AGE", help="Only what was last changed longer ago, e.g. 30d.")
-@click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be erased.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--older-than", metavar="AGE", help="Only facts not changed for this long, e.g. 30d.")
+@click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show what would be purged, without writing.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @add_common_options
 @pass_settings
 def purge_command(
@@ -34,7 +34,7 @@ def purge_command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Erase facts permanently, from the journal, the index and the backups too. This cannot be undone.
+    """Purge facts from the store, the journal, the index and the backups too. This cannot be undone.
 
     Without --scope and --tier: superseded and archived facts. To remove facts reversibly, use archive.
     """
@@ -56,29 +56,29 @@ def purge_command(
         counts = {tier: plan.by_tier.get(Tier(tier), 0) for tier in TIERS}
         print_document({"purged": counts, "dry_run": dry_run, "total": plan.total, "unreached": list(plan.unreached)})
         return
-    click.echo(format_purge_plan(plan, "would be erased" if dry_run else "erased"))
+    click.echo(format_purge_plan(plan, "would be purged" if dry_run else "purged"))
     if dry_run:
         print_facts(plan.samples, indent="  ")
     for copy in plan.unreached:
-        click.echo(f"still holds them, could not be cleaned: {copy}")
+        click.echo(f"not removed from a backup that could not be opened: {copy}")
 
 
 def confirm_purge(plan: PurgePlan) -> None:
-    """Show what would be erased and ask for confirmation. Without a terminal nothing is erased."""
+    """Show what would be purged and ask for confirmation. Without a terminal nothing is purged."""
     from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 
     if not sys.stdin.isatty():
         raise ArgumentError(
-            f"{format_quantity(plan.total, 'fact')} would be erased for good; say --yes to do it without being asked",
+            f"{format_quantity(plan.total, 'fact')} would be purged; pass --yes to skip the confirmation",
             plan.total,
         )
-    click.echo(format_purge_plan(plan, "would be erased for good"), err=True)
+    click.echo(format_purge_plan(plan, "would be purged"), err=True)
     for fact in plan.samples:
         click.echo(f"  {to_printable(fact.notation)}", err=True)
     if plan.total > len(plan.samples):
         click.echo(f"  and {plan.total - len(plan.samples):,} more", err=True)
-    if not confirm_on_terminal("Erase them?", sys.stderr):
-        raise ArgumentError("it was not confirmed; nothing was erased")
+    if not confirm_on_terminal("Purge them? This cannot be undone.", sys.stderr):
+        raise ArgumentError("not confirmed; nothing was purged")
 
 
 def format_purge_plan(plan: PurgePlan, verb: str) -> str:

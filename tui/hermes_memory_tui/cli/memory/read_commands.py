@@ -23,7 +23,7 @@ LIMIT = click.IntRange(1, 1000)
 @click.argument("query", nargs=-1, required=True)
 @scope_option("Only in this scope.")
 @click.option("--limit", type=LIMIT, default=20, show_default=True)
-@click.option("--all-themes", is_flag=True, help="In the memory of every theme.")
+@click.option("--all-themes", is_flag=True, help="Search all themes.")
 @add_common_options
 @pass_settings
 def search_command(
@@ -39,13 +39,13 @@ def search_command(
     print_found_facts(settings, found.facts, found.total, more=found.more, with_theme=all_themes, note=found.note)
 
 
-@click.command("facts", short_help="List facts, those changed last first.", cls=QueryCommand)
+@click.command("facts", short_help="List facts, recently changed first.", cls=QueryCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
 @scope_option("Only of this scope.")
 @click.option("--limit", type=LIMIT, default=50, show_default=True)
 @click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
-@click.option("--ascending", is_flag=True, help="Oldest, or A, first.")
-@click.option("--all-themes", is_flag=True, help="Of every theme.")
+@click.option("--ascending", is_flag=True, help="Sort ascending: oldest or A first.")
+@click.option("--all-themes", is_flag=True, help="Include all themes.")
 @add_common_options
 @click.pass_context
 def facts_command(
@@ -72,7 +72,7 @@ def facts_command(
         more, note = False, None
         if query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
-                raise click.UsageError("words are ranked by how well they match; leave --sort and --ascending out", ctx)
+                raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
             found = store.search.find(theme, line, scope=scope, limit=limit)
             facts, total, more, note = found.facts, found.total, found.more, found.note
         else:
@@ -143,13 +143,13 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
         ]
     )
     place = [one.uid for one in chain].index(fact.uid)
-    for said, others in (("in place of", chain[:place]), ("superseded by", chain[place + 1 :])):
+    for said, others in (("replaces", chain[:place]), ("superseded by", chain[place + 1 :])):
         if others:
             click.echo(f"\n{said}")
             print_facts(others, indent="  ")
 
 
-@click.command("history", short_help="Every change of one fact.")
+@click.command("history", short_help="Show the history of a fact.")
 @click.argument("uid")
 @add_common_options
 @pass_settings

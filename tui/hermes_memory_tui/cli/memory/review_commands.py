@@ -19,17 +19,17 @@ from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_a
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging, print_table
 
 SAID = {
-    "always": "suspicious facts from {} are let in without asking",
-    "never": "suspicious facts from {} are refused",
-    None: "each suspicious fact from {} waits for you",
+    "always": "suspicious facts from {} are accepted automatically",
+    "never": "suspicious facts from {} are rejected automatically",
+    None: "suspicious facts from {} are quarantined for review",
 }
 
 
-@click.group("review", invoke_without_command=True, short_help="Decide on suspicious facts that wait.")
+@click.group("review", invoke_without_command=True, short_help="Review quarantined facts.")
 @add_common_options
 @click.pass_context
 def review_command(ctx: click.Context) -> None:
-    """Review suspicious facts that agents wrote: list, approve or refuse them.
+    """Review suspicious facts that agents wrote: list, approve or reject them.
 
     Without a subcommand the quarantined facts are listed.
     """
@@ -37,7 +37,7 @@ def review_command(ctx: click.Context) -> None:
         ctx.invoke(list_quarantined)
 
 
-@review_command.command("list", short_help="What waits, and the rules.")
+@review_command.command("list", short_help="List quarantined facts and source rules.")
 @add_common_options
 @pass_settings
 def list_quarantined(settings: CommandSettings) -> None:
@@ -57,7 +57,7 @@ def list_quarantined(settings: CommandSettings) -> None:
     if total > len(waiting):
         click.echo(f"and {format_quantity(total - len(waiting), 'older fact')}", err=True)
     if not waiting:
-        click.echo("nothing waits", err=True)
+        click.echo("quarantine is empty", err=True)
     if rules:
         click.echo()
         print_table(
@@ -81,22 +81,22 @@ def print_quarantined(waiting: list[QuarantinedFact]) -> None:
         print_hanging("    ", to_printable(one.fact.notation) + scope)
 
 
-@review_command.command("approve", short_help="Let facts in.")
+@review_command.command("approve", short_help="Approve quarantined facts.")
 @uid_arguments
 def approve_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     """Approve facts: they become live under the rules of a write."""
     with settings.store(writing=True) as store:
         changed = store.facts.approve(uids, theme=settings.confining_theme(store))
-    print_tier_change(settings, "let in", changed)
+    print_tier_change(settings, "approved", changed)
 
 
-@review_command.command("refuse", short_help="Put facts away; undo brings them back.")
+@review_command.command("refuse", short_help="Reject quarantined facts; undo restores them.")
 @uid_arguments
 def refuse_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
-    """Refuse facts: hidden everywhere, erased after the theme's retention (7 days), restorable with undo until then."""
+    """Reject facts: hidden everywhere, purged after the retention of the theme (7 days), restorable with undo until then."""
     with settings.store(writing=True) as store:
         changed = store.facts.refuse(uids, theme=settings.confining_theme(store))
-    print_tier_change(settings, "refused", changed)
+    print_tier_change(settings, "rejected", changed)
 
 
 def source_names(store: Store, theme: str | None = None) -> list[str]:
@@ -112,21 +112,21 @@ def source_arguments(command: Any) -> Any:
     )
 
 
-@review_command.command("always", short_help="Let in what SOURCE writes from now on.")
+@review_command.command("always", short_help="Always accept what SOURCE writes.")
 @source_arguments
 def always_command(settings: CommandSettings, source: str) -> None:
     """Accept everything that SOURCE writes into the theme, even if suspicious."""
     set_source_rule(settings, source, "always")
 
 
-@review_command.command("never", short_help="Refuse what is suspicious of SOURCE from now on.")
+@review_command.command("never", short_help="Reject suspicious facts of SOURCE.")
 @source_arguments
 def never_command(settings: CommandSettings, source: str) -> None:
-    """Refuse suspicious facts that SOURCE writes into the theme."""
+    """Reject suspicious facts that SOURCE writes into the theme."""
     set_source_rule(settings, source, "never")
 
 
-@review_command.command("ask", short_help="Take the rule on SOURCE away.")
+@review_command.command("ask", short_help="Remove the rule on SOURCE.")
 @source_arguments
 def ask_command(settings: CommandSettings, source: str) -> None:
     """Remove the rule on SOURCE: suspicious facts await review again."""
@@ -145,5 +145,5 @@ def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -
     if source.strip() not in known:
         near = difflib.get_close_matches(source, known, n=2)
         meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        click.echo(f"no program of that name has written here yet{to_printable(meant)}", err=True)
+        click.echo(f"no program of that name has written to this theme yet{to_printable(meant)}", err=True)
     click.echo(f"theme {theme}: {SAID[rule].format(to_printable(source.strip()))}")

@@ -12,8 +12,8 @@ from hermes_memory_tui.cli.json_documents import print_document, scope_json
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_table
 
 
-@click.command("scopes", short_help="List units of work.")
-@click.option("--all-themes", is_flag=True, help="Of every theme.")
+@click.command("scopes", short_help="List scopes (units of work).")
+@click.option("--all-themes", is_flag=True, help="Include all themes.")
 @add_common_options
 @pass_settings
 def scopes_command(settings: CommandSettings, all_themes: bool) -> None:

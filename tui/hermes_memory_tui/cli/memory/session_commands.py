@@ -11,7 +11,7 @@ from hermes_memory_tui.cli.terminal_output import print_table
 
 
 @click.command("sessions", short_help="List agent sessions.")
-@click.option("--all-themes", is_flag=True, help="Of every theme, whatever --theme says.")
+@click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
 @add_common_options
 @pass_settings
 def sessions_command(settings: CommandSettings, all_themes: bool) -> None:
@@ -21,7 +21,7 @@ def sessions_command(settings: CommandSettings, all_themes: bool) -> None:
     if settings.as_json:
         print_document({"sessions": [session_json(session) for session in sessions]})
     elif not sessions:
-        click.echo("no agent has connected yet", err=True)
+        click.echo("no sessions", err=True)
     else:
         print_table(
             ("session", "theme", "status", "client", "turn", "scope", "heartbeat"),

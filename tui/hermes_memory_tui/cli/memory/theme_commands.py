@@ -10,7 +10,7 @@ from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
 
 
-@click.command("status", short_help="How full the memory is, and what an agent is told.")
+@click.command("status", short_help="Show the gauge and the context block.")
 @add_common_options
 @pass_settings
 def status_command(settings: CommandSettings) -> None:
@@ -38,11 +38,11 @@ def status_command(settings: CommandSettings) -> None:
         return
     click.echo(format_gauge_line(told.gauge))
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
-    click.echo(f"an agent is told {cost}, {told.left_out:,} left out; the whole block costs {told.tokens:,}:\n")
+    click.echo(f"context: {cost}, {told.left_out:,} omitted; {told.tokens:,} tokens in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
 
 
-@click.command("themes", short_help="Whose memories there are, and how full.")
+@click.command("themes", short_help="List themes with their gauges.")
 @add_common_options
 @pass_settings
 def themes_command(settings: CommandSettings) -> None:
@@ -69,4 +69,4 @@ def themes_command(settings: CommandSettings) -> None:
         held = format_quantity(sum(theme.facts.values()), "fact")
         click.echo(f"{format_gauge_line(theme.gauge, width)}  {held}, {format_quantity(theme.scopes, 'open scope')}")
     if not themes:
-        click.echo("nothing is remembered yet; write a fact with: hermes-memory-tui write 'D[topic]: what was decided'")
+        click.echo("no facts yet; write one with: hermes-memory-tui write 'D[topic]: what was decided'")

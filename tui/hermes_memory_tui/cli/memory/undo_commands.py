@@ -16,14 +16,16 @@ SHOWN = 20
 """Rows that are printed; an undone session may have thousands."""
 
 
-@click.command("undo", short_help="Take changes back.")
-@click.option("--change", "seq", type=click.IntRange(min=1), metavar="SEQ", help="The change with this row of the log.")
-@click.option("--session", metavar="ID", callback=reject_blank, help="Everything that session wrote.")
-@click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="The newest N changes.  [default: 1]")
+@click.command("undo", short_help="Undo changes.")
+@click.option(
+    "--change", "seq", type=click.IntRange(min=1), metavar="SEQ", help="Undo the change with this journal row."
+)
+@click.option("--session", metavar="ID", callback=reject_blank, help="Undo all writes of this session.")
+@click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="Undo the newest N changes.  [default: 1]")
 @click.option(
     "--leave-conflicts",
     is_flag=True,
-    help="Leave, and name, what somebody has changed since, instead of refusing all. With --session or --last.",
+    help="With --session or --last: skip and list changes with later changes on top, instead of failing.",
 )
 @add_common_options
 @pass_settings
@@ -37,7 +39,7 @@ def undo_command(
     if sum(given is not None for given in (seq, session, last)) > 1:
         raise click.UsageError("choose one of --change, --session and --last")
     if leave_conflicts and session is None and last is None:
-        raise click.UsageError("--leave-conflicts goes with --session or --last; one change is taken back whole")
+        raise click.UsageError("--leave-conflicts requires --session or --last; a single change is undone as a whole")
     with settings.store(writing=True) as store:
         theme = settings.named_theme()
         if seq is not None:
@@ -49,7 +51,7 @@ def undo_command(
         print_undo_result(settings, store, undone, "undone")
 
 
-@click.command("redo", short_help="Bring back what the newest undo took.")
+@click.command("redo", short_help="Redo the newest undo.")
 @add_common_options
 @pass_settings
 def redo_command(settings: CommandSettings) -> None:
@@ -65,9 +67,9 @@ def print_undo_result(settings: CommandSettings, store: Store, undone: UndoResul
         done = {"undone": list(undone.undone), "changes": list(undone.seqs), "changed": list(undone.uids)}
         print_document(done | {"left": list(undone.left)})
         return
-    click.echo(f"{word}: {format_quantity(len(undone.seqs), 'row')} of the log written")
+    click.echo(f"{word}: {format_quantity(len(undone.seqs), 'row')} written to the journal")
     print_changes(store, [store.journal.get(seq) for seq in undone.seqs[:SHOWN]])
     if len(undone.seqs) > SHOWN:
         click.echo(f"        and {len(undone.seqs) - SHOWN} more; see log --since {undone.seqs[SHOWN - 1]}")
     for why in undone.left:
-        click.echo(f"left: {to_printable(why)}")
+        click.echo(f"skipped: {to_printable(why)}")

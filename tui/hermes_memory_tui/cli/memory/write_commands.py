@@ -20,7 +20,7 @@ from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 
 @click.command("write", short_help="Write a fact.")
 @click.argument("notation", nargs=-1, required=True)
-@scope_option("The unit of work it belongs to; opened if new.")
+@scope_option("Scope of the fact; opened if new.")
 @click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
 @add_common_options
 @pass_settings
@@ -47,7 +47,7 @@ def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: s
                 try:
                     written.append(store.facts.write(theme, line, scope=scope, split=split))
                 except StoreError as error:
-                    error.message = f"line {number}: {error.message}; what came before it is written"
+                    error.message = f"line {number}: {error.message}; the lines before it were written"
                     raise
                 if not settings.as_json:
                     print_write_result(written[-1])
@@ -99,11 +99,11 @@ def print_write_result(result: WriteResult) -> None:
     moved = result.relief
     if moved.merged or moved.cooled or moved.archived:
         click.echo(
-            f"  relief: {moved.merged} merged, {moved.cooled} cooled, {moved.archived} archived (undo takes it back)"
+            f"  relief: {moved.merged} merged, {moved.cooled} cooled, {moved.archived} archived (undo: hermes-memory-tui undo)"
         )
 
 
-@click.command("edit", short_help="Give a fact another content.")
+@click.command("edit", short_help="Edit the content of a fact.")
 @click.argument("uid")
 @click.argument("content", nargs=-1, required=True)
 @add_common_options
@@ -125,7 +125,7 @@ def uid_arguments(command: Any) -> Any:
     return click.argument("uids", nargs=-1, required=True, metavar="UID...")(add_common_options(pass_settings(command)))
 
 
-@click.command("pin", short_help="Keep facts hot whatever the pressure.")
+@click.command("pin", short_help="Pin facts to the hot tier.")
 @click.option("--off", is_flag=True, help="Unpin instead.")
 @uid_arguments
 def pin_command(settings: CommandSettings, uids: tuple[str, ...], off: bool) -> None:
@@ -135,7 +135,7 @@ def pin_command(settings: CommandSettings, uids: tuple[str, ...], off: bool) -> 
     print_tier_change(settings, "unpinned" if off else "pinned", changed)
 
 
-@click.command("unpin", short_help="Let pressure move pinned facts again.")
+@click.command("unpin", short_help="Unpin facts.")
 @uid_arguments
 def unpin_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     """Unpin facts, so that pressure may move them again."""
@@ -144,7 +144,7 @@ def unpin_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     print_tier_change(settings, "unpinned", changed)
 
 
-@click.command("archive", short_help="Put facts away; kept, and found when asked for.")
+@click.command("archive", short_help="Archive facts.")
 @uid_arguments
 def archive_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     """Archive facts: kept, but found only on request (tier:archived)."""
@@ -153,7 +153,7 @@ def archive_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     print_tier_change(settings, "archived", changed)
 
 
-@click.command("restore", short_help="Bring facts back to hot.")
+@click.command("restore", short_help="Restore facts to the hot tier.")
 @uid_arguments
 def restore_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     """Restore cold, archived, superseded or quarantined facts to hot."""
@@ -170,4 +170,4 @@ def print_tier_change(settings: CommandSettings, done: str, changed: ChangeResul
         click.echo("nothing to change")
     else:
         names = ", ".join(short_uid(uid) for uid in changed.uids)
-        click.echo(f"{done} {names}  (take it back: hermes-memory-tui undo --change {changed.seqs[0]})")
+        click.echo(f"{done} {names}  (undo: hermes-memory-tui undo --change {changed.seqs[0]})")
