@@ -23,7 +23,7 @@ async def test_every_theme_says_whether_it_may_be_shared(
     async with inspecting(path) as pilot:
         view = await opened(pilot, "team")
         assert sorted(row.split("  ")[1] for row in rows_of(view)) == ["marketing", "ops"]
-        assert all("stays on this machine" in row for row in rows_of(view))
+        assert all("local only" in row for row in rows_of(view))
         await until(pilot, lambda: "Nothing is shared yet." in beside(pilot))
         assert "no bridge is running" in beside(pilot)
         await pilot.press("j", "enter", "j", "k", "escape")
