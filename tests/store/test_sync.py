@@ -752,3 +752,68 @@ def test_a_scope_in_use_goes_on_being_told_of_though_its_deletion_was_collected(
 
     assert shown(ann.store) == shown(bob.store)
     assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME)
+
+
+def test_each_change_is_stamped_above_all_before_it_though_the_clock_stands_still(ann: Member, server: Server) -> None:
+    ann.store.facts.write_many(THEME, [(f"V[n{n}]: {n}", None) for n in range(1_500)], actor=PERSON)
+    earlier = {row.hlc for row in ann.store.sync.pending_rows(THEME, limit=2_000)}
+    ann.exchange(server)
+    ann.store.facts.write(THEME, "D[later]: one")
+    (later,) = [row for row in ann.store.sync.pending_rows(THEME) if row.kind == "fact"]
+    assert len(earlier) >= 1_500, "no two changes of a machine have one stamp"
+    assert later.hlc > max(earlier)
+
+
+CHANGES: dict[str, Callable[[Member, str], object]] = {
+    "edited": lambda member, uid: member.store.facts.edit(uid, "valkey"),
+    "moved": lambda member, uid: member.store.facts.move([uid], "later"),
+    "pinned": lambda member, uid: member.store.facts.pin([uid]),
+    "archived": lambda member, uid: member.store.facts.archive([uid]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("other", CHANGES)
+def test_two_changes_at_a_time_are_a_conflict_unless_they_did_the_same(
+    ann: Member, bob: Member, server: Server, change: str, other: str
+) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    for member, name in ((ann, change), (bob, other)):
+        member.clock.forward(1000)
+        CHANGES[name](member, uid)
+
+    converge([ann, bob], server)
+
+    assert shown(ann.store) == shown(bob.store)
+    met = {one.uid for member in (ann, bob) for one in member.store.sync.conflicts(THEME)}
+    assert met == (set() if change == other else {uid}), "where the version that lost is known"
+    assert sound(ann)
+    assert sound(bob)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_who_changes_what_came_from_there_is_in_no_conflict(
+    ann: Member, bob: Member, server: Server, change: str
+) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    for member in (bob, ann, bob):
+        member.clock.forward(1000)
+        CHANGES[change](member, uid)
+        converge([ann, bob], server)
+    assert ann.store.sync.conflicts(THEME) == bob.store.sync.conflicts(THEME) == []
+    assert shown(ann.store) == shown(bob.store)
+
+
+def test_what_pressure_moves_here_and_somebody_uses_there_is_no_conflict(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    uid = write(ann, "D[cache]: redis")
+    converge([ann, bob], server)
+    ann.clock.forward(1000)
+    ann.store.facts.cool([uid])
+    bob.clock.forward(2000)
+    bob.store.facts.write(THEME, "D[cache]: redis")
+    converge([ann, bob], server)
+    assert ann.store.sync.conflicts(THEME) == bob.store.sync.conflicts(THEME) == []
