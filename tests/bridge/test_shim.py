@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
@@ -92,7 +93,11 @@ def test_a_call_in_flight_is_answered_with_an_error_and_its_retry_stores_once(db
         shim.call("memory_status")
         pid = bridge_pid(db)
         os.kill(pid, signal.SIGSTOP)  # it can take the call, and not answer it
+        watched = psutil.Process(shim.process.pid)
+        until(lambda: watched.status() == psutil.STATUS_SLEEPING, "the shim to rest")
+        rests = watched.num_ctx_switches().voluntary
         number = shim.request("tools/call", {"name": "memory_turn_counter", "arguments": {}})
+        until(lambda: watched.num_ctx_switches().voluntary > rests, "the shim to pass the call on and rest again")
         os.kill(pid, signal.SIGKILL)
         answer = shim.hear()
         assert answer["id"] == number
