@@ -100,7 +100,7 @@ def dimension_option(command: F) -> F:
 def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
     """Create or update the tables, as the owner."""
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    schema = run_with_driver_errors(lambda: import_team_driver().migrate(dsn, **settings))
+    schema = run_with_driver_errors(lambda: import_team_driver().migrate_team_schema(dsn, **settings))
     print_answer(
         as_json,
         {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
@@ -121,7 +121,7 @@ def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tupl
     Without THEME: all of them again.
     """
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    run_with_driver_errors(lambda: import_team_driver().restrict(dsn, role, list(themes)))
+    run_with_driver_errors(lambda: import_team_driver().restrict_role_to_themes(dsn, role, list(themes)))
     sees = ", ".join(themes) or "every theme"
     print_answer(as_json, {"role": role, "themes": list(themes)}, f"{role} sees {sees}")
 
@@ -133,7 +133,7 @@ def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tupl
 def team_index_command(as_json: bool, admin_dsn: str) -> None:
     """Index the vectors of large themes, as the owner."""
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    themes = run_with_driver_errors(lambda: import_team_driver().index(dsn))
+    themes = run_with_driver_errors(lambda: import_team_driver().index_large_themes(dsn))
     print_answer(as_json, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
 
 
@@ -203,7 +203,7 @@ def team_status_command(db: str | None, as_json: bool) -> None:
     with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
         version, dimension = found.schema.version, found.schema.dimension
         engine = found.engine()
-        unindexed = run_with_driver_errors(lambda: import_team_driver().unindexed(found.conn))
+        unindexed = run_with_driver_errors(lambda: import_team_driver().find_unindexed_themes(found.conn))
     document = {
         "version": version,
         "dimension": dimension,
@@ -237,7 +237,7 @@ def team_dev_command(db: str | None, as_json: bool, folder: str | None, dimensio
         paths.make_folder()
     running = DevServer(Path(folder or Path(paths.folder) / "postgres").absolute())
     try:
-        run_with_driver_errors(lambda: import_team_driver().migrate(running.dsn, dimension=dimension))
+        run_with_driver_errors(lambda: import_team_driver().migrate_team_schema(running.dsn, dimension=dimension))
         print(json.dumps({"dsn": running.dsn}) if as_json else running.dsn, flush=True)
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
     except KeyboardInterrupt:

@@ -1,0 +1,29 @@
+"""Every command of the team database's owner, run as a process on a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.machines import Machine, team
+
+
+def test_every_owner_command_answers(empty: Database, tmp_path: Path) -> None:
+    role = f"{empty.name}_runtime"
+
+    def answer(machine: Machine, *words: str, given: str) -> Any:
+        done = machine.command("team", *words, "--json", given=given)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    with team(tmp_path, None) as (here,):
+        migrated = answer(here, "migrate", "--runtime-role", role, "--dimension", "32", given=empty.admin)
+        assert set(migrated) == {"version", "dimension", "model"}
+        assert answer(here, "restrict", role, "marketing", given=empty.admin) == {"role": role, "themes": ["marketing"]}
+        assert answer(here, "restrict", role, given=empty.admin) == {"role": role, "themes": []}
+        assert answer(here, "index", given=empty.admin) == {"indexed": []}
+        assert answer(here, "collect", given=empty.admin) == {"collected": []}
+        answer(here, "connect", "-", given=empty.runtime + "\n")
+        assert answer(here, "status", given="")["dimension"] == 32
