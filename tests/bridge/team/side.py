@@ -44,7 +44,7 @@ class Side:
     def themes(self) -> list[str]:
         return self.wanted
 
-    def pending(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
+    def pending_rows(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
         return [self.rows[key] for key in list(self.unsent) if key[0] == theme][:limit]
 
     def pending_counts(self) -> dict[str, int]:
@@ -55,20 +55,20 @@ class Side:
             if self.unsent.get((theme, uid)) == hlc:
                 del self.unsent[theme, uid]
 
-    def refuse(self, theme: str, uid: str, hlc: int, why: str) -> None:
+    def mark_rejected(self, theme: str, uid: str, hlc: int, why: str) -> None:
         self.acknowledge(theme, [(uid, hlc)])
         self.refusals.append((uid, why))
 
-    def refused(self, theme: str | None = None) -> list[Any]:
+    def rejected_rows(self, theme: str | None = None) -> list[Any]:
         return []
 
-    def aside(self, theme: str | None = None) -> list[Any]:
+    def hidden_versions(self, theme: str | None = None) -> list[Any]:
         return []
 
-    def waiting(self) -> int:
+    def quarantined_count(self) -> int:
         return 0
 
-    def look_again(self) -> int:
+    def recheck_hidden(self) -> int:
         return 0
 
     def conflicts(self, theme: str | None = None) -> list[Any]:
@@ -77,7 +77,7 @@ class Side:
     def cursor(self, theme: str) -> PullCursor:
         return self.cursors.get(theme, PullCursor())
 
-    def fetched(self) -> frozenset[str]:
+    def fetched_themes(self) -> frozenset[str]:
         return frozenset(self.whole)
 
     def note_fetched(self, theme: str) -> None:
@@ -95,7 +95,7 @@ class Side:
         self.cursors[theme] = cursor
         return ApplyResult(len(rows))
 
-    def offer_everything(self, theme: str) -> int:
+    def mark_all_unsent(self, theme: str) -> int:
         self.offered += 1
         self.cursors[theme] = PullCursor()
         self.whole.discard(theme)
@@ -105,7 +105,7 @@ class Side:
     def forget_deleted(self, theme: str, upto: int) -> int:
         return 0
 
-    def observe(self, server_ms: int) -> int:
+    def note_server_time(self, server_ms: int) -> int:
         self.server_ms = server_ms
         return 0
 
@@ -118,13 +118,13 @@ class Side:
                 count += 1
         return count
 
-    def try_refused_again(self) -> int:
+    def retry_rejected(self) -> int:
         return 0
 
     def admit_held(self) -> int:
         return 0
 
-    def held_back(self, theme: str | None = None) -> list[Any]:
+    def held_versions(self, theme: str | None = None) -> list[Any]:
         return []
 
     def renew_node(self) -> str:
@@ -145,7 +145,7 @@ class Side:
     def try_lease(self, holder: str, ttl_ms: int) -> bool:
         return True
 
-    def release(self, holder: str) -> None:
+    def release_lease(self, holder: str) -> None:
         pass
 
 
@@ -155,13 +155,13 @@ class Silence:
     def themes(self, synced: Sequence[str]) -> list[str]:
         return []
 
-    def left_out(self) -> list[Any]:
+    def skipped_turns(self) -> list[Any]:
         return []
 
-    def try_refused_again(self) -> int:
+    def retry_rejected(self) -> int:
         return 0
 
-    def refused(self) -> list[Any]:
+    def rejected_rows(self) -> list[Any]:
         return []
 
 
