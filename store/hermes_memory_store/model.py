@@ -237,10 +237,23 @@ class Gauge:
     """How many facts are hot."""
     pinned: int
     """Notation characters of the pinned hot facts."""
-    pct: float
-    """`used` in percent of `budget`."""
-    level: PressureLevel
-    """What is to be done at that percentage."""
+
+    @property
+    def pct(self) -> float:
+        """`used` in percent of `budget`. Computed, so that a copy with another `used` cannot contradict itself."""
+        return 100.0 * self.used / self.budget if self.budget else 100.0
+
+    @property
+    def level(self) -> PressureLevel:
+        """The level of pressure at that percentage."""
+        pct = self.pct
+        if pct >= 95:
+            return PressureLevel.CONSOLIDATE
+        if pct >= 85:
+            return PressureLevel.ARCHIVE
+        if pct >= 70:
+            return PressureLevel.MERGE
+        return PressureLevel.CALM
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,14 +58,14 @@ def test_nothing_is_written_when_reading_only(tmp_path: Path) -> None:
     state.save_view("a", "b")
     assert list(tmp_path.iterdir()) == []
     assert state.lines == ["x"]
-    assert "reading only" in state.trouble
+    assert "read-only" in state.trouble
 
 
 def test_what_cannot_be_written_is_said_and_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = InspectorState(tmp_path / "file" / "s.json")
     state.save_view("a", "b")
-    assert "cannot be written" in state.trouble
+    assert "cannot write" in state.trouble
     assert state.views == {"a": "b"}
 
 

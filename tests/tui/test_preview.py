@@ -76,7 +76,7 @@ def test_facts_that_stay_as_they_are_are_counted(store: Store) -> None:
     preview = preview_bulk_action(store, bulk_actions.COOL, facts)
 
     assert preview.same == 1
-    assert "1 of them would stay as they are" in preview_text(preview).plain
+    assert "1 unchanged" in preview_text(preview).plain
     assert "stay as they are" not in preview_text(preview_bulk_action(store, bulk_actions.COOL, facts[1:])).plain
 
 
@@ -98,7 +98,7 @@ def test_what_happens_besides_is_named(store: Store) -> None:
 
     said = preview_text(preview_bulk_action(store, bulk_actions.RESTORE, [old])).plain
 
-    assert "and besides\n  ↷ V[a] superseded" in said
+    assert "side effects\n  ↷ V[a] superseded" in said
     moved = preview_text(preview_bulk_action(store, bulk_actions.move_to_scope("fresh"), [old])).plain
     assert "↷ scope fresh opened" in moved
     assert "more changes" not in moved
@@ -112,7 +112,7 @@ def test_six_of_the_changes_besides_are_listed_and_the_rest_counted(store: Store
 
     said = preview_text(preview_bulk_action(store, bulk_actions.RESTORE, old)).plain
 
-    assert said.partition("and besides")[2].count("↷") == 6
+    assert said.partition("side effects")[2].count("↷") == 6
     assert ("more changes" in said) == (more is not None)
     assert (more or "") in said
 
@@ -139,7 +139,7 @@ def test_up_to_a_thousand_facts_are_tried_out_beforehand(store: Store, count: in
     preview = preview_bulk_action(store, bulk_actions.ARCHIVE, facts)
 
     assert (preview.facts, preview.foretold, bool(preview.gauges)) == (count, foretold, foretold)
-    assert ("Too many to try out" in preview_text(preview).plain) == (not foretold)
+    assert ("Too many facts for a dry run" in preview_text(preview).plain) == (not foretold)
 
 
 def test_only_a_purge_says_that_nothing_brings_it_back(store: Store) -> None:
@@ -147,4 +147,4 @@ def test_only_a_purge_says_that_nothing_brings_it_back(store: Store) -> None:
     finals: dict[BulkAction, bool] = {bulk_actions.PURGE: True, bulk_actions.ARCHIVE: False, bulk_actions.COOL: False}
     for act, final in finals.items():
         said = preview_text(preview_bulk_action(store, act, facts)).plain
-        assert ("Erased from the store, its journal" in said) == final
+        assert ("Purged from the store, its journal" in said) == final

@@ -139,19 +139,7 @@ def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
 def gauge_of(theme: str, policy: ThemePolicy, row: tuple[int, int, int, int]) -> Gauge:
     """Convert a row of `GAUGE`."""
     used, tokens, facts, pinned = row
-    pct = 100.0 * used / policy.hot_chars if policy.hot_chars else 100.0
-    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned, pct, pressure_level(pct))
-
-
-def pressure_level(pct: float) -> PressureLevel:
-    """Return what is to be done at that percentage of the budget."""
-    if pct >= 95:
-        return PressureLevel.CONSOLIDATE
-    if pct >= 85:
-        return PressureLevel.ARCHIVE
-    if pct >= 70:
-        return PressureLevel.MERGE
-    return PressureLevel.CALM
+    return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
 
 
 def has_crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:

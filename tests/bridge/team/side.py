@@ -161,7 +161,7 @@ class Silence:
     def retry_rejected(self) -> int:
         return 0
 
-    def rejected_rows(self) -> list[Any]:
+    def rejected_turns(self) -> list[Any]:
         return []
 
 
