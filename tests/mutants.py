@@ -349,7 +349,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _environment(copy: Path) -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return ours | {"PYTHONPATH": os.pathsep.join(str(copy / room) for room in ROOMS)}
 
 
