@@ -171,7 +171,7 @@ def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> No
         side.write(theme, "what only this theme may know")
     with TeamServer(database.admin) as owner:
         for theme in side.themes():
-            owner.push(theme, side.node, side.pending(theme), new_push_token())
+            owner.push(theme, side.node, side.pending_rows(theme), new_push_token())
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["ours"])
 
     with TeamServer(database.runtime) as server:
@@ -183,7 +183,7 @@ def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> No
         assert server.pull("theirs", 0).rows == []
         for send in (server.push, server.load):
             with pytest.raises(TeamError) as caught:
-                send("theirs", side.node, side.pending("theirs"), new_push_token())
+                send("theirs", side.node, side.pending_rows("theirs"), new_push_token())
             assert caught.value.state.name == "denied"
         with psycopg.connect(database.runtime) as conn:
             assert conn.execute("SELECT count(DISTINCT theme) FROM hm.fact").fetchone() == (1,)

@@ -16,6 +16,7 @@ import keyring.backend
 import keyring.errors
 import pytest
 
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.store import Store
 from tests.bridge.trust.test_trust import STRIPE, Desk
@@ -204,7 +205,7 @@ def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_the_command_line_lists_shows_and_forgets(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     Store.open(db).close()
-    vault = Vault(tmp_path / "memory.db.bridge" / "secrets.json", "file")
+    vault = Vault(Path(BridgePaths.of(db).folder) / "secrets.json", "file")
     vault.keep("default", "stripe", STRIPE)
     vault.keep("default", "db.password", "x")
     vault.keep("hr", "other", "y")
