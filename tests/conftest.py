@@ -30,6 +30,9 @@ MEMORY_DISK = Path("/dev/shm")
 MEMORY_DISK_BYTES = 2 * 2**30
 """As much as must be free there."""
 
+RUN_FOLDERS: list[str] = []
+"""The folder of temporary files that this process made for its run; xdist's workers inherit it."""
+
 WORKERS_PER_CORE = 2
 """Most of a test of the bridge or the inspector is waiting: for a lease, a process, a timer."""
 
@@ -52,18 +55,36 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full" if config.option.all else "dev"))
     os.environ.setdefault("HERMES_MEMORY_SECRETS", "file")  # the keyring of whoever runs the tests is theirs
-    if not config.option.all:
-        use_memory_disk()
+    if not {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} & os.environ.keys():
+        make_run_folder(MEMORY_DISK if not config.option.all and has_memory_disk() else Path(tempfile.gettempdir()))
 
 
-def use_memory_disk() -> None:
-    """Put temporary files where a flush costs nothing: the programs still flush, but nobody waits for a disk."""
-    chosen = "TMPDIR" in os.environ or "PYTEST_DEBUG_TEMPROOT" in os.environ
-    if chosen or not (MEMORY_DISK.is_mount() and os.access(MEMORY_DISK, os.W_OK)):
-        return
-    if shutil.disk_usage(MEMORY_DISK).free >= MEMORY_DISK_BYTES:
-        os.environ["TMPDIR"] = str(MEMORY_DISK)  # for the processes that tests start, too
-        tempfile.tempdir = None  # read $TMPDIR again
+def has_memory_disk() -> bool:
+    """Whether temporary files fit where a flush costs nothing: the programs still flush, but nobody waits for a disk."""
+    is_usable = MEMORY_DISK.is_mount() and os.access(MEMORY_DISK, os.W_OK)
+    return is_usable and shutil.disk_usage(MEMORY_DISK).free >= MEMORY_DISK_BYTES
+
+
+def make_run_folder(parent: Path) -> None:
+    """Give this run a folder for temporary files whose name no other run has.
+
+    A store with a long path has its bridge's folder in `/tmp`, named after the path: a path that comes again finds what an
+    earlier run left there.
+    """
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="hm-", dir=parent)  # for the processes that tests start, too
+    tempfile.tempdir = None  # read $TMPDIR again
+    RUN_FOLDERS.append(os.environ["TMPDIR"])
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Keep the files of a run for a look at them only when a test failed."""
+    if exitstatus != pytest.ExitCode.OK:
+        RUN_FOLDERS.clear()
+
+
+def pytest_unconfigure() -> None:
+    while RUN_FOLDERS:
+        shutil.rmtree(RUN_FOLDERS.pop(), ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)

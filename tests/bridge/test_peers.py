@@ -38,29 +38,36 @@ def listener_of_nobody(path: str, heard: Path) -> Iterator[None]:
     ready, told = os.pipe()
     child = os.fork()
     if child == 0:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        made.bind(path)
-        notes = heard.open("ab", buffering=0)
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-        made.listen(50)  # the system remembers who called this
-        os.write(told, b"1")
-        while True:
-            connection, _ = made.accept()
-            connection.settimeout(5)
-            with contextlib.suppress(OSError):
-                while said := connection.recv(65_536):
-                    notes.write(said)
-            connection.close()
-    os.read(ready, 1)
+        try:
+            listen_as_nobody(path, heard, told)
+        finally:
+            os._exit(1)
+    os.close(told)
+    assert os.read(ready, 1) == b"1", "the listener could not begin"
     try:
         yield
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         os.close(ready)
-        os.close(told)
+
+
+def listen_as_nobody(path: str, heard: Path, ready: int) -> None:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(path)
+    notes = heard.open("ab", buffering=0)
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    made.listen(50)  # the system remembers who called this
+    os.write(ready, b"1")
+    while True:
+        connection, _ = made.accept()
+        connection.settimeout(5)
+        with contextlib.suppress(OSError):
+            while said := connection.recv(65_536):
+                notes.write(said)
+        connection.close()
 
 
 def by_shim(db: Path) -> str:
