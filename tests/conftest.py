@@ -50,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
@@ -57,6 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("HERMES_MEMORY_SECRETS", "file")  # the keyring of whoever runs the tests is theirs
     if not {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} & os.environ.keys():
         make_run_folder(MEMORY_DISK if not config.option.all and has_memory_disk() else Path(tempfile.gettempdir()))
+        config.option.basetemp = config.option.basetemp or os.path.join(
+            os.environ["TMPDIR"], "t"
+        )  # short: screens show paths
 
 
 def has_memory_disk() -> bool:

@@ -267,7 +267,8 @@ def test_a_theme_is_said_to_be_fetched_until_its_first_pull_is_through(database:
     with syncing(there, database.runtime, tmp_path / "b") as syncer:
         until(lambda: syncer.state.name == "unreachable", "the first page")
         assert there.cursor("ours").seq == LEAST_PAGE
-        assert {one["theme"]: one["state"] for one in syncer.report["themes"]} == {"ours": "fetching", "empty": "idle"}
+        states = {"ours": "fetching", "empty": "idle"}
+        until(lambda: {one["theme"]: one["state"] for one in syncer.report["themes"]} == states, "the report of it")
         there.apply = take_in  # type: ignore[method-assign]
         until(lambda: syncer.last_at, "the rest")
         assert {one["state"] for one in syncer.report["themes"]} == {"idle"}
