@@ -20,6 +20,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
+    SQLITE_FAILURES,
     TURNS,
     find_damaged_indexes,
     index_note,
@@ -298,7 +299,7 @@ class Turns:
         if is_index_usable(self._db.conn, TURNS):
             try:
                 return self._score_by_index(look, low, high, total)
-            except (errors.FileError, sqlite3.Error) as error:
+            except (errors.StoreError, *SQLITE_FAILURES) as error:
                 if TURNS not in find_damaged_indexes(self._db.conn, error):
                     raise
                 note_index_trouble(self._db.conn, TURNS, error)

@@ -92,6 +92,10 @@ INDEXES = {
 }
 
 
+SQLITE_FAILURES = (sqlite3.Error, MemoryError, OverflowError)
+"""What a statement raises; the last two where a value, or a length in a damaged index, is beyond what SQLite can hold."""
+
+
 class StoreConnection(sqlite3.Connection):
     """A connection that caches which indexes its schema marks as usable."""
 
@@ -152,6 +156,9 @@ def find_damaged_indexes(conn: sqlite3.Connection, error: BaseException) -> list
     if named:
         return named
     code = int(getattr(found, "sqlite_errorcode", 0) or 0)
+    if not isinstance(found, sqlite3.Error) or code & 0xFF in (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG):
+        # FTS5 believes the lengths in a damaged block, and asks for more memory than there is.
+        return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)]
     # A constraint without a name is one of FTS5's own tables: our constraints say which they are.
     from_fts5 = code == sqlite3.SQLITE_CORRUPT_VTAB or "fts5" in str(found) or str(found) == "constraint failed"
     if not from_fts5 and code & 0xFF != sqlite3.SQLITE_CORRUPT:
@@ -161,9 +168,9 @@ def find_damaged_indexes(conn: sqlite3.Connection, error: BaseException) -> list
     )
 
 
-def find_sqlite_error(error: BaseException | None) -> sqlite3.Error | None:
-    """Find the SQLite error, also behind one of the store's own errors."""
-    while error is not None and not isinstance(error, sqlite3.Error):
+def find_sqlite_error(error: BaseException | None) -> BaseException | None:
+    """Find what SQLite raised, also behind one of the store's own errors."""
+    while error is not None and not isinstance(error, SQLITE_FAILURES):
         error = error.__cause__
     return error
 
@@ -179,7 +186,7 @@ def is_index_readable(conn: sqlite3.Connection, index: TextIndex) -> bool:
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index.name}_read USING fts5vocab (main, {index.name}, row)"
         )
         drain_rows(conn.execute(f"SELECT term, doc, cnt FROM temp.{index.name}_read"))
-    except sqlite3.DatabaseError:
+    except SQLITE_FAILURES:
         return False
     return True
 

@@ -16,7 +16,7 @@ from itertools import chain
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import fulltext
-from hermes_memory_store.database.index_health import INDEXES, index_troubles, is_index_usable
+from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
 from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes, vacuum_store
 from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
 from hermes_memory_store.database.schema import (
@@ -237,7 +237,7 @@ def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection,
     index = kind.index
     try:
         conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
-    except sqlite3.DatabaseError as error:
+    except SQLITE_FAILURES as error:
         return f"the index cannot be read ({error})"
     fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
     counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
@@ -250,7 +250,7 @@ def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection,
                 return f"the index disagrees with the {kind.table}, first at the word {seen[0][:40]!r}"
         lacking = wanted.fetchone()
         return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
-    except sqlite3.DatabaseError as error:
+    except SQLITE_FAILURES as error:
         return f"the index cannot be read ({error})"
     finally:
         if there is not None:
@@ -267,7 +267,7 @@ def find_sample_problem(conn: sqlite3.Connection) -> str | None:
             found = (
                 conn.execute(FIND_TERM, (" ".join(f'"{word}"' for word in words), key)).fetchone() if words else True
             )
-        except sqlite3.DatabaseError as error:
+        except SQLITE_FAILURES as error:
             return f"the index cannot be read ({error})"
         if not found:
             return f"fact {key} is not found by its words"

@@ -8,7 +8,6 @@ candidates are ranked (see `ranking.py`).
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -21,6 +20,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.database.index_health import (
     FACTS,
+    SQLITE_FAILURES,
     find_damaged_indexes,
     index_note,
     is_index_usable,
@@ -198,7 +198,7 @@ class Search:
         if is_index_usable(self._db.conn, FACTS):
             try:
                 return self._find_facts(look, within, limit, taken)
-            except (errors.FileError, sqlite3.Error) as error:
+            except (errors.StoreError, *SQLITE_FAILURES) as error:
                 if FACTS not in find_damaged_indexes(self._db.conn, error):
                     raise
                 note_index_trouble(self._db.conn, FACTS, error)
