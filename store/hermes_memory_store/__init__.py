@@ -61,11 +61,6 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     """Import a public name on first use (PEP 562)."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from hermes_memory_themes.lazy_import import import_public_name
 
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+    return import_public_name(__name__, _HOMES, name)

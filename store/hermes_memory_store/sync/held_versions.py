@@ -16,11 +16,8 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.wire_format import COUNTER_BITS, HiddenVersion, SyncRow, VersionPayload
 
-HELD_REASON = "ahead"
-"""The reason by which a version that is held back is told from one that lost (`sync_conflicts.why`)."""
-
 INSERT_HELD = "INSERT OR REPLACE INTO sync_conflicts VALUES (?, ?, ?, ?, 'ahead', ?, ?, ?, ?)"
-"""The server's sequence number of the version stands in `other`."""
+"""`ahead` tells a version that is held back from one that lost; the server's sequence number stands in `other`."""
 
 DELETE_HELD = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'ahead'"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -318,15 +317,3 @@ class UpgradeBuilder:
 def to_column_text(value: Any) -> str:
     """Return the value of a text column as text, whatever it holds."""
     return decode_lossless(value) if isinstance(value, bytes) else str(value)
-
-
-def format_upgrade_counts(report: UpgradeReport) -> Iterable[str]:
-    """Format the report as sentences for a person."""
-    if report.backup is None:
-        return [f"{report.file} was upgraded already"]
-    said = [f"{report.facts} facts, {report.scopes} scopes and {report.sessions} sessions brought over"]
-    if report.collided:
-        said.append(f"{report.collided} facts stood beside a newer one of the same target and are superseded by it")
-    if report.revived:
-        said.append(f"{report.revived} facts that were hidden by a finished scope are live again")
-    return [*said, f"the old file is kept as {report.backup}"]

@@ -38,11 +38,6 @@ def end_live_session(store: Path, theme: str, session: str) -> bool:
     return answer is not None and bool(answer.get("ended"))
 
 
-def bridge_status(store: Path) -> dict[str, Any] | None:
-    """Return the bridge's status report, or None when no bridge answers."""
-    return request_bridge(BridgePaths.of(store), "status", ANSWER_S)
-
-
 def request_sync(store: Path, action: str) -> dict[str, Any] | None:
     """Ask the bridge to run a sync action or to report the sync status. None when no bridge answers."""
     return request_bridge(BridgePaths.of(store), "sync", 5.0 if action != "status" else ANSWER_S, action=action)
