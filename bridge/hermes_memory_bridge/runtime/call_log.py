@@ -12,9 +12,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.toolkit.arguments import Arguments
-from hermes_memory_bridge.trust.secrets import find_secrets
-from hermes_memory_bridge.trust.spans import replace_text_spans
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.content_checks.secrets import find_secrets
+from hermes_memory_store.content_checks.spans import replace_text_spans
 from hermes_memory_store.safe_text import to_printable
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.secret_context import find_address_passwords
-from hermes_memory_bridge.trust.spans import TextSpan, replace_text_spans
 from hermes_memory_bridge.trust.vault import Vault, replace_private_file
+from hermes_memory_store.content_checks.secret_context import find_address_passwords
+from hermes_memory_store.content_checks.spans import TextSpan, replace_text_spans
 
 VARIABLE = "HERMES_MEMORY_TEAM_DSN"
 

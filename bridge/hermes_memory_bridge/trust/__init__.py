@@ -12,10 +12,10 @@ import logging
 from dataclasses import dataclass
 from typing import Self
 
-from hermes_memory_bridge.trust.injection_check import Suspicion, find_name_suspicion, find_suspicion
-from hermes_memory_bridge.trust.secrets import find_secret_texts, find_secrets
-from hermes_memory_bridge.trust.spans import find_mark_names, replace_text_spans
 from hermes_memory_bridge.trust.vault import Vault, VaultEntry
+from hermes_memory_store.content_checks.injection_check import Suspicion, find_name_suspicion, find_suspicion
+from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
+from hermes_memory_store.content_checks.spans import find_mark_names, replace_text_spans
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.memory.sources import Sources
 from hermes_memory_themes import Policies, ThemePolicy

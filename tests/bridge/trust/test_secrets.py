@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hermes_memory_bridge.runtime.call_log import CallSubject
 from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.trust import Vault, WriteChecks, format_secret_shape, to_secret_placeholder
-from hermes_memory_bridge.trust.secrets import find_secret_texts, find_secrets
-from hermes_memory_bridge.trust.spans import MARK, TextSpan, merge_text_spans, replace_text_spans
+from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
+from hermes_memory_store.content_checks.spans import MARK, TextSpan, merge_text_spans, replace_text_spans
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies

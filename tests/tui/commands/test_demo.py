@@ -24,7 +24,7 @@ import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, WriteChecks
-from hermes_memory_bridge.trust.injection_check import find_suspicion
+from hermes_memory_store.content_checks.injection_check import find_suspicion
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.notation import memory_spec

@@ -93,7 +93,7 @@ def session_json(session: Session) -> dict[str, Any]:
 
 def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
     """Return a quarantined fact with the keys of the JSON contract."""
-    from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
+    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 
     return {
         "fact": fact_json(waiting.fact),

@@ -12,8 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
 from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable

@@ -68,7 +68,7 @@ def list_quarantined(settings: CommandSettings) -> None:
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:
     """Print quarantined facts: author, source and reason, and below that the fact."""
-    from hermes_memory_bridge.trust.injection_rules import explain_injection_rule
+    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 
     length = distinct_uid_length([one.fact.uid for one in waiting])
     for one in waiting:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_memory_bridge.trust.secret_context import (
+from hermes_memory_store.content_checks.secret_context import (
     find_address_passwords,
     find_named_secrets,
     find_sentence_secrets,
 )
-from hermes_memory_bridge.trust.secret_formats import find_hinted_formats
-from hermes_memory_bridge.trust.secret_names import HINTS, find_secret_kind
-from hermes_memory_bridge.trust.secret_values import is_chosen_name
-from hermes_memory_bridge.trust.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
+from hermes_memory_store.content_checks.secret_formats import find_hinted_formats
+from hermes_memory_store.content_checks.secret_names import HINTS, find_secret_kind
+from hermes_memory_store.content_checks.secret_values import is_chosen_name
+from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
 
 LONG = 16
 """Characters of the shortest word that holds a token of a known form."""

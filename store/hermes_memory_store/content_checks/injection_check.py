@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from hermes_memory_bridge.trust.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
-from hermes_memory_bridge.trust.text_folding import find_readings
+from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
+from hermes_memory_store.content_checks.text_folding import find_readings
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_memory_bridge.trust.secret_names import CUE, SecretKind, find_secret_kind
-from hermes_memory_bridge.trust.secret_values import (
+from hermes_memory_store.content_checks.secret_names import CUE, SecretKind, find_secret_kind
+from hermes_memory_store.content_checks.secret_values import (
     UUID,
     is_ordinary_value,
     is_passphrase,
@@ -17,7 +17,7 @@ from hermes_memory_bridge.trust.secret_values import (
     is_strong_password,
     is_strong_secret,
 )
-from hermes_memory_bridge.trust.spans import TextSpan
+from hermes_memory_store.content_checks.spans import TextSpan
 
 QUOTED = (
     r"\\\"(?P<escaped>[^\"\\\n]{1,4000})\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
