@@ -38,6 +38,7 @@ class TeamSync:
         self.syncer: Syncer | None = None
         self.upload: VectorUpload | None = None
         self.missing: TeamState = NOT_NAMED
+        self._stopped = False
         self._lock = threading.Lock()
 
     def open_search(self, worker: StoreWorker) -> TeamSearch:
@@ -52,39 +53,49 @@ class TeamSync:
     async def begin(self) -> None:
         """Begin the sync if a team database is configured."""
         try:
-            await asyncio.to_thread(self.start)
+            await asyncio.to_thread(self.ensure_started)
         except Exception:  # agents are served all the same
             log.exception("the exchange with the team database did not begin")
 
     def start(self) -> None:
         """Start the sync, or restart it after another database was configured."""
         with self._lock:
-            self._end()
-            self.missing = NOT_NAMED
-            if not dsn.is_team_named(self.paths):
-                return
-            try:
-                from hermes_memory_bridge.team.syncer import Syncer
-                from hermes_memory_bridge.team.team_checks import to_team_content_checks
-                from hermes_memory_bridge.team.vector_upload import VectorUpload
-            except ImportError:
-                self.missing = NO_DRIVER
-                log.warning("team database: %s", NO_DRIVER.words)
-                return
-            paths = self.paths
-            self.syncer = Syncer(
-                paths.store,
-                lambda: dsn.find_team_dsn(paths),
-                paused=dsn.is_sync_paused(paths),
-                screens=to_team_content_checks(paths),
-            )
-            self.upload = VectorUpload(paths.store, self.syncer.find, self.syncer.heads, self.model)
-            self.syncer.start()
-            self.upload.start()
+            self._restart()
+
+    def ensure_started(self) -> None:
+        """Start the sync unless it runs: a status asked for while the bridge starts waits here for the answer."""
+        with self._lock:
+            if self.syncer is None and not self._stopped:
+                self._restart()
+
+    def _restart(self) -> None:
+        self._end()
+        self.missing = NOT_NAMED
+        if not dsn.is_team_named(self.paths):
+            return
+        try:
+            from hermes_memory_bridge.team.syncer import Syncer
+            from hermes_memory_bridge.team.team_checks import to_team_content_checks
+            from hermes_memory_bridge.team.vector_upload import VectorUpload
+        except ImportError:
+            self.missing = NO_DRIVER
+            log.warning("team database: %s", NO_DRIVER.words)
+            return
+        paths = self.paths
+        self.syncer = Syncer(
+            paths.store,
+            lambda: dsn.find_team_dsn(paths),
+            paused=dsn.is_sync_paused(paths),
+            screens=to_team_content_checks(paths),
+        )
+        self.upload = VectorUpload(paths.store, self.syncer.find, self.syncer.heads, self.model)
+        self.syncer.start()
+        self.upload.start()
 
     def stop(self) -> None:
         """Stop the sync at once."""
         with self._lock:
+            self._stopped = True
             self._end()
 
     def _end(self) -> None:
@@ -103,6 +114,8 @@ class TeamSync:
             raise ArgumentError(f"sync {action[:60]!r} is none of {', '.join(ACTIONS)}", action)
         if action == "connect":
             await asyncio.to_thread(self.start)
+        if self.syncer is None:
+            await asyncio.to_thread(self.ensure_started)
         syncer = self.syncer
         if syncer is None:
             if action in ("status", "connect"):

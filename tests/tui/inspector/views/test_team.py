@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.model import FactFilter
+from hermes_memory_store.model import FactFilter, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.views.team_view import TeamData, TeamView, sync_detail
@@ -41,7 +42,8 @@ async def test_an_empty_memory_says_so(path: Path) -> None:
 def shared(path: Path, home: Path) -> None:
     """Let the theme leave this machine, and have another machine say something else at once."""
     (home / "memory-themes.toml").write_text("[themes.ops]\nsync = true\n")
-    with Store.open(path) as mine, Store.open(path.with_name("theirs.db")) as theirs:
+    later = Millis(time.time_ns() // 1_000_000 + 1000)  # their edit wins, whatever the last bits of both clocks are
+    with Store.open(path) as mine, Store.open(path.with_name("theirs.db"), clock=lambda: later) as theirs:
         fact = mine.facts.write("ops", "D[cache]: redis").fact
         exchange(mine, theirs)
         mine.facts.edit(fact.uid, "redis 7")
