@@ -12,6 +12,7 @@ import gc
 import os
 import shutil
 import tempfile
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,9 @@ def pytest_sessionfinish(exitstatus: int) -> None:
 
 
 def pytest_unconfigure() -> None:
+    """Remove the files of the run once the process ends, after what multiprocessing keeps there (at -100)."""
     while RUN_FOLDERS:
-        shutil.rmtree(RUN_FOLDERS.pop(), ignore_errors=True)
+        Finalize(None, shutil.rmtree, (RUN_FOLDERS.pop(),), {"ignore_errors": True}, exitpriority=-200)
 
 
 @pytest.hookimpl(tryfirst=True)
