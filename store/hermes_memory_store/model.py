@@ -119,22 +119,39 @@ class Rights:
     secrets: bool = False
     """Read the secrets behind masked facts."""
 
+    tools: frozenset[str] | None = None
+    """The tools it may call, by name; None for all that its other rights suffice for."""
+
     @classmethod
     def parse(cls, words: str) -> Rights:
-        """Parse `read,write` into rights, each one of `RIGHTS`. :raises ValueError: names the unknown word"""
-        given = [word.strip().lower().replace("_", "-") for word in words.split(",") if word.strip()]
-        for word in given:
+        """Parse `read,write,tool:memory_search` as `str` writes it. :raises ValueError: names the unknown word"""
+        given = [word.strip().lower() for word in words.split(",") if word.strip()]
+        tools = frozenset(word.removeprefix(TOOL_WORD) for word in given if word.startswith(TOOL_WORD))
+        held = [word.replace("_", "-") for word in given if not word.startswith(TOOL_WORD)]
+        for word in held:
             if word not in RIGHTS:
                 raise ValueError(f"{word!r} is no right; choose from {', '.join(RIGHTS)}")
-        return cls(*(name in given for name in RIGHTS))
+        return cls(*(name in held for name in RIGHTS), tools=tools or None)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """Return the rights without the tools, as people give them: words of `RIGHTS`."""
         held = (self.read, self.write, self.purge, self.other_themes, self.secrets)
         return ",".join(name for name, has in zip(RIGHTS, held, strict=True) if has)
+
+    def grants_any_tool(self, names: Iterable[str]) -> bool:
+        """Check whether one of these tools may be called, as far as `tools` decides it."""
+        return self.tools is None or not self.tools.isdisjoint(names)
+
+    def __str__(self) -> str:
+        return ",".join(filter(None, [self.words, *(TOOL_WORD + name for name in sorted(self.tools or ()))]))
 
 
 RIGHTS = ("read", "write", "purge", "other-themes", "secrets")
 """Words for the rights of a token, in the order of their fields."""
+
+TOOL_WORD = "tool:"
+"""Begins the word for a tool that a token is restricted to."""
 
 
 PERSON = Actor("person")

@@ -40,7 +40,9 @@ class Agent:
         self.loop = asyncio.new_event_loop()
         self.hub = self.loop.run_until_complete(self.opened(path))
         trust = WriteChecks(self.hub.store.policies, Vault(path.with_name("secrets.json"), "file"))
-        self.connection = Connection(self.hub.store, "default", trust=trust, later=self.hub.write_in_background)
+        self.connection = Connection(
+            self.hub.store, "default", trust=trust, later=self.hub.write_in_background, tools="all"
+        )
 
     async def opened(self, path: Path) -> StoreWorker:
         return StoreWorker(path)

@@ -61,7 +61,9 @@ class Side:
 
     def __init__(self, path: Path) -> None:
         self.hub = StoreWorker(path)
-        self.connection = Connection(self.hub.store, "mine", later=self.hub.write_in_background, resume="probing")
+        self.connection = Connection(
+            self.hub.store, "mine", later=self.hub.write_in_background, resume="probing", tools="all"
+        )
 
     async def probe(self, kind: str, arguments: tuple[Any, ...]) -> str:
         """One probe's answer; an error's words and code are part of it."""

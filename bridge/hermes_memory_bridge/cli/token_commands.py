@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import click
 from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options, print_answer, theme_option
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
+from hermes_memory_bridge.tools import select_tools
 from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import format_iso_time, parse_duration
@@ -50,16 +52,18 @@ def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store
     metavar="WORDS",
     help=f"Rights, from {', '.join(RIGHTS)} (read,write).",
 )
+@click.option(
+    "--tools",
+    metavar="NAMES",
+    help="Restrict it to these tools, by name or core; also to resources and prompts that give the same.",
+)
 @click.option("--expires", metavar="AGE", help="Lifetime, such as 30d.")
 def token_add_command(
-    db: str | None, as_json: bool, name: str, theme: str | None, rights: str, expires: str | None
+    db: str | None, as_json: bool, name: str, theme: str | None, rights: str, tools: str | None, expires: str | None
 ) -> None:
     """Create a token; it is printed once."""
+    parsed = parse_token_rights(rights, tools)
     with token_store(db, create=True) as (store, vault):
-        try:
-            parsed = Rights.parse(rights)
-        except ValueError as error:
-            raise ArgumentError(str(error), rights) from error
         expires_at = None if expires is None else store.clock() + parse_duration(expires)
         made, secret = store.credentials.add(name, normalise_theme(theme or "default"), parsed, expires_at=expires_at)
         store_token_secret(vault, made.name, secret)
@@ -118,6 +122,35 @@ def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
     print_answer(as_json, to_token_document(found), format_token(found))
 
 
+def parse_token_rights(words: str, tools: str | None) -> Rights:
+    """Return the rights of a token.
+
+    :param tools: `core`, `all` or names; None does not restrict it
+    :raises ArgumentError: a word is no right or no tool, or the rights do not suffice for a tool named
+    """
+    try:
+        rights = Rights.parse(words)
+    except ValueError as error:
+        raise ArgumentError(str(error), words) from error
+    if rights.tools is not None:
+        raise ArgumentError("name the tools of a token with --tools", words)
+    if tools is None or tools.strip() == "all":
+        return rights
+    named = select_tools(tools.strip())
+    usable = {name for name, spec in named.items() if getattr(rights, spec.right) and not spec.files}
+    if tools.strip() != "core" and len(usable) < len(named):
+        useless = next(spec for name, spec in named.items() if name not in usable)
+        if useless.files:
+            raise ArgumentError(f"no token opens {' or '.join(useless.files)}: leave {useless.name} out", useless.name)
+        raise ArgumentError(
+            f"{useless.name} needs the right to {useless.right}; add it to --rights, or leave the tool out",
+            useless.name,
+        )
+    if not usable:
+        raise ArgumentError("--tools names no tool that these rights suffice for", tools)
+    return replace(rights, tools=frozenset(usable))
+
+
 def store_token_secret(vault: Vault, name: str, secret: str) -> None:
     """Store a token for this machine's own clients, replacing the previous one."""
     vault.forget(TOKEN_VAULT_THEME, to_vault_name(name))
@@ -134,7 +167,8 @@ def to_token_document(one: Credential) -> dict[str, Any]:
     return {
         "name": one.name,
         "theme": one.theme,
-        "rights": str(one.rights),
+        "rights": one.rights.words,
+        "tools": None if one.rights.tools is None else sorted(one.rights.tools),
         "created_at": format_iso_time(one.created_at),
         "expires_at": None if one.expires_at is None else format_iso_time(one.expires_at),
         "revoked_at": None if one.revoked_at is None else format_iso_time(one.revoked_at),
@@ -145,4 +179,5 @@ def format_token(one: Credential) -> str:
     """Format a token as one line."""
     until = f", until {format_iso_time(one.expires_at)}" if one.expires_at else ""
     gone = f", revoked {format_iso_time(one.revoked_at)}" if one.revoked_at else ""
-    return f"{one.name}: theme {one.theme}, {one.rights or 'no rights'}{until}{gone}"
+    only = f", only {', '.join(sorted(one.rights.tools))}" if one.rights.tools is not None else ""
+    return f"{one.name}: theme {one.theme}, {one.rights.words or 'no rights'}{only}{until}{gone}"

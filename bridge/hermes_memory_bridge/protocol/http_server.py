@@ -84,7 +84,8 @@ class HttpFront:
         session = context.request.headers.get("mcp-session-id")  # type: ignore[union-attr]
         if sdk_internals.has_no_session(context):
             client = context.session.client_params
-            key = ("", identity, client.client_info.name if client and client.client_info else "")
+            name = client.client_info.name if client and client.client_info else ""
+            key = ("", identity, f"{name} {tools or ''}")
         else:
             key = (session or str(context.session._connection.session_id), identity, "")
         connection = self.known.get(key)

@@ -16,7 +16,7 @@ from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.protocol.resource_handlers import to_resource_handlers
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, format_client_name, parse_idempotency_key
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.runtime.tool_access import find_offered_tools
+from hermes_memory_bridge.runtime.tool_access import find_offered_tools, to_unknown_tool_result
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
@@ -94,12 +94,6 @@ def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> A
             connection.streams -= 1
 
     return note_activity
-
-
-def to_unknown_tool_result(name: str) -> ToolResult:
-    """Return the result for an unknown tool."""
-    said = f"unknown tool: {name[:100]}"
-    return ToolResult(said, {"error": {"code": "tool.unknown", "message": said, "value": name[:100]}})
 
 
 def to_call_tool_result(answer: ToolResult, connection: Connection) -> types.CallToolResult:

@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from hermes_memory_bridge.protocol import sdk_internals
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.surface.change_watch import ChangeWatch, ThemeChanges
-from hermes_memory_bridge.surface.resources import STATUS
+from hermes_memory_bridge.surface.resources import READING_TOOLS, STATUS
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.errors import StoreError
 
@@ -92,7 +92,7 @@ class ChangeNotices:
             context: Context, params: types.SubscriptionsListenRequestParams
         ) -> types.SubscriptionsListenResult:
             connection = whose(context)
-            if not connection.rights.read:
+            if not may_hear_of_changes(connection):
                 raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
             key = (connection.theme, connection.rights.other_themes)
             if key not in self._listeners:
@@ -153,10 +153,10 @@ class ChangeNotices:
             if changed.listed and own == theme:
                 await bus.publish(ResourcesListChanged())
         for connection, subscriber in list(self._subscribers.items()):
-            rights = connection.rights
-            if not rights.read:
+            if not may_hear_of_changes(connection):
                 continue
-            uris = subscriber.uris & find_visible_uris(changed, theme, connection.theme, rights.other_themes)
+            others = connection.rights.other_themes
+            uris = subscriber.uris & find_visible_uris(changed, theme, connection.theme, others)
             if subscriber.add(uris, changed.listed and connection.theme == theme):
                 self.worker.run_in_background(subscriber.send())
 
@@ -175,6 +175,11 @@ class ChangeNotices:
 
     def _forget(self, connection: Connection) -> None:
         self._subscribers.pop(connection, None)
+
+
+def may_hear_of_changes(connection: Connection) -> bool:
+    """Check whether a connection may be told that a resource has changed: only if it may read resources."""
+    return connection.rights.read and connection.rights.grants_any_tool(READING_TOOLS)
 
 
 def find_visible_uris(changed: ThemeChanges, theme: str, own: str, others: bool) -> set[str]:

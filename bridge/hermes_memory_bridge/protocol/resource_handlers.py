@@ -57,7 +57,8 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         ]
         return types.ListResourcesResult(resources=listed, next_cursor=following)
 
-    async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
+    async def list_templates(context: Context, _: Any) -> types.ListResourceTemplatesResult:
+        rights = whose(context).rights
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
@@ -68,6 +69,7 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
                     mime_type=resources.KIND,
                 )
                 for one in resources.TEMPLATES
+                if rights.grants_any_tool(one.tools)
             ]
         )
 
@@ -78,7 +80,8 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
             contents=[types.TextResourceContents(uri=uri, mime_type=resources.KIND, text=text)]
         )
 
-    async def list_prompts(_: Context, __: Any) -> types.ListPromptsResult:
+    async def list_prompts(context: Context, _: Any) -> types.ListPromptsResult:
+        rights = whose(context).rights
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
@@ -91,6 +94,7 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
                     ],
                 )
                 for one in prompts.PROMPTS.values()
+                if rights.grants_any_tool(one.tools)
             ]
         )
 

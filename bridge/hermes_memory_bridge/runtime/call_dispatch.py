@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.runtime.tool_access import to_rights_refusal
+from hermes_memory_bridge.runtime.tool_access import find_call_refusal
 from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_names, check_argument_types
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
@@ -63,7 +63,7 @@ async def run_tool(
     worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
 ) -> ToolResult:
     """Run a tool as `dispatch_call` does, without counting or logging it."""
-    denied = to_rights_refusal(spec, connection.rights)
+    denied = find_call_refusal(spec, connection)
     if denied is not None:
         return denied
     try:

@@ -7,10 +7,15 @@ from hermes_memory_bridge.toolkit.connection import Connection
 MOST = 100
 """Values of one answer, as the protocol has it."""
 
+TOOLS = ("memory_status", "memory_search", "memory_reflect", "memory_export")
+"""The tools that name scopes and targets: a token restricted to others is completed nothing."""
+
 
 def complete_argument(connection: Connection, argument: str, begun: str) -> list[str]:
     """Return values for an argument called `scope`, `theme`, `topic` or `target`; none for any other."""
     store = connection.store
+    if not connection.rights.grants_any_tool(TOOLS):
+        return []
     if argument == "scope":
         return find_completions(store.names.labels(connection.theme), begun)
     if argument in ("topic", "target"):

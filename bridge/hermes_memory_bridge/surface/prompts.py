@@ -25,6 +25,8 @@ class PromptTemplate:
     description: str
     arguments: dict[str, str]
     make: Callable[[Connection, Arguments], str]
+    tools: tuple[str, ...]
+    """The tools that give the same: a token restricted to others may not use it."""
 
 
 def render_memory_prompt(connection: Connection, _: Arguments) -> str:
@@ -64,6 +66,7 @@ PROMPTS = {
             "The system block: notation, gauge and the facts that matter now.",
             {},
             render_memory_prompt,
+            resources.STATUS.tools,
         ),
         PromptTemplate(
             "review_scope",
@@ -71,6 +74,7 @@ PROMPTS = {
             "Go through the facts of a unit of work.",
             {"scope": "Label of the scope"},
             render_scope_review,
+            resources.SCOPE.tools,
         ),
         PromptTemplate(
             "decided",
@@ -78,6 +82,7 @@ PROMPTS = {
             "Everything remembered about a topic.",
             {"topic": "e.g. auth, or database schema"},
             render_topic_prompt,
+            ("memory_reflect", "memory_search"),
         ),
     )
 }
@@ -89,7 +94,7 @@ def render_prompt(connection: Connection, name: str, arguments: Arguments) -> st
     :raises UnknownResource: there is none of that name
     """
     prompt = PROMPTS.get(name)
-    if prompt is None:
+    if prompt is None or not connection.rights.grants_any_tool(prompt.tools):
         raise UnknownResource(name)
     unknown = arguments.keys() - prompt.arguments.keys()
     if unknown:

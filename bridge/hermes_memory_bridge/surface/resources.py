@@ -34,17 +34,37 @@ class ReadableResource:
     name: str
     title: str
     description: str
+    tools: tuple[str, ...]
+    """The tools that give the same: a token restricted to others may not read it."""
 
 
 STATUS = ReadableResource(
-    "memory://status", "status", "Memory status", "Notation, gauge, the facts that matter now, and the active scopes."
+    "memory://status",
+    "status",
+    "Memory status",
+    "Notation, gauge, the facts that matter now, and the active scopes.",
+    ("memory_status",),
 )
 
-TEMPLATES = (
-    ReadableResource("memory://theme/{theme}", "theme", "Theme", "Gauge, scopes and hot facts of a theme."),
-    ReadableResource("memory://scope/{theme}/{scope}", "scope", "Scope", "A unit of work: its state and its facts."),
-    ReadableResource("memory://fact/{uid}", "fact", "Fact", "One fact, where it stands, and what it replaced."),
+THEME = ReadableResource(
+    "memory://theme/{theme}", "theme", "Theme", "Gauge, scopes and hot facts of a theme.", ("memory_export",)
 )
+SCOPE = ReadableResource(
+    "memory://scope/{theme}/{scope}",
+    "scope",
+    "Scope",
+    "A unit of work: its state and its facts.",
+    ("memory_export",),
+)
+FACT = ReadableResource(
+    "memory://fact/{uid}",
+    "fact",
+    "Fact",
+    "One fact, where it stands, and what it replaced.",
+    ("memory_export", "memory_history"),
+)
+
+TEMPLATES = (THEME, SCOPE, FACT)
 
 
 def to_theme_uri(theme: str) -> str:
@@ -64,7 +84,9 @@ def to_fact_uri(uid: str) -> str:
 
 def list_resources(connection: Connection, cursor: str | None) -> tuple[list[ReadableResource], str | None]:
     """Return one page of resources, and the next page's cursor: the status, the theme, and its open scopes."""
-    theme = connection.theme
+    theme, rights = connection.theme, connection.rights
+    if not rights.grants_any_tool(SCOPE.tools):
+        return ([] if cursor or not rights.grants_any_tool(STATUS.tools) else [STATUS]), None
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
     scopes = sorted(
         (one for one in connection.store.scopes.list(theme) if one.status in running), key=lambda s: s.label
@@ -73,16 +95,23 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
     page = [one for one in scopes if after is None or one.label > after]
     first = [
         STATUS,
-        ReadableResource(to_theme_uri(theme), f"theme {theme}", f"Theme {theme}", "Its gauge, scopes and hot facts."),
+        ReadableResource(
+            to_theme_uri(theme), f"theme {theme}", f"Theme {theme}", "Its gauge, scopes and hot facts.", THEME.tools
+        ),
     ]
     shown = [
         ReadableResource(
-            to_scope_uri(theme, one.label), f"scope {one.label}", f"Scope {one.label}", format_scope_summary(one)
+            to_scope_uri(theme, one.label),
+            f"scope {one.label}",
+            f"Scope {one.label}",
+            format_scope_summary(one),
+            SCOPE.tools,
         )
         for one in page[:PAGE]
     ]
     following = quote(page[PAGE - 1].label, safe="") if len(page) > PAGE else None
-    return ([] if cursor else first) + shown, following
+    listed = ([] if cursor else first) + shown
+    return [one for one in listed if rights.grants_any_tool(one.tools)], following
 
 
 def read_resource(connection: Connection, uri: str) -> str:
@@ -90,10 +119,12 @@ def read_resource(connection: Connection, uri: str) -> str:
 
     :raises UnknownResource: it does not exist, or not for this connection
     """
-    for pattern, reader in READERS:
+    for pattern, resource, reader in READERS:
         match = pattern.fullmatch(uri)
         if match is None:
             continue
+        if not connection.rights.grants_any_tool(resource.tools):
+            raise UnknownResource(uri)
         try:
             return format_fenced_text(reader(connection, *(unquote(part, errors="strict") for part in match.groups())))
         except (StoreError, UnicodeDecodeError) as error:
@@ -137,12 +168,15 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 
 
-READERS: list[tuple[re.Pattern[str], Callable[..., str]]] = [
-    (re.compile(r"memory://status"), read_status_resource),
-    (re.compile(r"memory://theme/([^/?#]+)"), read_theme_resource),
-    (re.compile(r"memory://scope/([^/?#]+)/([^/?#]+)"), read_scope_resource),
-    (re.compile(r"memory://fact/([0-9a-fA-F-]{6,36})"), read_fact_resource),
+READERS: list[tuple[re.Pattern[str], ReadableResource, Callable[..., str]]] = [
+    (re.compile(r"memory://status"), STATUS, read_status_resource),
+    (re.compile(r"memory://theme/([^/?#]+)"), THEME, read_theme_resource),
+    (re.compile(r"memory://scope/([^/?#]+)/([^/?#]+)"), SCOPE, read_scope_resource),
+    (re.compile(r"memory://fact/([0-9a-fA-F-]{6,36})"), FACT, read_fact_resource),
 ]
+
+READING_TOOLS = frozenset(name for _, resource, _ in READERS for name in resource.tools)
+"""A token restricted to other tools than these hears of no change either."""
 
 
 def check_theme_access(connection: Connection, name: str) -> None:

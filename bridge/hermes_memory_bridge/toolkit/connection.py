@@ -136,6 +136,11 @@ class Connection:
         """Return the name of the token it presented."""
         return None if self.credential_shown is None else self.credential_shown.name
 
+    @property
+    def sees_all_themes(self) -> bool:
+        """Check whether it may know of all themes: a process of this user, or a token with the right to."""
+        return self.credential_shown is None or self.rights.other_themes
+
     def with_store(self, store: Store, asked: QueryVector | None = None, elsewhere: TeamFallback | None = None) -> Self:
         """Return the same connection on another store handle: a reader or the writer.
 

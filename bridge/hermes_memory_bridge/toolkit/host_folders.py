@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files.memory_files import find_memory_files, hermes_home
+
+MEMORY_FILES = ("MEMORY.md", "USER.md")
 
 VARIABLE = "HERMES_HOME"
 
@@ -33,15 +35,24 @@ class HostFilesDenied(StoreError):
     code = "access.denied"
 
 
+def check_file_access(connection: Connection, files: Collection[str]) -> None:
+    """Check that a connection may access files of its host at all; which, its profile decides.
+
+    :param files: their names
+    :raises HostFilesDenied: it presented a token, or came over the port
+    """
+    if connection.credential is not None:
+        raise HostFilesDenied(f"a token opens no {' and no '.join(files)}; {REMEDY}", connection.credential)
+    if connection.transport == "tcp":
+        raise HostFilesDenied(f"{' and '.join(files)} are not reached over the port; {REMEDY}", connection.transport)
+
+
 def find_host_profile(connection: Connection) -> Path:
     """Return the checked folder of the host's profile.
 
     :raises HostFilesDenied: this connection may not access it
     """
-    if connection.credential is not None:
-        raise HostFilesDenied(f"a token opens no MEMORY.md and no USER.md; {REMEDY}", connection.credential)
-    if connection.transport == "tcp":
-        raise HostFilesDenied(f"MEMORY.md and USER.md are not reached over the port; {REMEDY}", connection.transport)
+    check_file_access(connection, MEMORY_FILES)
     home = connection.home or find_default_profile(connection)
     root = find_host_root(home, connection)
     for path in (home, home / "memories"):

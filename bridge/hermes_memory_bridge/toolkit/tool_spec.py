@@ -48,6 +48,9 @@ class ToolSpec:
     group: str = "core"
     """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
 
+    files: tuple[str, ...] = ()
+    """The host's files it reads or writes besides the store; no token reaches any."""
+
     needs: str | None = None
     """The right it needs, if it differs from what `reads_only` and `destroys` imply."""
 

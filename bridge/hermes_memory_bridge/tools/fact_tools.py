@@ -74,7 +74,7 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
         lines.insert(1, f"(+{len(changes) - len(shown)} earlier)")
     data = [
         {
-            "seq": one.seq,
+            "seq": one.seq if connection.sees_all_themes else None,
             "at": format_iso_time(one.at),
             "actor": str(one.actor),
             "op": one.op,

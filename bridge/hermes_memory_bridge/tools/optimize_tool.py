@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_percentage
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.host_folders import find_host_profile
+from hermes_memory_bridge.toolkit.host_folders import MEMORY_FILES, find_host_profile
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files
@@ -68,4 +68,5 @@ SPEC = ToolSpec(
     handler=memory_optimize,
     overwrites=True,
     alone=True,
+    files=MEMORY_FILES,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.model import PERSON, Millis, Rights
+from hermes_memory_store.model import PERSON, RIGHTS, Millis, Rights
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
@@ -52,10 +52,11 @@ class Credentials:
         """Create a token. It is returned once and stored nowhere.
 
         :param name: its name for people
-        :raises ArgumentError: the name is taken, or cannot be one
+        :raises ArgumentError: the name is taken or cannot be one, or the rights allow nothing
         :raises ThemeInvalid: no agent can have this theme
         """
         called, theme = validate_token_name(name), to_theme_name(theme)
+        validate_token_rights(rights)
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._db.write_transaction() as conn:
             if conn.execute("SELECT 1 FROM credentials WHERE name = ?", (called,)).fetchone():
@@ -148,6 +149,16 @@ def validate_token_name(name: str) -> str:
     if not 0 < len(name.strip()) <= MAX_NAME:
         raise errors.ArgumentError(f"a token's name has 1 to {MAX_NAME} characters, this one has {len(name)}", name)
     return safe_text.validate_text(name.strip(), "the token's name")
+
+
+def validate_token_rights(rights: Rights) -> None:
+    """Check that a token with these rights can do anything. :raises ArgumentError: it cannot"""
+    if not rights.words:
+        raise errors.ArgumentError(
+            f"a token without a right opens nothing; give it one or more of {', '.join(RIGHTS)}", rights.words
+        )
+    if rights.other_themes and not rights.read:
+        raise errors.ArgumentError("other-themes extends the right to read; give read as well", rights.words)
 
 
 def to_credential(row: tuple[object, ...]) -> Credential:

@@ -31,7 +31,7 @@ class Desk:
 
     def __init__(self, hub: StoreWorker, theme: str = "default", rights: Rights = Rights()) -> None:
         self.hub = hub
-        self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background)
+        self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background, tools="all")
 
     async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> ToolResult:
         return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, key)

@@ -152,7 +152,9 @@ class Desk:
         self.hub = StoreWorker(path)
         self.vault = Vault(path.parent / "secrets.json", "file")
         trust = WriteChecks(self.hub.store.policies, self.vault)
-        self.connection = Connection(self.hub.store, "default", trust=trust, later=self.hub.write_in_background)
+        self.connection = Connection(
+            self.hub.store, "default", trust=trust, later=self.hub.write_in_background, tools="all"
+        )
 
     async def __call__(self, tool: str, **arguments: object) -> ToolResult:
         return await dispatch_call(self.hub, self.connection, TOOLS[tool], dict(arguments), None)
