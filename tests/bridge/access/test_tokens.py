@@ -59,6 +59,15 @@ def test_a_token_is_made_listed_shown_rotated_and_revoked(db: Path) -> None:
         (("add", "a", "--expires", "soon"), "soon"),
         (("add", " "), "1 to 64 characters"),
         (("revoke", "nobody"), "nobody"),
+        (("add", "a", "--rights", ""), "a token without a right opens nothing"),
+        (("add", "a", "--rights", " , "), "a token without a right opens nothing"),
+        (("add", "a", "--rights", "other-themes"), "give read as well"),
+        (("add", "a", "--rights", "read,tool:memory_search"), "with --tools"),
+        (("add", "a", "--tools", "memory_serch"), "did you mean memory_search?"),
+        (("add", "a", "--tools", ""), "--tools names no tool"),
+        (("add", "a", "--tools", ","), "--tools names no tool"),
+        (("add", "a", "--tools", "memory_search,memory_purge"), "memory_purge needs the right to purge"),
+        (("add", "a", "--tools", "memory_optimize"), "no token opens MEMORY.md or USER.md"),
     ],
 )
 def test_a_mistake_is_told_with_its_value(db: Path, words: tuple[str, ...], said: str) -> None:
@@ -67,6 +76,22 @@ def test_a_mistake_is_told_with_its_value(db: Path, words: tuple[str, ...], said
     assert answer.returncode == 1
     assert said in answer.stderr
     assert "Traceback" not in answer.stderr
+    with Store.open(db) as store:
+        assert store.credentials.list() == []
+
+
+def test_a_token_restricted_to_tools_says_so(db: Path) -> None:
+    made = json.loads(token(db, "add", "narrow", "--tools", "memory_search, memory_write", "--json").stdout)
+    assert (made["rights"], made["tools"]) == ("read,write", ["memory_search", "memory_write"])
+    core = json.loads(token(db, "add", "core", "--rights", "read", "--tools", "core", "--json").stdout)
+    assert "memory_search" in core["tools"]
+    assert not {"memory_write", "memory_purge", "memory_optimize", "memory_history"} & set(core["tools"])
+    assert json.loads(token(db, "add", "wide", "--tools", "all", "--json").stdout)["tools"] is None
+    listed = token(db, "list").stdout
+    assert "narrow: theme default, read,write, only memory_search, memory_write" in listed
+    assert "wide: theme default, read,write\n" in listed
+    rotated = json.loads(token(db, "rotate", "narrow", "--json").stdout)
+    assert rotated["tools"] == ["memory_search", "memory_write"]
 
 
 def test_names_are_unique_and_unknown_ones_offer_the_nearest(db: Path) -> None:
@@ -89,6 +114,8 @@ def test_an_expired_token_opens_nothing(db: Path) -> None:
         assert store.credentials.verify("hmt_\ud800") is None
 
 
-@pytest.mark.parametrize("words", ["", "read", "read,write", "read,write,purge,other-themes"])
+@pytest.mark.parametrize(
+    "words", ["", "read", "read,write", "read,write,purge,other-themes", "secrets,tool:memory_reveal,tool:memory_turn"]
+)
 def test_rights_read_back_as_they_are_written(words: str) -> None:
     assert str(Rights.parse(words)) == words
