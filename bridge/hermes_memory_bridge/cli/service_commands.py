@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -113,8 +112,7 @@ def start_bridge(options: ServeOptions) -> int:
         if running is not None and not running["stopping"]:
             print(f"process {running['pid']} serves {paths.store}")
             return 0
-        gone, how = os.waitpid(child, os.WNOHANG)
-        if gone and how:
+        if dialing.poll_exit_code(child):
             return report_failure(f"the bridge did not start: {dialing.find_last_log_line(paths.log)}")
         time.sleep(0.02)
     return report_failure(f"the bridge did not answer within {START_S:.0f} s; see {paths.log}")

@@ -40,25 +40,41 @@ class AsyncMemoryClient(ClientBase):
     _beating: asyncio.Task[None] | None = None
 
     async def open(self) -> Self:
-        """Connect, open or resume the session, and resend unacknowledged writes."""
+        """Connect, open or resume the session, and resend unacknowledged writes. Does nothing when it is open.
+
+        :raises BridgeUnreachable: no bridge answers, or none of this user's own could be started
+        """
+        if self._is_open:
+            return self
+        if self.log is not None:
+            self.log.open()
         socket = self.endpoint.socket
         transport = to_async_unix_transport(socket) if socket else None
         self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT_S)
         try:
             with await asyncio.to_thread(start_own_bridge) if self._own else contextlib.nullcontext():
-                opened = await self._call("session_open", self._to_open_arguments(), key=None)
+                opened = await self._call("session_open", self._to_open_arguments(), self._key("session_open"))
             self.session_id = opened.data["session_id"]
             self.checkpoint = opened.data["checkpoint"]
             for key, tool, arguments in self.log.open_writes() if self.log else []:
                 await self._call_with_log(tool, arguments, key)
         except BaseException:
             await self._http.aclose()
+            if self.log is not None:
+                self.log.close()
             raise
+        self._is_open = True
         self._beating = asyncio.create_task(self._beat())
         return self
 
     async def close(self) -> None:
-        """Close the session properly, keeping its checkpoint."""
+        """Close the session properly, keeping its checkpoint. Does nothing when it is closed.
+
+        :raises BridgeUnreachable: nobody took the farewell; the session ends with its lease then
+        """
+        if not self._is_open:
+            return
+        self._is_open = False
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
@@ -73,7 +89,9 @@ class AsyncMemoryClient(ClientBase):
         """Call any tool in this session.
 
         :raises StoreError: the refusal, by its code
+        :raises ClientClosed: it is not open
         """
+        self._check_open()
         return await self._call_with_log(tool, {**arguments, "session_id": self.session_id}, self._key(tool))
 
     async def write(self, content: str, *, scope: str | None = None, split: bool | None = None) -> Reply:
@@ -171,25 +189,31 @@ class AsyncMemoryClient(ClientBase):
             to_request_headers(tool, self.token, self.theme),
         )
         pauses = self.retry_policy.pauses(self.session_id or "", number)
-        while True:
-            try:
-                answer = await self._http.post(self.endpoint.url, json=request, headers=headers)
-            except ForeignSocket as error:
-                raise BridgeUnreachable(str(error), self.endpoint.socket) from error
-            except httpx.TransportError as error:
-                failed: str = str(error) or type(error).__name__
-            else:
-                if answer.status_code not in RETRY_STATUSES:
-                    kind = answer.headers.get("content-type", "")
-                    return parse_reply(number, answer.status_code, kind, answer.text)
-                failed = f"status {answer.status_code}"
-            pause_s = next(pauses, None)
-            if pause_s is None:
-                where = self.endpoint.socket or self.endpoint.url
-                raise BridgeUnreachable(
-                    f"the memory bridge at {where} does not answer ({failed}); is it running?", where
-                )
-            await asyncio.sleep(pause_s)
+        with contextlib.ExitStack() as held:
+            may_start = self._own
+            while True:
+                try:
+                    answer = await self._http.post(self.endpoint.url, json=request, headers=headers)
+                except ForeignSocket as error:
+                    raise BridgeUnreachable(str(error), self.endpoint.socket) from error
+                except httpx.TransportError as error:
+                    failed: str = str(error) or type(error).__name__
+                    if may_start:  # it was killed or stopped since; what is repeated carries a key, or changes nothing
+                        may_start = False
+                        held.enter_context(await asyncio.to_thread(start_own_bridge))
+                        continue
+                else:
+                    if answer.status_code not in RETRY_STATUSES:
+                        kind = answer.headers.get("content-type", "")
+                        return parse_reply(number, answer.status_code, kind, answer.text)
+                    failed = f"status {answer.status_code}"
+                pause_s = next(pauses, None)
+                if pause_s is None:
+                    where = self.endpoint.socket or self.endpoint.url
+                    raise BridgeUnreachable(
+                        f"the memory bridge at {where} does not answer ({failed}); is it running?", where
+                    )
+                await asyncio.sleep(pause_s)
 
     async def _beat(self) -> None:
         while True:

@@ -9,8 +9,9 @@ from typing import Any
 from hermes_memory_bridge.client.client_log import ClientTransactionLog
 from hermes_memory_bridge.client.client_policies import RetryPolicy, SessionConfig
 from hermes_memory_bridge.client.mcp_messages import BridgeAddress
+from hermes_memory_store.errors import StoreError
 
-READS = frozenset(
+REPEATABLE = frozenset(
     {
         "memory_search",
         "memory_status",
@@ -20,9 +21,20 @@ READS = frozenset(
         "recall_memory",
         "recall_conversation",
         "memory_context",
+        "session_heartbeat",
+        "session_close",
     }
 )
-"""Tools that change nothing; every other call carries a key, so that trying again cannot do it twice."""
+"""Tools that change nothing more when called again; every other call carries a key, so that it is never done twice."""
+
+
+class ClientClosed(StoreError):
+    """A call on a client that is not open."""
+
+    code = "client.closed"
+
+    def __init__(self) -> None:
+        super().__init__("this client is closed, or was never opened; open it, or use it in a `with` statement")
 
 
 class ClientBase:
@@ -58,9 +70,14 @@ class ClientBase:
         self.checkpoint: dict[str, Any] | None = None
         """Where the resumed session was left."""
         self.log = None if transaction_log is None else ClientTransactionLog(transaction_log)
+        self._is_open = False
         self._own = endpoint is None
         self._resume = session_id
         self._number = 0
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise ClientClosed
 
     def _next(self) -> int:
         self._number += 1
@@ -73,7 +90,7 @@ class ClientBase:
 
     @staticmethod
     def _key(tool: str) -> str | None:
-        return None if tool in READS else os.urandom(16).hex()
+        return None if tool in REPEATABLE else os.urandom(16).hex()
 
 
 def drop_missing_arguments(**arguments: Any) -> dict[str, Any]:

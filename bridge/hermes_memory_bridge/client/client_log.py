@@ -32,6 +32,16 @@ class ClientTransactionLog:
         """
         self.path = Path(path).expanduser()
         self._lock = threading.Lock()
+        self._handle: int | None = None
+        self.open()
+
+    def open(self) -> None:
+        """Open the file unless it is open.
+
+        :raises TransactionLogError: it cannot be written
+        """
+        if self._handle is not None:
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -61,21 +71,27 @@ class ClientTransactionLog:
         return list(waiting.values())
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._handle)
+        """Close the file, if it is open."""
+        with self._lock:
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
 
     def _append(self, said: dict[str, Any]) -> None:
         line = json.dumps({"at": round(time.time() * 1000), **said}, ensure_ascii=False)
         try:
             with self._lock:
-                if self._has_torn_line():
+                if self._handle is None:
+                    raise OSError("it is closed")
+                if has_torn_line(self._handle):
                     line = "\n" + line
                 os.write(self._handle, line.encode() + b"\n")
                 os.fsync(self._handle)
         except OSError as error:
             raise TransactionLogError(f"{self.path} cannot be written: {error.strerror or error}", self.path) from error
 
-    def _has_torn_line(self) -> bool:
-        """Check whether the last line was cut off when a worker died."""
-        size = os.fstat(self._handle).st_size
-        return size > 0 and os.pread(self._handle, 1, size - 1) != b"\n"
+
+def has_torn_line(handle: int) -> bool:
+    """Check whether the last line of an open file was cut off when a worker died."""
+    size = os.fstat(handle).st_size
+    return size > 0 and os.pread(handle, 1, size - 1) != b"\n"

@@ -9,11 +9,18 @@ from typing import Any
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import ForeignSocket, connect_own_socket
+from hermes_memory_bridge.launcher.silence import ListenerStopped, wait_for_answer
 from hermes_memory_store.errors import StoreError
 
 
 class ForeignBridge(StoreError):
     """The listener is not this user's own bridge; nothing was sent to it."""
+
+    code = "bridge.unreachable"
+
+
+class StoppedBridge(StoreError):
+    """The process of the running bridge is stopped, so nothing answers. The message names it."""
 
     code = "bridge.unreachable"
 
@@ -30,6 +37,7 @@ def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **argum
     :param command: `status`, `stop`, `calls`, `sessions`, `end` or `sync`; see docs/bridge.md
     :param arguments: the command's arguments; None counts as omitted
     :raises ForeignBridge: the listener is not this user's own
+    :raises StoppedBridge: its process is stopped
     """
     request: dict[str, Any] = {"hermes-memory": 1, "command": command}
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -40,6 +48,7 @@ def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **argum
         try:
             connect_own_socket(bridge, paths.line)
             bridge.sendall(json.dumps(request).encode() + b"\n")
+            wait_for_answer(bridge, paths, timeout_s)
             said = b""
             while not said.endswith(b"\n"):
                 more = bridge.recv(65_536)
@@ -48,6 +57,8 @@ def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **argum
                 said += more
         except ForeignSocket as error:
             raise ForeignBridge(str(error), paths.line) from error
+        except ListenerStopped as error:
+            raise StoppedBridge(str(error), paths.line) from error
         except OSError:
             return None
     answer: dict[str, Any] = json.loads(said)

@@ -10,6 +10,7 @@ import time
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import connect_own_socket
+from hermes_memory_bridge.launcher.silence import wait_for_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -
     :param command: starts a bridge
     :raises GreetingRefused: the bridge rejected the greeting
     :raises ForeignSocket: the socket is not this user's own; nothing was sent
+    :raises ListenerStopped: the process of the bridge is stopped
     :raises OSError: no bridge is running, and none could be started
     """
     deadline = time.monotonic() + START_S
@@ -71,6 +73,7 @@ def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.sock
         bridge.settimeout(START_S)
         connect_own_socket(bridge, paths.line)
         bridge.sendall(encode_message({**GREETING, **hello, "pid": os.getpid()}))
+        wait_for_answer(bridge, paths, START_S)
         said = bytearray()
         while not said.endswith(b"\n"):
             # One byte at a time: what follows the greeting belongs to the protocol.

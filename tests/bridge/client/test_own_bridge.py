@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.client import MemoryClient
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
-from tests.bridge.running import environment, until
+from tests.bridge.running import INITIALIZE, Shim, bridge, environment, until
 
 QUICK = "session_config={'heartbeat_interval_s': 0.4, 'heartbeat_timeout_s': 2}"
 
@@ -24,7 +29,9 @@ def db(tmp_path: Path) -> Path:
 def worker(db: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run a worker whose own bridge serves this store, and see that bridge leave by itself."""
     env = environment(db.parent) | {"HERMES_MEMORY_DB": str(db)}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=db.parent, capture_output=True, text=True, timeout=60
+    )
     until(lambda: not Path(BridgePaths.of(db).pid).exists(), "the end of the bridge")
     return done
 
@@ -107,3 +114,130 @@ def test_the_death_of_an_earlier_bridge_is_no_failed_start(db: Path) -> None:
         "    print('waited for')\n",
     )
     assert done.stdout == "created\nwaited for\n", done.stderr
+
+
+GOING = """
+import asyncio, os, signal, subprocess, sys, time
+from hermes_memory_bridge import AsyncMemoryClient, MemoryClient
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+
+def pid():
+    return int(open(BridgePaths.of().pid).read())
+
+def kill():
+    found = pid()
+    os.kill(found, signal.SIGKILL)
+    os.waitid(os.P_PID, found, os.WEXITED | os.WNOWAIT)
+
+def stop():
+    assert subprocess.run([sys.executable, "-m", "hermes_memory_bridge", "stop"], capture_output=True).returncode == 0
+"""
+
+SYNC = """
+with MemoryClient(retry_policy={{"max_retries": 0}}) as memory:
+    memory.write("D[a]: before", scope="work")
+    session = memory.session_id
+    {end}()
+    print(memory.write("D[b]: after").data["status"])
+    {end}()
+    print(memory.search("after").text, memory.session_id == session)
+"""
+
+ASYNC = """
+async def run():
+    async with AsyncMemoryClient(retry_policy={{"max_retries": 0}}) as memory:
+        await memory.write("D[a]: before", scope="work")
+        session = memory.session_id
+        {end}()
+        print((await memory.write("D[b]: after")).data["status"])
+        {end}()
+        print((await memory.search("after")).text, memory.session_id == session)
+asyncio.run(run())
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("script", [SYNC, ASYNC], ids=["sync", "async"])
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_client_starts_its_bridge_again_between_two_calls(db: Path, script: str, end: str) -> None:
+    done = worker(db, GOING + script.format(end=end))
+    assert done.stdout == "created\nD[b]: after True\n", done.stderr
+    with Store.open(db) as store:
+        assert [session.status for session in store.sessions.list()] == [SessionStatus.CLOSED]
+        ops = [(change.op, change.entity) for change in store.journal.changes() if change.entity == "fact"]
+        assert ops == [("create", "fact"), ("create", "fact")]
+
+
+def test_a_client_that_is_closed_twice_or_used_afterwards_says_so_in_peace(db: Path) -> None:
+    done = worker(
+        db,
+        GOING + "memory = MemoryClient(transaction_log='tx.jsonl')\n"
+        "memory.close()\n"
+        "with memory:\n"
+        "    assert memory.open() is memory\n"
+        "    memory.write('D[a]: b')\n"
+        "    memory.close()\n"
+        "    memory.close()\n"
+        "for _ in range(2):\n"
+        "    memory.close()\n"
+        "try:\n"
+        "    memory.search('b')\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__, error.code)\n"
+        "with memory:\n"
+        "    print(memory.search('b').text)\n"
+        "async def run():\n"
+        "    memory = AsyncMemoryClient(transaction_log='tx.jsonl')\n"
+        "    await memory.close()\n"
+        "    async with memory:\n"
+        "        assert await memory.open() is memory\n"
+        "        await memory.close()\n"
+        "    await memory.close()\n"
+        "    try:\n"
+        "        await memory.search('b')\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n"
+        "asyncio.run(run())\n",
+    )
+    assert done.stdout == "ClientClosed client.closed\nD[a]: b\nClientClosed\n", done.stderr
+    with Store.open(db) as store:
+        assert {session.status for session in store.sessions.list()} == {SessionStatus.CLOSED}
+        assert len(store.sessions.list()) == 3
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("what", ["client", "start", "status", "stop", "shim"])
+def test_whoever_meets_a_stopped_bridge_is_told_its_process_within_seconds(db: Path, what: str) -> None:
+    """It accepts connections and never answers. Once it goes on, so does everybody else."""
+    command = [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db)]
+    with bridge(db) as places:
+        process = int(Path(places.pid).read_text())
+        os.kill(process, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            env = environment(db.parent) | {"HERMES_MEMORY_DB": str(db)}
+            if what == "client":
+                client = "from hermes_memory_bridge import MemoryClient; MemoryClient().open()"
+                done = subprocess.run([sys.executable, "-c", client], env=env, capture_output=True, text=True)
+                said = done.stderr
+                assert "BridgeUnreachable" in said
+            elif what == "shim":
+                with Shim(db) as shim:
+                    shim.say(INITIALIZE)
+                    said = json.dumps(shim.hear())
+            else:
+                done = subprocess.run([*command, what], env=env, capture_output=True, text=True)
+                said = done.stderr
+                assert done.returncode == 1
+                assert "Traceback" not in said
+            assert f"process {process}, is stopped" in said
+            assert f"kill -CONT {process}" in said
+            assert time.monotonic() - began < 10
+        finally:
+            os.kill(process, signal.SIGCONT)
+        if what == "stop":  # it heard that after all, and ends in good order
+            until(lambda: not Path(places.pid).exists(), "the end of the bridge")
+            return
+        with MemoryClient(f"unix://{places.http}") as memory:
+            assert memory.write("D[a]: b").data["status"] == "created"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.daemon import control
-from hermes_memory_bridge.daemon.control import ForeignBridge
+from hermes_memory_bridge.daemon.control import ForeignBridge, StoppedBridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 
 ANSWER_S = 1.0
@@ -46,9 +46,9 @@ def request_sync(store: Path, action: str) -> dict[str, Any] | None:
 def request_bridge(places: BridgePaths, command: str, timeout_s: float, **arguments: Any) -> dict[str, Any] | None:
     """Send a command to this user's bridge and return the answer.
 
-    None when no bridge answers, or when another user's process listens in its place.
+    None when no bridge answers, its process is stopped, or another user's process listens in its place.
     """
     try:
         return control.ask_bridge(places, command, timeout_s, **arguments)
-    except ForeignBridge:
+    except (ForeignBridge, StoppedBridge):
         return None

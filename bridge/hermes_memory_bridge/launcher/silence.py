@@ -1,0 +1,72 @@
+"""Waiting for the answer of a bridge whose process may be stopped: it accepts connections and says nothing, for ever.
+
+Standard library only, and little of that: the shim imports it.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+import time
+
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.peers import find_peer
+
+LOOK_S = 2.0
+"""Silence after which the listener's process is looked at. A bridge on a busy machine answers within a fraction of it."""
+
+
+class ListenerStopped(OSError):
+    """The process that listens is stopped (SIGSTOP, or ctrl-z), so it will not answer. The message names it."""
+
+
+def wait_for_answer(bridge: socket.socket, paths: BridgePaths, timeout_s: float) -> None:
+    """Wait until the bridge has said something, or has ended the connection.
+
+    :raises ListenerStopped: its process is stopped
+    :raises TimeoutError: it said nothing within the time
+    """
+    answered = select.poll()
+    answered.register(bridge, select.POLLIN | select.POLLHUP)
+    deadline = time.monotonic() + timeout_s
+    while not answered.poll(max(0.0, min(LOOK_S, deadline - time.monotonic())) * 1000):
+        process = find_listener_process(bridge, paths)
+        if process is not None and is_process_stopped(process):
+            raise ListenerStopped(
+                f"the memory bridge, process {process}, is stopped and does not answer; let it go on with "
+                f"`kill -CONT {process}`, or end it with `kill -KILL {process}`: another one is then started"
+            )
+        if time.monotonic() >= deadline:
+            raise TimeoutError(
+                f"the memory bridge{'' if process is None else f', process {process},'} has not answered within "
+                f"{timeout_s:.0f} s; see {paths.log}"
+            )
+
+
+def find_listener_process(bridge: socket.socket, paths: BridgePaths) -> int | None:
+    """Return the process at the other end as the system reports it, else the one that the bridge has written down."""
+    try:
+        process = find_peer(bridge).pid
+        if process is None:
+            with open(paths.pid, encoding="ascii") as file:
+                process = int(file.read())
+    except (OSError, ValueError):
+        return None
+    return process
+
+
+def is_process_stopped(process: int) -> bool:
+    """Check whether a process is stopped by a signal or a debugger; False when the system does not tell."""
+    try:
+        if sys.platform == "linux":
+            with open(f"/proc/{process}/stat", "rb") as file:
+                state = file.read().rpartition(b")")[2].strip()
+        else:
+            import subprocess
+
+            command = ["/bin/ps", "-o", "state=", "-p", str(process)]
+            state = subprocess.run(command, capture_output=True, check=False).stdout.strip()
+    except OSError:
+        return False
+    return state[:1] in (b"T", b"t")
