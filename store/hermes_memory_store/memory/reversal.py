@@ -7,13 +7,22 @@ what is in the way and how to resolve it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.memory.scopes import format_label_conflict
 from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
-from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact, to_portable
+from hermes_memory_store.rows.journal import is_change_undone
+from hermes_memory_store.rows.mutation import (
+    FactRow,
+    Mutation,
+    find_standing_fact,
+    has_facts,
+    is_open_in_effect,
+    to_portable,
+)
 from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
 
 UNDOABLE = frozenset({"fact", "scope"})
@@ -30,38 +39,37 @@ LATER_ROWS = """
     WHERE j.uid = ? AND j.entity = ? AND j.seq > ? AND j.seq <= ? ORDER BY j.seq DESC
 """
 
-LABEL_THEN = """
-    SELECT after ->> 'label' FROM journal
-    WHERE uid = scopes.uid AND entity = 'scope' AND seq <= ?1 AND after ->> 'label' IS NOT NULL ORDER BY seq DESC LIMIT 1
+CREATION = """
+    SELECT change FROM journal
+    WHERE uid = ? AND entity = 'fact' AND before IS NULL AND undoes IS NULL ORDER BY seq LIMIT 1
 """
+
+LABEL_THEN = """
+    iif(EXISTS (SELECT 1 FROM journal WHERE uid = scopes.uid AND entity = 'scope' AND seq > ?1 AND before IS NULL), NULL,
+      coalesce((SELECT after ->> 'label' FROM journal
+        WHERE uid = scopes.uid AND entity = 'scope' AND seq <= ?1 AND after ->> 'label' IS NOT NULL
+        ORDER BY seq DESC LIMIT 1), label))
+"""
+"""None where the scope was opened later."""
 
 SCOPE_CALLED = """
     SELECT id, uid, label, status FROM scopes
     WHERE theme_id = (SELECT theme_id FROM scopes WHERE id = ?1) AND label = ?2 AND id <> ?1
 """
 
-SCOPE_CALLED_THEN = f"""
-    SELECT id, uid, label, status FROM scopes WHERE theme_id = ?2 AND coalesce(({LABEL_THEN}), label) = ?3
-"""
+SCOPE_CALLED_THEN = f"SELECT id, uid, label, status FROM scopes WHERE theme_id = ?2 AND {LABEL_THEN} = ?3"
 
-LABEL_OF_SCOPE_THEN = f"SELECT coalesce(({LABEL_THEN}), label) FROM scopes WHERE id = ?2"
+LABEL_OF_SCOPE_THEN = f"SELECT {LABEL_THEN} FROM scopes WHERE id = ?2"
 
 SCOPE_COLUMNS = ("id", "label", "status", "opened_at", "closed_at", "closed_by")
 
-OPENING_CHANGE = """
-    SELECT change FROM journal
-    WHERE uid = ? AND entity = 'scope' AND (before IS NULL OR before ->> 'status' = 'withdrawn') ORDER BY seq DESC LIMIT 1
-"""
-
-SCOPE_HAS_FACTS = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
+FACTS_IN_SCOPE = "SELECT count(*) FROM facts WHERE scope_id = ? AND tier <> 'withdrawn'"
 
 
 class Reversal:
     """Revert the rows of one change, newest row first."""
 
-    def __init__(
-        self, mutation: Mutation, first: int, newest: int, is_undone: Callable[[int], bool], *, sparing: bool
-    ) -> None:
+    def __init__(self, mutation: Mutation, first: int, newest: int, *, sparing: bool) -> None:
         """Prepare the reversal of one change.
 
         :param first: number of the change
@@ -72,37 +80,32 @@ class Reversal:
         self._conn = mutation.conn
         self._first = first
         self._newest = newest
-        self._is_undone = is_undone
         self._sparing = sparing
-        self._left: dict[int, None] = {}
-        """Scopes that a fact has left."""
+        self.left: list[str] = []
+        """What of the change is left as it is, and why."""
 
     def reverse(self, row: Change) -> bool:
         """Revert one row; return False where it is left as it is. :raises UndoConflict: when something is in the way"""
         if row.entity not in UNDOABLE:
             return False
-        if row.after is None and row.before is None:
-            raise errors.UndoConflict(f"change {row.seq} was erased by a purge and cannot be undone", row.seq)
-        return self._reverse_fact(row) if row.entity == "fact" else self._reverse_scope(row)
-
-    def finish(self) -> None:
-        """Withdraw the scopes left without facts whose opening is reverted."""
-        for scope_id in self._left:
-            uid, label, status = self._conn.execute(
-                "SELECT uid, label, status FROM scopes WHERE id = ?", (scope_id,)
-            ).fetchone()
-            if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or self._is_used(scope_id):
-                continue
-            opened = self._conn.execute(OPENING_CHANGE, (uid,)).fetchone()
-            if opened is not None and (opened[0] == self._first or self._is_undone(opened[0])):
-                self._mutation.update_scope(scope_id, "undo", status=ScopeStatus.WITHDRAWN)
+        if is_erased(row):
+            self.left.append(f"fact {row.uid} of change {row.change} was purged, and nothing brings it back")
+            return False
+        if row.actor != RELIEF:
+            return self._reverse_fact(row) if row.entity == "fact" else self._reverse_scope(row)
+        try:  # relief only moved facts: what was done to them since is no reason to refuse the rest
+            return self._reverse_fact(row)
+        except errors.UndoConflict as conflict:
+            self.left.append(f"what relief did is left as it is: {conflict.message}")
+            return False
 
     def _reverse_fact(self, row: Change) -> bool:
         stored = self._mutation.fact_row(uids.parse_uid(row.uid))
         if stored is None:
-            raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.seq} cannot be undone", row.uid)
+            raise errors.UndoConflict(f"fact {row.uid} was purged; change {row.change} cannot be undone", row.uid)
         differs = self._differences(stored, row)
-        if differs and row.actor == RELIEF:
+        if differs and self._is_uncreated(stored):
+            self.left.append(f"{format_fact_name(stored)} is there no more: its creation is undone")
             return False
         if differs:
             raise self._conflict(row, differs, format_fact_name(stored))
@@ -114,10 +117,15 @@ class Reversal:
             self._refuse_second(stored, scope, row)
         if tier != Tier.WITHDRAWN and scope.status == ScopeStatus.WITHDRAWN:
             self._bring_back(scope)
-        if tier == Tier.WITHDRAWN or scope.id != stored.scope_id:
-            self._left[stored.scope_id] = None
         self._mutation.update_fact(stored, "undo", keep_time=True, **columns)
         return True
+
+    def _is_uncreated(self, stored: FactRow) -> bool:
+        """Check whether a fact is withdrawn because its creation is undone, and not held for a purge."""
+        if stored.tier != Tier.WITHDRAWN:
+            return False
+        created = self._conn.execute(CREATION, (stored.uid,)).fetchone()
+        return created is not None and is_change_undone(self._conn, created[0])
 
     def _differences(self, stored: FactRow, row: Change) -> list[str]:
         """Return the columns of a fact that are no longer as the change left them."""
@@ -131,7 +139,7 @@ class Reversal:
         stands = {name: to_portable(getattr(stored, name)) for name in expected if name in stored._fields}
         if "scope" in expected:
             then = self._conn.execute(LABEL_OF_SCOPE_THEN, (row.seq, stored.scope_id)).fetchone()[0]
-            stands["scope"] = then or None
+            stands["scope"] = None if then == UNSCOPED else then or self._scope(stored.scope_id)
         return [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
 
     def _refuse_touched(self, stored: FactRow, row: Change) -> None:
@@ -145,7 +153,7 @@ class Reversal:
                 continue
             from_team = kind == "sync" and not FACT_OF_TEAM.isdisjoint(json.loads(after or "{}"))
             deliberate = from_team or (op in DELIBERATE and kind in kinds)
-            if deliberate and change != self._first and not self._is_undone(change):
+            if deliberate and change != self._first and not is_change_undone(self._conn, change):
                 raise self._conflict(row, ["from the team" if from_team else op], format_fact_name(stored), change)
 
     def _former_columns(self, stored: FactRow, row: Change) -> dict[str, Any]:
@@ -175,30 +183,34 @@ class Reversal:
         later = self._conn.execute("SELECT max(change) FROM journal WHERE uid = ?", (standing.uid,)).fetchone()[0]
         where = f"scope {scope.label!r}" if scope.label else "no scope"
         raise errors.UndoConflict(
-            f"change {row.seq} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
+            f"change {row.change} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
             f"and {format_fact_name(standing)} "
             f"stands in its place by now; move that one to another scope, or undo {later} first",
             row.seq,
         )
 
     def _reverse_scope(self, row: Change) -> bool:
-        found = self._conn.execute(
-            f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uids.parse_uid(row.uid),)
-        ).fetchone()
+        uid = uids.parse_uid(row.uid)
+        found = self._conn.execute(f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uid,)).fetchone()
         stands = dict(zip(SCOPE_COLUMNS, found, strict=True))
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
-        if former.get("status") == ScopeStatus.WITHDRAWN and self._is_used(stands["id"]):
+        if former.get("status") == ScopeStatus.WITHDRAWN and has_facts(self._conn, stands["id"]):
+            facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]
+            whose = "1 fact is" if facts == 1 else f"{facts} facts are"
+            self.left.append(f"scope {stands['label']!r}, which change {row.change} opened, stays: {whose} in it")
             return False
         if all(stands[name] == value for name, value in former.items()):
             return False
         if row.before is not None:
             differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
-            if differs and row.actor == RELIEF:
+            if differs and stands["status"] == ScopeStatus.WITHDRAWN and not is_open_in_effect(self._conn, uid):
+                self.left.append(f"scope {stands['label']!r} is there no more: its opening is undone")
                 return False
             if differs:
                 raise self._conflict(row, differs, f"scope {stands['label']!r}")
             self._refuse_taken(stands, row)
         self._mutation.update_scope(stands["id"], "undo", **former)
+        self._mutation.abandoned[stands["id"]] = None
         return True
 
     def _refuse_taken(self, stands: dict[str, Any], row: Change) -> None:
@@ -207,7 +219,7 @@ class Reversal:
         taken = self._conn.execute(SCOPE_CALLED, (stands["id"], label)).fetchone()
         if taken is not None:
             raise errors.UndoConflict(
-                f"change {row.seq} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and there is "
+                f"change {row.change} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and there is "
                 f"by now {format_label_conflict(ScopeKey(*taken), stands['label'])}",
                 row.seq,
             )
@@ -215,17 +227,17 @@ class Reversal:
     def _conflict(self, row: Change, differs: list[str], name: str, later: int | None = None) -> errors.UndoConflict:
         """Return the conflict with the newest change still in effect. :param later: that change, where known"""
         later = later or self._newest_of(row, differs)
-        said = (
-            f"change {row.seq} was followed by change {later} of the same {row.entity}, {name} ({', '.join(differs)}); "
-        )
+        said = f"change {row.change} was followed by change {later} of the same {row.entity}, {name} ({', '.join(differs)}); "
         if later is None:
-            said = f"{name} is no longer as change {row.seq} left it ({', '.join(differs)}); "
+            said = f"{name} is no longer as change {row.change} left it ({', '.join(differs)}); "
         return errors.UndoConflict(said + ("change it by hand" if later is None else f"undo {later} first"), row.seq)
 
     def _newest_of(self, row: Change, differs: list[str]) -> int | None:
         later = [one for one in self._later(row) if one[2] is not None]
         of_it = [one[0] for one in later if any(f'"{name}":' in one[2] for name in differs)]
-        return next((change for change in of_it if not self._is_undone(change)), of_it[0] if of_it else None)
+        return next(
+            (change for change in of_it if not is_change_undone(self._conn, change)), of_it[0] if of_it else None
+        )
 
     def _later(self, row: Change) -> list[tuple[Any, ...]]:
         """Return the later journal rows of the same thing, newest first."""
@@ -239,11 +251,37 @@ class Reversal:
         sql = "SELECT id, uid, label, status FROM scopes WHERE id = ?"
         return ScopeKey(*self._conn.execute(sql, (scope_id,)).fetchone())
 
-    def _is_used(self, scope_id: int) -> bool:
-        return self._conn.execute(SCOPE_HAS_FACTS, (scope_id,)).fetchone() is not None
-
     def _is_here(self, uid: str) -> bool:
         return self._mutation.fact_row(uids.parse_uid(uid)) is not None
+
+
+def merge_rows(rows: Sequence[Change]) -> list[tuple[Change, list[int]]]:
+    """Merge the rows of one change that are about the same thing, and return each with the numbers of its rows.
+
+    What a change did to a thing is what it was before the first of them and after the last: a scope that is opened and closed
+    by one write was never open to anybody.
+
+    :param rows: newest first
+    """
+    merged: dict[tuple[str, str], Change] = {}
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        thing = (row.entity, row.uid)
+        newer = merged.get(thing)
+        numbers.setdefault(thing, []).append(row.seq)
+        if newer is None:
+            merged[thing] = row
+        elif not is_erased(row):
+            before = None if row.before is None else {**(newer.before or {}), **row.before}
+            actor = row.actor if newer.actor == RELIEF else newer.actor
+            after = {**(row.after or {}), **(newer.after or {})}
+            merged[thing] = replace(newer, before=before, after=after, actor=actor)
+    return [(row, numbers[thing]) for thing, row in merged.items()]
+
+
+def is_erased(row: Change) -> bool:
+    """Check whether a purge took the text out of a row of the journal."""
+    return row.before is None and row.after is None
 
 
 def format_fact_name(fact: FactRow) -> str:

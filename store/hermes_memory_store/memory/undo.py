@@ -1,22 +1,24 @@
 """Undo: revert a change by writing its opposite, so that an undo is itself journaled and can be undone.
 
 A change is reverted whole, newest row first. Where somebody has since changed the same thing, the undo is refused
-with the change that must be undone first; rows written by relief are left as they are, since they only moved
-facts.
+with the change that must be undone first. What relief moved, what a purge erased, and a scope that others use by now
+are left as they are, with the reason. A scope that nothing opened any more goes with the last fact in it.
 """
 
 from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
-from hermes_memory_store.memory.reversal import Reversal
-from hermes_memory_store.model import PERSON, Actor, UndoResult
-from hermes_memory_store.rows.journal import COLUMNS, Journal
+from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
+from hermes_memory_store.model import PERSON, Actor, Change, UndoResult
+from hermes_memory_store.rows.journal import COLUMNS, Journal, is_change_undone
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names
 
@@ -26,11 +28,18 @@ CHANGE = COLUMNS.split(", ").index("change")
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+CONFLICTS_SHOWN = 5
+"""Conflicts that one refusal describes."""
+
 NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
 """What came from other machines is not what somebody here means by their last change; its number still undoes it."""
 
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
+
+
+class PreviewRollback(Exception):
+    """Raised to roll back what was only previewed."""
 
 
 class Undo:
@@ -109,10 +118,28 @@ class Undo:
             )
         raise errors.NothingToUndo("nothing to redo: the newest change is not an undo")
 
+    def preview(self, undo: Callable[[], UndoResult]) -> UndoResult:
+        """Return what an undo would do and leave out, without changing anything.
+
+        >>> fact = store.facts.write("ops", "V[port]: 5432").fact
+        >>> found = store.undo.preview(lambda: store.undo.last(theme="ops"))
+        >>> found.uids == (fact.uid,), found.left, store.facts.get(fact.uid).tier
+        (True, (), <Tier.HOT: 'hot'>)
+
+        :param undo: calls a method of this object
+        :raises NothingToUndo: UndoConflict, as that call
+        """
+        found: list[UndoResult] = []
+        try:
+            with self._db.write_transaction():
+                found.append(undo())
+                raise PreviewRollback
+        except PreviewRollback:
+            return found[0]
+
     def is_undone(self, change: int) -> bool:
         """Check whether a change has been undone, and that undo not undone in turn."""
-        newest = self._db.value("SELECT max(change) FROM journal WHERE undoes = ?", (change,))
-        return newest is not None and not self.is_undone(newest)
+        return is_change_undone(self._db.conn, change)
 
     def _is_redo(self, change: int) -> bool:
         undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (change,))
@@ -122,6 +149,7 @@ class Undo:
         self, where: str, count: int, actor: Actor, nothing: str, *, leaving: bool = False, sparing: bool = False
     ) -> UndoResult:
         wanted: dict[int, None] = {}
+        spent: dict[int, None] = {}
         start = self._journal.last_seq() + 1
         while len(wanted) < count:
             sql = (
@@ -132,12 +160,21 @@ class Undo:
             if not rows:
                 break
             for change in dict.fromkeys(row[1] for row in rows):
-                if change not in wanted and len(wanted) < count and not self.is_undone(change):
-                    wanted[change] = None
+                if change in wanted or change in spent or len(wanted) >= count or self.is_undone(change):
+                    continue
+                (spent if self._is_spent(change) else wanted)[change] = None
             start = rows[-1][0]
         if not wanted:
             raise errors.NothingToUndo(nothing)
-        return self._take_back(list(wanted), actor, leaving=leaving, sparing=sparing)
+        done = self._take_back(list(wanted), actor, leaving=leaving, sparing=sparing)
+        erased = tuple(f"change {change} was erased by a purge and cannot be undone" for change in spent)
+        return replace(done, left=done.left + erased)
+
+    def _is_spent(self, change: int) -> bool:
+        """Check whether a purge left nothing of a change to undo."""
+        rows = [self._journal.change(row) for row in load_change_rows(self._db.conn, change)]
+        facts = [row for row in rows if row.entity == "fact"]
+        return any(map(is_erased, facts)) and (len(facts) == len(rows) or not all(map(is_erased, facts)))
 
     @retry_without_index
     def _take_back(
@@ -152,16 +189,14 @@ class Undo:
                     with self._db.savepoint(conn):
                         parts.append(self._take_one_back(conn, first, actor, newest, sparing))
                 except (errors.UndoConflict, errors.NothingToUndo) as conflict:
-                    if not leaving:
-                        raise
                     refused.append(conflict)
-            if refused and not parts:
-                raise refused[0]
+            if refused and (not leaving or not parts):
+                raise combine_conflicts(refused)
         return UndoResult(
             tuple(seq for part in parts for seq in part.undone),
             tuple(seq for part in parts for seq in part.seqs),
             tuple(dict.fromkeys(uid for part in parts for uid in part.uids)),
-            tuple(conflict.message for conflict in refused),
+            tuple(dict.fromkeys([why for part in parts for why in part.left] + [one.message for one in refused])),
         )
 
     def _take_one_back(
@@ -174,16 +209,49 @@ class Undo:
         """
         if self.is_undone(first):
             raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)
-        rows = load_change_rows(conn, first)
+        rows = [self._journal.change(row) for row in load_change_rows(conn, first)]
+        refuse_purged(rows)
         mutation = Mutation(conn, self._names, self._journal, actor)
-        reversal = Reversal(mutation, first, newest, self.is_undone, sparing=sparing)
-        undone = [row for row in map(self._journal.change, rows) if reversal.reverse(row)]
-        reversal.finish()
+        reversal = Reversal(mutation, first, newest, sparing=sparing)
+        undone = [(row, numbers) for row, numbers in merge_rows(rows) if reversal.reverse(row)]
         if not mutation.entries:
-            raise errors.NothingToUndo(f"change {first} ({rows[-1][4]}) cannot be undone", first)
+            why = "; ".join(reversal.left)
+            said = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {why}" if why else "")
+            raise errors.NothingToUndo(said, first)
         seqs = mutation.record(undoes=first)
-        touched = dict.fromkeys(uids.format_uid(uids.parse_uid(row.uid)) for row in undone)
-        return UndoResult(tuple(row.seq for row in undone), seqs, tuple(touched))
+        touched = dict.fromkeys(row.uid for row, _ in undone)
+        reverted = sorted((seq for _, numbers in undone for seq in numbers), reverse=True)
+        return UndoResult(tuple(reverted), seqs, tuple(touched), tuple(reversal.left))
+
+
+def refuse_purged(rows: Sequence[Change]) -> None:
+    """Refuse a purge, and a change of which a purge erased one fact and left others that belong together with it.
+
+    Where it erased all of them, what else the change did can still be undone: the scope that it opened.
+
+    :raises UndoConflict: when it is one
+    """
+    first = rows[-1]
+    if first.op == "purge" and first.entity == "fact":
+        raise errors.UndoConflict(
+            f"change {first.change} is a purge, which cannot be undone: what it erased is nowhere any more", first.seq
+        )
+    facts = [row for row in rows if row.entity == "fact"]
+    erased = [row for row in facts if is_erased(row)]
+    if erased and (len(erased) < len(facts) or len(facts) == len(rows)):
+        raise errors.UndoConflict(
+            f"change {erased[0].seq} of fact {erased[0].uid} was erased by a purge and cannot be undone", erased[0].seq
+        )
+
+
+def combine_conflicts(refused: Sequence[errors.Conflict]) -> errors.Conflict:
+    """Return one conflict that says what several say."""
+    first, *others = refused
+    if not others:
+        return first
+    shown = "; ".join(one.message for one in refused[:CONFLICTS_SHOWN])
+    more = f"; and {len(refused) - CONFLICTS_SHOWN} more" if len(refused) > CONFLICTS_SHOWN else ""
+    return type(first)(f"{len(refused)} changes are in the way: {shown}{more}", first.value)
 
 
 def load_change_rows(conn: sqlite3.Connection, first: int) -> list[tuple[Any, ...]]:

@@ -213,6 +213,17 @@ class Journal:
         return next_chain_link(link, facts, kept or journal_payload_digest(salt, before, after))
 
 
+def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None = None) -> bool:
+    """Check whether a change has been undone, and that undo not undone in turn.
+
+    :param undoing: a change that is being undone just now, and counts as undone
+    """
+    if change == undoing:
+        return True
+    newest = conn.execute("SELECT max(change) FROM journal WHERE undoes = ?", (change,)).fetchone()[0]
+    return newest is not None and not is_change_undone(conn, newest, undoing)
+
+
 def redact_journal(conn: sqlite3.Connection, uid: bytes) -> None:
     """Remove the text from every row about one entity, keeping the digests that keep the chain whole."""
     rows = conn.execute(

@@ -17,7 +17,7 @@ from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.journal import Journal, JournalEntry, is_change_undone
 from hermes_memory_store.rows.name_keys import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
 
 FACT_COLUMNS = (
@@ -45,6 +45,15 @@ INSERT_FACTS = (
 FACT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 INSERT_FACT = INSERT_FACTS + FACT_VALUES
+
+OPENINGS = """
+    SELECT DISTINCT change FROM journal
+    WHERE uid = ? AND entity = 'scope' AND undoes IS NULL AND (before IS NULL OR before ->> 'status' = 'withdrawn')
+      AND coalesce(after ->> 'status', 'open') <> 'withdrawn'
+"""
+"""Changes that opened a scope. What an undo brings back it does not open: the change that did so still holds, or does not."""
+
+SCOPE_HAS_FACTS = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
 
 ROWS_AT_ONCE = 500
 """Rows of one insert. A statement that fires triggers saves every page it touches before it runs, so 500 rows in one
@@ -109,10 +118,14 @@ class Mutation:
         self.actor = actor
         self.now = journal.now(conn)
         self.entries: list[JournalEntry] = []
+        self.abandoned: dict[int, None] = {}
+        """Scopes that may be left without facts: each is withdrawn where nothing opened it that is still in effect."""
         self._journal = journal
 
     def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
         """Append the change to the journal; return the sequence numbers of its rows."""
+        for scope_id in self.abandoned:
+            withdraw_abandoned_scope(self, scope_id, undoes)
         if not self.entries:
             return ()
         return self._journal.append(self.conn, self.entries, actor=self.actor, at=self.now, undoes=undoes)
@@ -197,6 +210,7 @@ class Mutation:
         changed: dict[str, Any] = {}
         for name, value in columns.items():
             if name == "scope":
+                self.abandoned[row.scope_id] = None
                 changed["scope_id"] = value.id
                 before["scope"] = self._label(row.scope_id)
                 after["scope"] = value.label or None
@@ -204,6 +218,8 @@ class Mutation:
             changed[name] = value
             before[name] = to_portable(getattr(row, name))
             after[name] = to_portable(value)
+        if changed.get("tier") == Tier.WITHDRAWN:
+            self.abandoned[row.scope_id] = None
         if "content" in changed:
             said = Notation(FactType(row.type), row.target, changed["content"])
             changed["chars"] = count_notation_chars(row.target, said.content)
@@ -270,7 +286,9 @@ class Mutation:
             return self.insert_scope(theme_id, label or UNSCOPED)
         key = ScopeKey(*row)
         if key.status == ScopeStatus.WITHDRAWN:
-            self.update_scope(key.id, "open", status=ScopeStatus.OPEN, opened_at=self.now)
+            self.update_scope(
+                key.id, "open", status=ScopeStatus.OPEN, opened_at=self.now, closed_at=None, closed_by=None
+            )
             return ScopeKey(key.id, key.uid, key.label, ScopeStatus.OPEN)
         return key
 
@@ -311,6 +329,34 @@ class Mutation:
         if row.cooled_by:
             words["cooled_by"] = row.cooled_by
         return words
+
+
+def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None = None) -> None:
+    """Withdraw a scope without facts, unless a change that opened it is still in effect.
+
+    :param undoes: the change that is being undone
+    """
+    sql = "SELECT uid, label, status FROM scopes WHERE id = ?"
+    uid, label, status = change.conn.execute(sql, (scope_id,)).fetchone()
+    if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or has_facts(change.conn, scope_id):
+        return
+    if not is_open_in_effect(change.conn, uid, undoes):
+        op = "undo" if undoes is not None else "withdraw"
+        change.update_scope(scope_id, op, status=ScopeStatus.WITHDRAWN)
+
+
+def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:
+    """Check whether a change that opened a scope is not undone, or the journal tells of none.
+
+    :param undoing: a change that is being undone
+    """
+    openings = [row[0] for row in conn.execute(OPENINGS, (uid,))]
+    return not openings or not all(is_change_undone(conn, one, undoing) for one in openings)
+
+
+def has_facts(conn: sqlite3.Connection, scope_id: int) -> bool:
+    """Check whether facts are in a scope, of any tier."""
+    return conn.execute(SCOPE_HAS_FACTS, (scope_id,)).fetchone() is not None
 
 
 def insert_fact_rows(conn: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:

@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 from tests.store.histories.shrinking import try_seed
@@ -15,7 +16,12 @@ from tests.store.histories.shrinking import try_seed
 
 def main() -> int:
     """Play the histories that the command line asks for; 1 when one of them fails."""
-    options = parser().parse_args()
+    options = parser("tests.store.histories", __doc__).parse_args()
+    return run(options, partial(try_seed, seconds=options.shrink, alone=options.alone))
+
+
+def run(options: argparse.Namespace, try_one: Callable[[int], tuple[int, str | None]]) -> int:
+    """Play one history after the other. :param try_one: plays that of a seed, and says how it fails"""
     first = secrets.randbelow(2**40) if options.seed is None else options.seed
     count = options.count if options.seed is None or options.count is not None else 1
     seeds = range(first, first + (count or 1000))
@@ -23,7 +29,7 @@ def main() -> int:
     os.environ["PYTHONHASHSEED"] = "0"  # the order of a set is the same each time a seed is played
     began, failures, played = time.monotonic(), 0, 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for seed, failed in pool.imap_unordered(partial(try_seed, seconds=options.shrink, alone=options.alone), seeds):
+        for seed, failed in pool.imap_unordered(try_one, seeds):
             played += 1
             if failed is not None:
                 failures += 1
@@ -39,9 +45,9 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(module: str, doc: str | None) -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m tests.store.histories", description=__doc__)
+    made = argparse.ArgumentParser(prog=f"python -m {module}", description=doc)
     made.add_argument("--count", type=int, help="histories to play (1000; 1 with --seed)")
     made.add_argument("--seed", type=int, help="the first seed; fresh ones unless given")
     made.add_argument("--alone", action="store_true", help="histories of one machine, with a small hot tier")

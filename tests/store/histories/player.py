@@ -50,13 +50,14 @@ class Failed(AssertionError):
         self.why = why
 
 
-def play(history: History, folder: Path | None = None) -> None:
+def play(history: History, folder: Path | None = None, *, player: type[Player] | None = None) -> None:
     """Play a history and check what it comes to.
 
+    :param player: who plays it; `Player` unless given
     :raises Failed: with what did not hold
     """
     with seeded_noise(history.seed), tempfile.TemporaryDirectory(dir=folder or place()) as home:
-        team = Player(history, Path(home))
+        team = (player or Player)(history, Path(home))
         played = 0
         try:
             for step in history.steps:
@@ -64,6 +65,7 @@ def play(history: History, folder: Path | None = None) -> None:
                 played += 1
             converge(team.members, team.server, limit=PAGE)
             checks.check_at_rest(team)
+            team.finish()
         except Exception as error:
             raise Failed(history, played, error) from error
         finally:
@@ -119,6 +121,9 @@ class Player:
         """Close the stores."""
         for member in self.members:
             member.store.close()
+
+    def finish(self) -> None:
+        """What is done and checked when all is at rest."""
 
     def do(self, step: Step) -> None:
         """One step, and what must hold after each."""

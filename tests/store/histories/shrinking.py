@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from tests.store.histories.player import Failed, play
 from tests.store.histories.steps import History, make_history, make_lonely_history
 
+Play = Callable[[History], None]
+"""Plays a history. :raises Failed:"""
 
-def find_failure(history: History) -> Failed | None:
+
+def find_failure(history: History, play: Play = play) -> Failed | None:
     """How a history fails, if it does."""
     try:
         play(history)
@@ -18,24 +22,24 @@ def find_failure(history: History) -> Failed | None:
     return None
 
 
-def shrink(failed: Failed, seconds: float = 60.0) -> Failed:
+def shrink(failed: Failed, seconds: float = 60.0, play: Play = play) -> Failed:
     """The smallest failing history that is found in that time: delta debugging over its steps."""
     deadline = time.monotonic() + seconds
     best, size = failed, max(1, len(failed.history.steps) // 2)
     while size and time.monotonic() < deadline:
-        smaller = find_smaller(best, size, deadline)
+        smaller = find_smaller(best, size, deadline, play)
         best, size = (smaller, size) if smaller else (best, size // 2)
     return best
 
 
-def find_smaller(failed: Failed, size: int, deadline: float) -> Failed | None:
+def find_smaller(failed: Failed, size: int, deadline: float, play: Play = play) -> Failed | None:
     """A failing history with that many steps less, if there is one."""
     steps = failed.history.steps
     for start in range(0, len(steps), size):
         if time.monotonic() > deadline:
             return None
         fewer = replace(failed.history, steps=steps[:start] + steps[start + size :])
-        found = find_failure(fewer)
+        found = find_failure(fewer, play)
         if found is not None and type(found.why) is type(failed.why):
             return found
     return None
@@ -47,10 +51,10 @@ def try_seed(seed: int, seconds: float, alone: bool = False) -> tuple[int, str |
     return seed, None if found is None else describe(shrink(found, seconds))
 
 
-def describe(failed: Failed) -> str:
-    """A failing history in words, and how to play it again."""
+def describe(failed: Failed, module: str = "tests.store.histories") -> str:
+    """A failing history in words, and how to play it again. :param module: what plays it"""
     steps = "\n".join(f"  {step}" for step in failed.history.steps)
     machines = f"{failed.history.machines} machines, of which {failed.history.guarded} check contents"
-    alone = " --alone" if failed.history.machines == 1 else ""
-    again = f"again: python -m tests.store.histories --seed {failed.history.seed}{alone}"
+    alone = " --alone" if failed.history.machines == 1 and module == "tests.store.histories" else ""
+    again = f"again: python -m {module} --seed {failed.history.seed}{alone}"
     return f"{failed.why!r}\nin {machines}, after these steps:\n{steps}\n{again}"

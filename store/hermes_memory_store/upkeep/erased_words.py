@@ -1,0 +1,177 @@
+"""The words of facts that are erased, and the other texts that hold them: captured turns, questions, answers of calls.
+
+A content of several words is looked for as a whole, and so is each word that names one thing only, such as a key, a password
+or an address. One ordinary word (`redis`) is nothing to look for: it stands in texts that have nothing to do with the fact.
+Such a content is looked for only in what is known to belong to the fact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from hermes_memory_store import uids
+from hermes_memory_store.frozen import dataclass
+
+ERASED = "(purged)"
+"""What stands in an answer for a text that was erased."""
+
+MIN_DISTINCTIVE = 6
+"""Characters of a word with letters and digits in it that names one thing only."""
+
+MIN_LONG = 20
+"""Characters of a word that names one thing only, whatever it is made of."""
+
+WORD = re.compile(r"[^\s\"'`<>(){}\[\],;]+")
+
+VERSIONS = "SELECT before, after FROM journal WHERE uid = ? AND entity = 'fact' AND digest IS NULL"
+
+PRESENT = "SELECT type, target, content FROM facts WHERE uid = ?"
+
+QUESTIONS = "SELECT id, why FROM injections WHERE why IS NOT NULL"
+
+ANSWERS = "SELECT key, answer FROM calls"
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedWords:
+    """What one or several facts ever said."""
+
+    uids: frozenset[str]
+    contents: frozenset[str]
+    """Folded contents, all of them."""
+    phrases: frozenset[str]
+    """Folded texts that are looked for everywhere."""
+
+    def is_in(self, text: str) -> bool:
+        """Check whether a text holds what was said."""
+        folded = fold_text(text)
+        return any(holds_phrase(folded, phrase) for phrase in self.phrases)
+
+    def is_in_own(self, text: str) -> bool:
+        """Check whether a text that belongs to the facts holds what was said, even a single ordinary word."""
+        folded = fold_text(text)
+        return any(holds_phrase(folded, phrase) for phrase in self.phrases | self.contents)
+
+
+def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> ErasedWords:
+    """Load what facts say and what they said before, from a store or a backup of one. Call it before they are erased."""
+    contents: dict[str, None] = {}
+    notations: dict[str, None] = {}
+    for uid in wanted:
+        for kind, target, content in conn.execute(PRESENT, (uid,)):
+            contents[content] = None
+            notations[f"{kind}[{target}]: {content}"] = None
+        for row in conn.execute(VERSIONS, (uid,)):
+            contents |= {said: None for text in row if (said := json.loads(text or "{}").get("content"))}
+    phrases = {fold_text(text) for text in notations}
+    for content in contents:
+        words = [word.strip(".:!?") for word in WORD.findall(content)]
+        phrases |= {fold_text(word) for word in words if is_distinctive(word)}
+        if len(words) > 1:
+            phrases.add(fold_text(content))
+    return ErasedWords(
+        frozenset(uids.format_uid(uid) for uid in wanted),
+        frozenset(fold_text(content) for content in contents),
+        frozenset(phrases),
+    )
+
+
+def is_distinctive(word: str) -> bool:
+    """Check whether a word names one thing only: a key, a password, an address."""
+    if len(word) >= MIN_LONG:
+        return True
+    mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
+    return len(word) >= MIN_DISTINCTIVE and mixed
+
+
+def fold_text(text: str) -> str:
+    """Return a text without regard to case and line breaks."""
+    return " ".join(text.casefold().split())
+
+
+def holds_phrase(folded: str, phrase: str) -> bool:
+    """Check whether a folded text holds a folded phrase, and not as a part of longer words."""
+    start = folded.find(phrase)
+    while start >= 0:
+        end = start + len(phrase)
+        before, after = folded[start - 1 : start], folded[end : end + 1]
+        if not (is_inside_word(before, phrase[0]) or is_inside_word(phrase[-1], after)):
+            return True
+        start = folded.find(phrase, start + 1)
+    return False
+
+
+def is_inside_word(left: str, right: str) -> bool:
+    """Check whether two neighbouring characters belong to one word. Scripts without spaces have no such words."""
+    return all(one.isascii() and one.isalnum() for one in (left, right)) and bool(left and right)
+
+
+def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
+    """Erase the words from questions of recalls and from saved answers of calls; return how many held them.
+
+    The records stay: a call that is repeated must still find that it was answered.
+    """
+    tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    found = 0
+    for table, select, erase in RECORDS:
+        if table in tables:
+            found += erase(conn, words, conn.execute(select).fetchall())
+    return found
+
+
+def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
+    """Count what `erase_from_records` would change."""
+    asked = sum(words.is_in(why) for _, why in conn.execute(QUESTIONS))
+    return asked + sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
+
+
+def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str]]) -> int:
+    """Take the question out of records that hold the words."""
+    held = [(key,) for key, why in rows if words.is_in(why)]
+    conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", held)
+    return len(held)
+
+
+def erase_answers(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[str, str]]) -> int:
+    """Take the words out of the answers of calls."""
+    changed = [(clean, key) for key, answer in rows if (clean := clean_answer(answer, words)) != answer]
+    conn.executemany("UPDATE calls SET answer = ? WHERE key = ?", changed)
+    return len(changed)
+
+
+RECORDS: tuple[tuple[str, str, Callable[[sqlite3.Connection, ErasedWords, Iterable[Any]], int]], ...] = (
+    ("injections", QUESTIONS, erase_questions),
+    ("calls", ANSWERS, erase_answers),
+)
+
+
+def clean_answer(answer: str, words: ErasedWords) -> str:
+    """Return an answer without the texts that hold the words. One that names the facts is known to belong to them."""
+    is_own = any(uid in answer for uid in words.uids)
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        said = answer
+    clean = clean_value(said, words.is_in_own if is_own else words.is_in, words.uids)
+    return answer if clean == said else json.dumps(clean, ensure_ascii=False)
+
+
+def clean_value(value: Any, holds: Callable[[str], bool], names: Collection[str]) -> Any:
+    """Return a JSON value with each text that holds the words replaced. JSON inside a text is looked into."""
+    if isinstance(value, dict):
+        return {key: clean_value(one, holds, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [clean_value(one, holds, names) for one in value]
+    if not isinstance(value, str) or value in names or not holds(value):
+        return value
+    try:
+        inner = json.loads(value)
+    except ValueError:
+        return ERASED
+    if not isinstance(inner, dict | list):
+        return ERASED
+    return json.dumps(clean_value(inner, holds, names), ensure_ascii=False)

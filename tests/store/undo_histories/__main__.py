@@ -1,0 +1,13 @@
+"""Play random histories of undo until one fails: `python -m tests.store.undo_histories --count 5000 --jobs 2`."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from tests.store.histories.__main__ import parser, run
+from tests.store.undo_histories.undo_player import try_undo_seed
+
+if __name__ == "__main__":
+    options = parser("tests.store.undo_histories", __doc__).parse_args()
+    sys.exit(run(options, partial(try_undo_seed, seconds=options.shrink)))

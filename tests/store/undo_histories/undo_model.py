@@ -1,0 +1,282 @@
+"""A plain model of undo: dictionaries of what stood before and after each change, and no line of the store's own code.
+
+After an undo each thing that the change touched is as before it, or it is left out with the reason; nothing else moves, but
+that a scope goes with the last fact in it where nothing that still holds opened it, and comes back with a fact.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Thing = dict[str, Any]
+Picture = dict[str, Thing]
+"""Facts and scopes by uid. A thing that was never there has no entry."""
+
+FACTS = """
+    SELECT lower(hex(f.uid)), 'fact', lower(hex(s.uid)), f.type, lower(f.target), f.content, f.tier, f.pinned,
+      lower(hex(f.superseded_by)), f.cooled_by
+    FROM facts f JOIN scopes s ON s.id = f.scope_id
+"""
+
+FACT_COLUMNS = ("entity", "scope", "type", "target", "content", "tier", "pinned", "superseded_by", "cooled_by")
+
+SCOPES = "SELECT lower(hex(uid)), 'scope', label, status, closed_by FROM scopes"
+
+SCOPE_COLUMNS = ("entity", "label", "status", "closed_by")
+
+ROWS = """
+    SELECT j.change, lower(hex(j.uid)), j.op, j.undoes, a.kind, a.name, j.after
+    FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.seq > ? AND j.entity IN ('fact', 'scope') ORDER BY j.seq
+"""
+
+STANDING = ("hot", "cold", "archived")
+
+DELIBERATE = {"archive", "edit", "move", "pin", "restore", "touch", "unpin"}
+"""What somebody does to one fact that he means; what a scope, a replacement or relief does to it is not meant for it."""
+
+
+@dataclass
+class Deed:
+    """A change: what stood before and after it, and who did what to which thing."""
+
+    number: int
+    undoes: int | None
+    kind: str
+    name: str
+    before: Picture
+    after: Picture
+    acts: dict[str, set[str]] = field(default_factory=dict)
+    """Operations by thing."""
+    by_relief: set[str] = field(default_factory=set)
+    """Things that only relief moved."""
+    from_team: set[str] = field(default_factory=set)
+    """Things of which a teammate changed the content or the scope."""
+    exact: bool = True
+    """Whether `before` and `after` are of this change alone: several machines' changes may come at once."""
+
+    @property
+    def touched(self) -> Iterator[str]:
+        """Things that it changed."""
+        return (uid for uid, thing in self.after.items() if self.before.get(uid) != thing)
+
+    def columns(self, uid: str) -> list[str]:
+        """Columns of a thing that it changed."""
+        before = self.before.get(uid, {})
+        return [name for name, value in self.after[uid].items() if before.get(name) != value]
+
+
+def take_picture(conn: sqlite3.Connection) -> Picture:
+    """What stands in a store now."""
+    facts = {row[0]: dict(zip(FACT_COLUMNS, row[1:], strict=True)) for row in conn.execute(FACTS)}
+    return facts | {row[0]: dict(zip(SCOPE_COLUMNS, row[1:], strict=True)) for row in conn.execute(SCOPES)}
+
+
+class UndoModel:
+    """What was done to one store, and what taking it back must come to."""
+
+    def __init__(self, conn: sqlite3.Connection) -> None:
+        self._conn = conn
+        self.deeds: dict[int, Deed] = {}
+        self._seq = conn.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+        self.now = take_picture(conn)
+
+    def observe(self) -> list[Deed]:
+        """Note what was done since the last call."""
+        rows = self._conn.execute(ROWS, (self._seq,)).fetchall()
+        before, self.now = self.now, take_picture(self._conn)
+        self._seq = self._conn.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+        made: dict[int, Deed] = {}
+        relief: dict[tuple[int, str], bool] = {}
+        for change, uid, op, undoes, kind, name, after in rows:
+            if op == "purge":
+                continue
+            deed = made.setdefault(change, Deed(change, undoes, kind, name, before, self.now))
+            deed.acts.setdefault(uid, set()).add(op)
+            relief[change, uid] = relief.get((change, uid), True) and kind == "relief"
+            if kind == "sync" and (
+                '"content":' in (after or "") or '"scope":' in (after or "") or '"updated_at":' in (after or "")
+            ):
+                deed.from_team.add(uid)
+        for (change, uid), moved in relief.items():
+            if moved:
+                made[change].by_relief.add(uid)
+        for deed in made.values():
+            deed.exact = len(made) == 1
+        self.deeds |= made
+        return list(made.values())
+
+    def is_undone(self, number: int) -> bool:
+        """Whether a change was taken back, and the taking back not in turn."""
+        return any(deed.undoes == number and not self.is_undone(deed.number) for deed in self.deeds.values())
+
+    def standing_deeds(self) -> list[int]:
+        """Changes that hold, undos left aside."""
+        return [number for number, deed in self.deeds.items() if deed.undoes is None and not self.is_undone(number)]
+
+    def leftovers(self) -> list[Thing]:
+        """Scopes that are shown although they are empty and nothing that holds opened them."""
+        used = {thing["scope"] for thing in self.now.values() if is_fact(thing) and thing["tier"] != "withdrawn"}
+        return [
+            thing
+            for uid, thing in self.now.items()
+            if not is_fact(thing) and thing["label"] and thing["status"] != "withdrawn" and uid not in used
+            if not self.is_opened(uid)
+        ]
+
+    def is_opened(self, uid: str) -> bool:
+        """Whether a change that opened a scope holds."""
+        return any(self._opens(deed, uid) and not self.is_undone(deed.number) for deed in self.deeds.values())
+
+    def check_undo(self, number: int, before: Picture, left: tuple[str, ...]) -> None:
+        """An undo was done: it did what it must, and nothing else. :param before: the picture before it"""
+        deed = self.deeds[number]
+        for uid in set(before) | set(self.now):
+            then, now = before.get(uid), self.now[uid]
+            assert now is not None, f"{then} is gone"
+            if is_fact(now):
+                wanted = self._fact_undone(deed, uid, before, left)
+                if wanted["tier"] == now["tier"] == "withdrawn":
+                    continue  # hidden: what else it says does not matter
+                assert now == wanted, f"undo of {number}: {now} should be {wanted}; left: {left}"
+            else:
+                self._check_scope(deed, uid, before, left)
+
+    def _fact_undone(self, deed: Deed, uid: str, before: Picture, left: tuple[str, ...]) -> Thing:
+        """What a fact must be after the undo of a change."""
+        then = before[uid]
+        if uid not in deed.after or deed.before.get(uid) == deed.after[uid] or is_named(uid, then, left):
+            return then
+        if uid not in deed.before:
+            return then | {"tier": "withdrawn"}
+        wanted = then | {name: deed.before[uid][name] for name in deed.columns(uid)}
+        if wanted["superseded_by"] and wanted["superseded_by"] not in self.now:
+            wanted["superseded_by"] = ""  # what replaced it was purged since
+        return wanted
+
+    def _check_scope(self, deed: Deed, uid: str, before: Picture, left: tuple[str, ...]) -> None:
+        now, then = self.now[uid], before[uid]
+        if not now["label"]:
+            return
+        used = any(is_fact(one) and one["scope"] == uid and one["tier"] != "withdrawn" for one in self.now.values())
+        assert not used or now["status"] != "withdrawn", f"undo of {deed.number}: facts stand in {now}, which is gone"
+        if now["status"] == "withdrawn" or (then["status"] == "withdrawn" and used):
+            return  # `leftovers` says whether it may be shown, the line above whether it may be gone
+        touched = uid in deed.after and deed.before.get(uid) != deed.after[uid]
+        if not touched or is_named(uid, then, left):
+            assert now == then, f"undo of {deed.number}: {now} was {then}; left: {left}"
+            return
+        former = deed.before.get(uid, {"status": "withdrawn"})
+        wanted = then | {name: former[name] for name in deed.columns(uid) if name in former}
+        assert now == wanted, f"undo of {deed.number}: {now} should be {wanted}; left: {left}"
+
+    def blockers(self, number: int, *, sparing: bool = False) -> list[str]:
+        """Why a change cannot be taken back as things stand; nothing when it must be possible.
+
+        :param sparing: of a whole session: what others touched is spared in every column
+        """
+        deed = self.deeds[number]
+        if self.is_undone(number):
+            return ["undone already"]
+        found, restored = [], dict(self.now)
+        purged: list[str] = []
+        for uid in deed.touched:
+            thing = self.now.get(uid)
+            if thing is None:
+                purged.append(uid)
+            elif uid in deed.by_relief:
+                continue  # left out, never in the way
+            elif is_fact(thing):
+                found += self._blockers_of_fact(deed, uid, sparing)
+                if uid in deed.before:
+                    restored[uid] = thing | {name: deed.before[uid][name] for name in deed.columns(uid)}
+                else:
+                    restored[uid] = thing | {"tier": "withdrawn"}
+            else:
+                found += self._blockers_of_scope(deed, uid)
+        facts = [uid for uid in deed.touched if is_fact(deed.after[uid])]
+        if purged and (len(purged) < len(facts) or len(facts) == len(list(deed.touched))):
+            found.append(f"{purged} were purged")  # a scope that the change opened may go all the same
+        places: dict[tuple[str, ...], str] = {}
+        for uid, thing in restored.items():
+            if is_fact(thing) and thing["tier"] in STANDING:
+                place = (thing["scope"], thing["type"], thing["target"])
+                if place in places:
+                    found.append(f"{uid} and {places[place]} would stand in one place")
+                places[place] = uid
+        return found
+
+    def _blockers_of_fact(self, deed: Deed, uid: str, sparing: bool) -> list[str]:
+        thing, after, made = self.now[uid], deed.after[uid], uid not in deed.before
+        if not made and self.is_uncreated(uid):
+            return []  # left out
+        names = ("tier", "content", "scope", "pinned") if made else deed.columns(uid)
+        found = [
+            f"{uid} has another {name}"
+            for name in names
+            if thing[name] != after[name] and not (name == "superseded_by" and after[name] not in self.now)
+        ]
+        if not made and not sparing:
+            return found
+        return found + [f"{uid} was touched by {later}" for later in self._touches(deed, uid)]
+
+    def touched_since(self, number: int) -> set[str]:
+        """Facts of a change that somebody else meant to change since, and that are so still."""
+        deed = self.deeds[number]
+        return {
+            uid for uid in deed.touched if is_fact(deed.after[uid]) and uid in self.now and self._touches(deed, uid)
+        }
+
+    def _touches(self, deed: Deed, uid: str) -> list[int]:
+        later = (one for one in self.deeds.values() if one.number > deed.number and one.undoes is None)
+        others = (one for one in later if (one.kind, one.name) != (deed.kind, deed.name))
+        return [
+            one.number
+            for one in others
+            if not self.is_undone(one.number)
+            if uid in one.from_team or (one.kind in ("person", "session") and one.acts.get(uid, set()) & DELIBERATE)
+        ]
+
+    def _blockers_of_scope(self, deed: Deed, uid: str) -> list[str]:
+        if uid not in deed.before:
+            return []
+        former, after, thing = deed.before[uid], deed.after[uid], self.now[uid]
+        if all(thing[name] == former[name] for name in deed.columns(uid)):
+            return []  # it is as before already
+        if thing["status"] == "withdrawn" and not self.is_opened(uid):
+            return []  # left out
+        found = [f"scope {uid} has another {name}" for name in deed.columns(uid) if thing[name] != after[name]]
+        if "label" in deed.columns(uid):
+            found += [
+                f"{former['label']} is taken"
+                for other, one in self.now.items()
+                if other != uid and not is_fact(one) and one["label"] == former["label"]
+            ]
+        return found
+
+    def is_uncreated(self, uid: str) -> bool:
+        """Whether a fact is gone because its creation is undone."""
+        made = [deed.number for deed in self.deeds.values() if uid in deed.after and uid not in deed.before]
+        return self.now[uid]["tier"] == "withdrawn" and all(map(self.is_undone, made))
+
+    def _opens(self, deed: Deed, uid: str) -> bool:
+        if deed.undoes is not None:
+            return False
+        if not deed.exact:
+            return uid in deed.acts
+        former = deed.before.get(uid, {"status": "withdrawn"})
+        return former["status"] == "withdrawn" and deed.after.get(uid, former)["status"] != "withdrawn"
+
+
+def is_fact(thing: Thing) -> bool:
+    """Whether a thing is a fact, and no scope."""
+    return bool(thing["entity"] == "fact")
+
+
+def is_named(uid: str, thing: Thing, left: tuple[str, ...]) -> bool:
+    """Whether what was left out says so of this thing."""
+    name = f"scope {thing['label']!r}" if not is_fact(thing) else uid
+    return any(name in why or name in why.replace("-", "") for why in left)
