@@ -131,7 +131,8 @@ class Rights:
         for word in held:
             if word not in RIGHTS:
                 raise ValueError(f"{word!r} is no right; choose from {', '.join(RIGHTS)}")
-        return cls(*(name in held for name in RIGHTS), tools=tools or None)
+        read, write, purge, other_themes, secrets = (name in held for name in RIGHTS)
+        return cls(read, write, purge, other_themes, secrets, tools or None)
 
     @property
     def words(self) -> str:
