@@ -244,3 +244,11 @@ def test_a_store_whose_path_is_long_is_served_and_found(tmp_path: Path) -> None:
         shim.open()
         assert "error" not in shim.call("memory_status")["result"]["structuredContent"]
         shim.close()
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="other systems do not tell")
+def test_the_system_tells_the_process_at_the_other_end() -> None:
+    one, other = socket.socketpair(socket.AF_UNIX)
+    with one, other:
+        found = peers.find_peer(one)
+    assert (found.uid, found.pid) == (os.getuid(), os.getpid())

@@ -17,6 +17,9 @@ import sys
 LOCAL_PEERCRED = 1
 """macOS and the BSDs (`sys/un.h`); Linux has SO_PEERCRED."""
 
+LOCAL_PEERPID = 2
+"""macOS alone: the process id, which its credentials do not contain."""
+
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -55,7 +58,8 @@ def find_peer(connected: socket.socket) -> Peer:
         told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
         return Peer(int.from_bytes(told[4:8], sys.byteorder), int.from_bytes(told[:4], sys.byteorder))
     told = connected.getsockopt(0, LOCAL_PEERCRED, 76)  # struct xucred: version, uid, groups
-    return Peer(int.from_bytes(told[4:8], sys.byteorder), None)
+    pid = connected.getsockopt(0, LOCAL_PEERPID) if sys.platform == "darwin" else None
+    return Peer(int.from_bytes(told[4:8], sys.byteorder), pid)
 
 
 def check_socket_listener(connected: socket.socket, path: str) -> None:

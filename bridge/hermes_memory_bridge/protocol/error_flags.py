@@ -22,8 +22,6 @@ PROGRAMS = frozenset({"hermes", "hermes-agent", "hermes-gateway", "hermes-acp"})
 
 MODULE = re.compile(r"hermes_(cli|agent)(\..+)?")
 
-PROC = Path("/proc")
-
 
 def is_marked_as_error(answer: ToolResult, connection: Connection) -> bool:
     """Check whether a result is marked `isError` for this connection: every refusal is, except for hermes-agent."""
@@ -42,17 +40,21 @@ def is_hermes_agent(connection: Connection) -> bool:
 
 def is_hermes_process(pid: int) -> bool:
     """Check whether the command line of a process begins with hermes-agent; False when the system does not tell."""
+    import psutil  # here, not above: few clients give no name, and the bridge's start need not pay for it
+
     try:
-        words = (PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:4]
-    except OSError:
+        words = psutil.Process(pid).cmdline()[:4]
+    except psutil.Error:
         return False
     return any(Path(word).name in PROGRAMS or MODULE.fullmatch(word) for word in words)
 
 
 def find_parent_pid(pid: int) -> int:
     """Return the parent's process id; 0 when the system does not tell."""
+    import psutil
+
     try:
-        fields = (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
+        parent: int = psutil.Process(pid).ppid()
+    except psutil.Error:
         return 0
-    return int(fields[1])
+    return parent

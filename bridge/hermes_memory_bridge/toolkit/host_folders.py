@@ -101,12 +101,15 @@ def find_host_roots(connection: Connection) -> Iterator[Path]:
 
 def find_peer_home(pid: int | None) -> str:
     """Return `$HERMES_HOME` of a process as the system reports it; empty when the system does not tell."""
-    try:
-        held = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
-    except OSError:
+    import psutil  # here, not above: only the relief of files asks
+
+    if not pid:
         return ""
-    prefix = f"{VARIABLE}=".encode()
-    return next((os.fsdecode(one.removeprefix(prefix)) for one in held.split(b"\0") if one.startswith(prefix)), "")
+    try:
+        home: str = psutil.Process(pid).environ().get(VARIABLE, "")
+    except (psutil.Error, OSError):
+        return ""
+    return home
 
 
 def check_host_folder(folder: Path, root: Path) -> None:

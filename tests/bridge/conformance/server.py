@@ -1,41 +1,40 @@
-"""The bridge over HTTP with the fixtures that the MCP conformance suite asks for, for tests alone.
+"""A bridge with the fixtures that the MCP conformance suite asks for, for tests alone.
 
-    python -m tests.bridge.conformance.server PORT DB
+    python -m tests.bridge.conformance.server PORT DB http|line
 
-The suite can send no token, so the gate lets everybody in here; Host and Origin are checked as ever.
+It is the daemon as it runs everywhere, with its gate, its tokens and its dispatch; the fixtures are tools of it. The suite
+can send no token and speaks HTTP alone, so it comes through a door of `doors.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import mcp.types as types
+import uvicorn
+from mcp.server.lowlevel import NotificationOptions
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from hermes_memory_bridge.access.gate import ClientLimits, Gate
-from hermes_memory_bridge.access.http_sessions import HttpSessions
-from hermes_memory_bridge.access.peer_connections import PeerConnections
-from hermes_memory_bridge.access.request_identity import Identity
-from hermes_memory_bridge.protocol import sdk_internals
-from hermes_memory_bridge.protocol.descriptors import DescriptorShares
-from hermes_memory_bridge.protocol.http_server import (
-    HttpFront,
-    build_http_app,
-    build_http_server,
-    open_loopback_socket,
-)
-from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
+from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.protocol.http_server import open_loopback_socket
 from hermes_memory_bridge.protocol.notices import ChangeNotices
-from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
-from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.toolkit.connection import LeaseTimes
+from hermes_memory_bridge.toolkit.arguments import Arguments
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
+from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Rights
+from hermes_memory_store.store import Store
 from tests.bridge.conformance import rounds
+from tests.bridge.conformance.doors import LineDoor, TokenDoor
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -190,15 +189,47 @@ def test_prompt_with_image() -> list[Any]:
     ]
 
 
-class OpenGate(Gate):
-    """Lets everybody in."""
+FIXTURE = "io.hermes-memory/fixture"
+"""Argument by which a fixture's tool knows that the SDK, and so the fixture itself, has the call."""
 
-    async def _identified(self, scope: Any, headers: Any, peer: str) -> Identity:
-        return Identity("default")
+
+def answer_in_text(connection: Connection, arguments: Arguments) -> ToolResult:
+    """The fixture that is nothing but a text."""
+    return ToolResult("This is a simple text response for testing.")
+
+
+def answer_with_error(connection: Connection, arguments: Arguments) -> ToolResult:
+    """The fixture that is refused."""
+    raise ArgumentError("This tool intentionally returns an error for testing", None)
+
+
+def admit_fixture(connection: Connection, arguments: Arguments) -> ToolResult:
+    """Let a fixture answer that a text cannot: the fast path of the line socket leaves it to the SDK."""
+    if FIXTURE not in arguments:
+        raise ConsentRequired("only the SDK answers with more than a text")
+    return ToolResult("the fixture answers")
+
+
+IN_TEXT = {"test_simple_text": answer_in_text, "test_error_handling": answer_with_error}
+"""Fixtures that our own dispatch answers from first to last."""
+
+
+def to_fixture_spec(tool: types.Tool) -> ToolSpec:
+    """A fixture as a tool of ours: found, permitted, run, counted and logged like any other."""
+    return ToolSpec(
+        name=tool.name,
+        title=tool.name,
+        description=tool.description or "",
+        arguments=tool.input_schema.get("properties", {}),
+        required=tuple(tool.input_schema.get("required", ())),
+        gives={},
+        handler=IN_TEXT.get(tool.name, admit_fixture),
+        reads_only=True,
+    )
 
 
 def merge(server: Any, notices: ChangeNotices) -> None:
-    """Let the fixtures answer for what is theirs."""
+    """Let the fixtures answer for what is theirs; tools only after our own dispatch has let them."""
     theirs = fixtures._lowlevel_server
 
     def joined(method: str, params_type: Any, is_theirs: Any) -> None:
@@ -220,14 +251,18 @@ def merge(server: Any, notices: ChangeNotices) -> None:
 
         server.add_request_handler(method, types.PaginatedRequestParams, handler)
 
-    async def modern_call(ctx: Any, params: Any) -> Any:
+    ours = server.get_request_handler("tools/call").handler
+
+    async def call(ctx: Any, params: Any) -> Any:
+        if not params.name.startswith("test_") or params.name in IN_TEXT:
+            return await ours(ctx, params)
+        marked = {**(params.arguments or {}), FIXTURE: True}
+        admitted = await ours(ctx, params.model_copy(update={"arguments": marked}))
+        if admitted.is_error:
+            return admitted
         if params.name in rounds.TOOLS or params.name in rounds.CHANGES:
             return await rounds.call(ctx, params, notices)
-        return await earlier_call(ctx, params)
-
-    async def modern_list(ctx: Any, params: Any) -> Any:
-        listed = await earlier_list(ctx, params)
-        return listed.model_copy(update={"tools": [*listed.tools, *rounds.described()]})
+        return await theirs.get_request_handler("tools/call").handler(ctx, params)
 
     async def modern_prompt(ctx: Any, params: Any) -> Any:
         return rounds.prompt(params) if params.name == rounds.PROMPT else await earlier_prompt(ctx, params)
@@ -235,40 +270,36 @@ def merge(server: Any, notices: ChangeNotices) -> None:
     async def set_level(_: Any, __: Any) -> types.EmptyResult:
         return types.EmptyResult()
 
-    joined("tools/call", types.CallToolRequestParams, lambda params: params.name.startswith("test_"))
     joined("resources/read", types.ReadResourceRequestParams, lambda params: str(params.uri).startswith("test://"))
     joined("prompts/get", types.GetPromptRequestParams, lambda params: params.name.startswith("test_"))
-    listed("tools/list", "tools")
     listed("resources/list", "resources")
     listed("resources/templates/list", "resource_templates")
     listed("prompts/list", "prompts")
-    earlier_call = server.get_request_handler("tools/call").handler
-    earlier_list = server.get_request_handler("tools/list").handler
     earlier_prompt = server.get_request_handler("prompts/get").handler
-    server.add_request_handler("tools/call", types.CallToolRequestParams, modern_call)
-    server.add_request_handler("tools/list", types.PaginatedRequestParams, modern_list)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, modern_prompt)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
 
 
-async def main(port: int, db: Path) -> None:
-    """Serve until killed."""
-    hub = StoreWorker(db)
-    agents = ConnectionRegistry(hub, LeaseTimes())
-    front = HttpFront(agents)
-    notices = ChangeNotices(hub)
-    server = build_mcp_server(hub, front.find_request_connection, notices)
-    merge(server, notices)
-    peers = PeerConnections(DescriptorShares().http)
-    sessions = HttpSessions(
-        functools.partial(sdk_internals.is_http_session_open, server),
-        functools.partial(sdk_internals.end_http_session, server),
-    )
-    web = build_http_server(
-        build_http_app(server, lambda app: OpenGate(app, hub, ClientLimits(), peers, sessions)), peers, ClientLimits()
-    )
-    await web.serve(sockets=[open_loopback_socket(port)])
+async def run_servers(port: int, db: Path, door: str) -> None:
+    """Serve until killed: the bridge as it is, and the suite's door to it on the port."""
+    for tool in [*(await fixtures.list_tools()), *rounds.described()]:
+        TOOLS[tool.name] = to_fixture_spec(tool)
+    paths = BridgePaths.of(db)
+    paths.make_folder()
+    with Store.open(db, create=True) as store:
+        _, token = store.credentials.add("suite", "default", Rights(purge=False))
+    with closing(open_loopback_socket(0)) as probe:
+        inner = probe.getsockname()[1]
+    bridge = Daemon(paths, DaemonSettings(tcp=inner))
+    merge(bridge.server, bridge.notices)
+    bridge.lines.options = bridge.server.create_initialization_options(NotificationOptions(resources_changed=True))
+    app = TokenDoor(f"http://127.0.0.1:{inner}", token) if door == "http" else LineDoor(paths.line, token)
+    config = uvicorn.Config(app, port=port, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+    serving = asyncio.create_task(uvicorn.Server(config).serve())
+    await bridge.run()
+    await serving
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(run_servers(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
