@@ -58,5 +58,4 @@ SPEC = ToolSpec(
     },
     handler=memory_tick,
     about="turn",
-    repeatable=True,
 )

@@ -22,7 +22,7 @@ from tests.bridge.tools.test_more_tools import Desk
 CALLS: dict[str, dict[str, Any]] = {
     "memory_write": {"content": "D[new.target]: something new"},
     "memory_search": {"query": "redis", "scope": "work"},
-    "memory_tick": {"turn": 5, "message": "the work is merged and done"},
+    "memory_tick": {"turn": 5, "message": "the work is merged and done"},  # again, it ends the scope of the session
     "memory_status": {},
     "memory_reflect": {"topic": "redis"},
     "memory_export": {"scope": "work"},
@@ -110,7 +110,7 @@ async def test_a_tools_hints_are_what_it_does(desk: Desk, tmp_path: Path, tool: 
     hints = to_mcp_tool(TOOLS[tool]).annotations
     assert hints is not None
     changed, changed_again = seen[0] != seen[1], seen[1] != seen[2]
-    assert hints.read_only_hint is (not changed)
+    assert hints.read_only_hint is (not changed and tool not in LEASES)
     assert hints.destructive_hint is seen[0].has_lost(seen[1])
     if changed_again:
         assert hints.idempotent_hint is False
@@ -118,6 +118,9 @@ async def test_a_tools_hints_are_what_it_does(desk: Desk, tmp_path: Path, tool: 
     if hints.idempotent_hint is False:
         assert changed_again or tool in NEITHER
 
+
+LEASES = {"session_heartbeat"}
+"""Tools that write signs of life alone."""
 
 NEITHER = {
     "memory_write": "the same fact is stored once, but a write also ends a scope or reopens one, so a retry is not free",

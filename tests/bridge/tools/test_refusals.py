@@ -158,7 +158,7 @@ HINTS = {
     "read": "memory_search memory_status memory_reflect memory_export recall_memory recall_conversation memory_context "
     "memory_history memory_reveal",
     "destructive": "memory_edit memory_archive memory_optimize memory_purge",
-    "not idempotent": "memory_write memory_optimize memory_turn session_open",
+    "not idempotent": "memory_write memory_optimize memory_turn memory_tick session_open",
 }
 
 
