@@ -395,7 +395,8 @@ class UndoResult:
     seqs: tuple[int, ...]
     uids: tuple[Uid, ...]
     left: tuple[str, ...] = ()
-    """Why changes were left as they are, where that was asked for: somebody built on them since."""
+    """What is left as it is, and why: changes that others built on since, where that was asked for; parts of a change that
+    relief, a purge or a scope in use keeps from being undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +539,27 @@ class PurgePlan:
     @property
     def total(self) -> int:
         return sum(self.by_tier.values())
+
+
+@dataclass(frozen=True, slots=True)
+class FactPurgePlan:
+    """Exactly what a purge of single facts erases, and what it leaves."""
+
+    facts: tuple[Fact, ...]
+    versions: int
+    """Contents that they have or had."""
+    turns: tuple[Turn, ...]
+    """Captured turns that hold the words."""
+    records: int
+    """Questions of recalls and saved answers of calls that hold the words."""
+    backups: int
+    """Backups that hold the facts or the turns."""
+    team_rows: int
+    """Rows of the team database, which are erased there and on every machine when these exchange the next time."""
+    others: tuple[Fact, ...] = ()
+    """Facts that were not named and hold the same words."""
+    unreached: tuple[str, ...] = ()
+    """What still holds what was erased, since it could not be opened or changed."""
 
 
 @dataclass(frozen=True, slots=True)

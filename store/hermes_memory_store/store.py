@@ -140,14 +140,14 @@ class Store:
         """Permanent erasure."""
         from hermes_memory_store.upkeep.purge import Purge
 
-        return Purge(self.db, self.names, self.journal, self.eraser)
+        return Purge(self.db, self.names, self.journal, self.eraser, self.reads, lambda: self.turns)
 
     @cached_property
     def eraser(self) -> ItemEraser:
         """Erasing what a purge left of facts and turns."""
         from hermes_memory_store.upkeep.item_erasure import ItemEraser
 
-        return ItemEraser(self.db, self._erase_from_copies)
+        return ItemEraser(self.db, self._erase_from_copies, self._count_backups)
 
     @cached_property
     def pressure(self) -> Pressure:
@@ -234,6 +234,12 @@ class Store:
         """Give what changed in tracked themes its version, in the transaction that changed it."""
         if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
             self.sync.stamp(conn)
+
+    def _count_backups(self, wanted: Collection[bytes]) -> int:
+        """Count the backups that hold an item of these uids, or cannot be read."""
+        from hermes_memory_store.upkeep import backup
+
+        return sum(backup.has_items(copy, wanted) for copy in backup.find_backups(self.path))
 
     def _erase_from_copies(
         self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -214,19 +214,32 @@ class Turns:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
             rows = conn.execute(TURNS_OLDER_THAN, (theme_id, older_than_ms, now)).fetchall()
-            conn.executemany(MARK_ERASED_FOR_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
-            self.erase_within(conn, theme_id, rows, actor, now)
+            self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
         return len(rows), self.scrub()
 
+    def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]:
+        """Yield all turns of a theme in the order in which they were captured."""
+        return map(to_turn, conn.execute(f"{ROWS} WHERE t.theme_id = ? ORDER BY t.id", (theme_id,)))
+
     def erase_within(
-        self, conn: sqlite3.Connection, theme_id: int, rows: Sequence[tuple[int, bytes, str]], actor: Actor, now: int
+        self,
+        conn: sqlite3.Connection,
+        theme_id: int,
+        rows: Sequence[tuple[int, bytes, str]],
+        actor: Actor,
+        now: int,
+        *,
+        everywhere: bool | None = None,
     ) -> None:
         """Erase turns within a running transaction; call `scrub` after it.
 
         :param rows: their keys, uids and contents
+        :param everywhere: as of `erase`; None tells the team nothing
         """
         if not rows:
             return
+        if everywhere is not None:
+            conn.executemany(MARK_ERASED_FOR_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
         delete_items(conn, TURN, [(key, content) for key, _, content in rows])
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
         entry = JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})

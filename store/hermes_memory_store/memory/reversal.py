@@ -7,7 +7,7 @@ what is in the way and how to resolve it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,12 @@ FACT_OF_TEAM = frozenset({"content", "scope", "updated_at"})
 LATER_ROWS = """
     SELECT j.change, j.op, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
     WHERE j.uid = ? AND j.entity = ? AND j.seq > ? AND j.seq <= ? ORDER BY j.seq DESC
+"""
+
+TIER_BEFORE_REPLACEMENT = """
+    SELECT before ->> 'tier' FROM journal
+    WHERE uid = ? AND entity = 'fact' AND after ->> 'superseded_by' = ? AND before ->> 'superseded_by' IS NULL
+      AND before ->> 'tier' IS NOT NULL ORDER BY seq DESC LIMIT 1
 """
 
 CREATION = """
@@ -69,17 +75,19 @@ FACTS_IN_SCOPE = "SELECT count(*) FROM facts WHERE scope_id = ? AND tier <> 'wit
 class Reversal:
     """Revert the rows of one change, newest row first."""
 
-    def __init__(self, mutation: Mutation, first: int, newest: int, *, sparing: bool) -> None:
+    def __init__(self, mutation: Mutation, first: int, newest: int, things: Collection[str], *, sparing: bool) -> None:
         """Prepare the reversal of one change.
 
         :param first: number of the change
         :param newest: the journal's last row before any of this: a conflict never names a row of the undo itself
+        :param things: uids of what the change is about
         :param sparing: refuse what a person or a teammate has touched since, even in columns that are not reverted
         """
         self._mutation = mutation
         self._conn = mutation.conn
         self._first = first
         self._newest = newest
+        self._things = things
         self._sparing = sparing
         self.left: list[str] = []
         """What of the change is left as it is, and why."""
@@ -170,10 +178,23 @@ class Reversal:
             found = self._conn.execute(SCOPE_CALLED_THEN, (row.seq, stored.theme_id, label)).fetchone()
         if found is not None:
             del patch["scope"]
-        if patch.get("superseded_by") is not None and not self._is_here(patch["superseded_by"]):
-            patch["superseded_by"] = None
+        if patch.get("superseded_by") is not None:
+            patch |= self._without_replacement(stored, patch["superseded_by"])
         columns = self._mutation.columns_of(stored.theme_id, patch)
         return columns if found is None else columns | {"scope": ScopeKey(*found)}
+
+    def _without_replacement(self, stored: FactRow, by: str) -> dict[str, Any]:
+        """Return what a fact gets back instead of a link to a replacement that is there no more.
+
+        Where the replacement was purged, the link is dropped; where its creation is undone, the fact is as before it.
+        """
+        replacement = self._mutation.fact_row(uids.parse_uid(by))
+        if replacement is None:
+            return {"superseded_by": None}
+        if by in self._things or not self._is_uncreated(replacement):
+            return {}
+        before = self._conn.execute(TIER_BEFORE_REPLACEMENT, (stored.uid, by)).fetchone()
+        return {} if before is None else {"tier": before[0], "superseded_by": None}
 
     def _refuse_second(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
         """Refuse to return a fact to a place that another fact has taken."""
@@ -194,14 +215,9 @@ class Reversal:
         found = self._conn.execute(f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uid,)).fetchone()
         stands = dict(zip(SCOPE_COLUMNS, found, strict=True))
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
-        if former.get("status") == ScopeStatus.WITHDRAWN and has_facts(self._conn, stands["id"]):
-            facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]
-            whose = "1 fact is" if facts == 1 else f"{facts} facts are"
-            self.left.append(f"scope {stands['label']!r}, which change {row.change} opened, stays: {whose} in it")
-            return False
         if all(stands[name] == value for name, value in former.items()):
             return False
-        if row.before is not None:
+        if former.get("status") != ScopeStatus.WITHDRAWN:
             differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
             if differs and stands["status"] == ScopeStatus.WITHDRAWN and not is_open_in_effect(self._conn, uid):
                 self.left.append(f"scope {stands['label']!r} is there no more: its opening is undone")
@@ -209,6 +225,11 @@ class Reversal:
             if differs:
                 raise self._conflict(row, differs, f"scope {stands['label']!r}")
             self._refuse_taken(stands, row)
+        elif has_facts(self._conn, stands["id"]):
+            facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]
+            whose = "1 fact is" if facts == 1 else f"{facts} facts are"
+            self.left.append(f"scope {stands['label']!r}, which change {row.change} opened, stays: {whose} in it")
+            return False
         self._mutation.update_scope(stands["id"], "undo", **former)
         self._mutation.abandoned[stands["id"]] = None
         return True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors, uids
+from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
@@ -162,6 +162,8 @@ class Undo:
             for change in dict.fromkeys(row[1] for row in rows):
                 if change in wanted or change in spent or len(wanted) >= count or self.is_undone(change):
                     continue
+                if self._journal.get(change).op == "purge":
+                    continue  # what is left of it is that a scope went with its last fact
                 (spent if self._is_spent(change) else wanted)[change] = None
             start = rows[-1][0]
         if not wanted:
@@ -212,7 +214,7 @@ class Undo:
         rows = [self._journal.change(row) for row in load_change_rows(conn, first)]
         refuse_purged(rows)
         mutation = Mutation(conn, self._names, self._journal, actor)
-        reversal = Reversal(mutation, first, newest, sparing=sparing)
+        reversal = Reversal(mutation, first, newest, {row.uid for row in rows}, sparing=sparing)
         undone = [(row, numbers) for row, numbers in merge_rows(rows) if reversal.reverse(row)]
         if not mutation.entries:
             why = "; ".join(reversal.left)

@@ -25,6 +25,7 @@ from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.rows import journal
 from hermes_memory_store.upkeep import hermes_030_file
+from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items
 
 TRIES = 5
@@ -42,6 +43,13 @@ SYNCED = {
 """Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
 
 BURY = "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FROM journal"
+
+HELD = {
+    "facts": "SELECT 1 FROM facts WHERE uid = ?",
+    "turns": "SELECT 1 FROM turns WHERE uid = ?",
+    "journal": "SELECT 1 FROM journal WHERE uid = ? AND entity = 'fact' AND digest IS NULL",
+}
+"""Finds what a backup holds of an item, table by table: an older one has not all of them."""
 
 ERASED_EVERYWHERE = """
     INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
@@ -236,6 +244,17 @@ def purge_facts_from_backup(
     return True
 
 
+def has_items(path: Path, wanted: Collection[bytes]) -> bool:
+    """Check whether a backup holds facts or turns of these uids. True when it cannot be read: it may hold them."""
+    try:
+        with database_copies.connect_plainly(path) as conn:
+            tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            selects = [select for table, select in HELD.items() if table in tables]
+            return any(conn.execute(select, (uid,)).fetchone() for uid in wanted for select in selects)
+    except (errors.FileError, sqlite3.Error, OSError):
+        return True
+
+
 def remove_interrupted_copy(path: Path) -> bool:
     """Remove what an interrupted backup left; return whether it is gone. One in progress is left alone."""
     if is_copy_in_progress(path):
@@ -259,6 +278,8 @@ def erase_facts_from_store_file(
         return False
     held = False
     conn.execute("BEGIN IMMEDIATE")
+    if kind is FACT:
+        held = erase_from_records(conn, load_erased_words(conn, keys)) > 0
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
         held = (kind is FACT and redact_fact(conn, uid, tables)) or bool(rows) or held

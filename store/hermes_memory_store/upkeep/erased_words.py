@@ -20,7 +20,7 @@ ERASED = "(purged)"
 """What stands in an answer for a text that was erased."""
 
 MIN_DISTINCTIVE = 6
-"""Characters of a word with letters and digits in it that names one thing only."""
+"""Characters of a word with digits, or of several parts, that names one thing only."""
 
 MIN_LONG = 20
 """Characters of a word that names one thing only, whatever it is made of."""
@@ -81,11 +81,12 @@ def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> Er
 
 
 def is_distinctive(word: str) -> bool:
-    """Check whether a word names one thing only: a key, a password, an address."""
+    """Check whether a word names one thing only: a key, a password, a number, an address."""
     if len(word) >= MIN_LONG:
         return True
-    mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
-    return len(word) >= MIN_DISTINCTIVE and mixed
+    has_letters, has_digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
+    joined = sum(not one.isalnum() for one in word) > 1  # a path, an address, a key in groups
+    return len(word) >= MIN_DISTINCTIVE and (has_digits or (joined and has_letters))
 
 
 def fold_text(text: str) -> str:

@@ -21,9 +21,11 @@ files that still hold them because they could not be reached."""
 class ItemEraser:
     """Erases what a transaction that deleted items left of them."""
 
-    def __init__(self, db: Db, erase_from_copies: CopyEraser) -> None:
+    def __init__(self, db: Db, erase_from_copies: CopyEraser, count_copies: Callable[[Collection[bytes]], int]) -> None:
+        """Create the eraser of a store. :param count_copies: counts the backups that hold items of these uids"""
         self._db = db
         self._erase_from_copies = erase_from_copies
+        self.count_copies = count_copies
 
     def scrub_items(
         self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes] = ()

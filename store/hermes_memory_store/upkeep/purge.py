@@ -7,40 +7,90 @@ never what it said.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.item_kinds import FACT
-from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, PurgePlan, Tier
+from hermes_memory_store.memory.fact_lookup import MIN_DIGITS, find_facts_by_name
+from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, FactPurgePlan, PurgePlan, Tier, Turn
 from hermes_memory_store.rows import journal
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
+from hermes_memory_store.upkeep.erased_words import count_records, erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
 
 
+OTHER_FACTS = "SELECT uid, content FROM facts WHERE tier <> 'withdrawn'"
+
+TURN_BY_UID = "SELECT id, uid, content FROM turns WHERE uid = ?"
+
+WITHDRAWN_CALLED = """
+    SELECT uid FROM facts WHERE tier = 'withdrawn' AND (?2 IS NULL OR theme_id = ?2)
+      AND (lower(hex(uid)) LIKE ?1 || '%' OR lower(hex(uid)) LIKE '%' || ?1)
+"""
+
+WRITERS = """
+    SELECT DISTINCT a.name FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.uid = ? AND j.entity = 'fact' AND a.kind = 'session'
+"""
+
+TEAM_ROWS = (
+    "SELECT count(*) FROM sync_rows WHERE uid = ? AND seq IS NOT NULL",
+    "SELECT count(*) FROM sync_turns WHERE uid = ? AND sent = 1",
+)
+
 SAMPLES = 3
 """Facts a preview shows."""
+
+
+class TurnEraser(Protocol):
+    """What a purge of facts needs of the captured turns."""
+
+    def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]: ...
+    def erase_within(
+        self,
+        conn: sqlite3.Connection,
+        theme_id: int,
+        rows: Sequence[tuple[int, bytes, str]],
+        actor: Actor,
+        now: int,
+        *,
+        everywhere: bool | None = None,
+    ) -> None: ...
+    def scrub(self) -> tuple[str, ...]: ...
 
 
 class Purge:
     """Preview exactly what a purge would erase, and erase it."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal, eraser: ItemEraser) -> None:
+    def __init__(
+        self,
+        db: Db,
+        names: Names,
+        journal: Journal,
+        eraser: ItemEraser,
+        reads: ReadLog,
+        turns: Callable[[], TurnEraser],
+    ) -> None:
+        """Create the purge of a store. :param turns: loads what erases captured turns"""
         self._db = db
         self._names = names
         self._journal = journal
         self._eraser = eraser
+        self._reads = reads
+        self._turns = turns
 
     def preview(
         self,
@@ -147,6 +197,49 @@ class Purge:
         """
         return self._erase_each([uids.parse_uid(name) for name in uids.list_uids(names)], actor)
 
+    def preview_facts(self, names: Uids, *, theme: str | None = None, with_turns: bool = True) -> FactPurgePlan:
+        """Return exactly what `execute_facts` with the same arguments erases.
+
+        :param names: one uid or many, whole or at least six digits of their beginning or end; also of facts whose creation was
+            undone
+        :param theme: search only within it
+        :param with_turns: whether captured turns that hold the words are erased, too
+        :raises UnknownFact: AmbiguousUid, UnknownTheme
+        """
+        self._reads.flush()
+        with self._db.snapshot() as conn:
+            keys = self._find_purgeable(names, theme)
+            return self._plan_facts(conn, keys, with_turns)
+
+    @retry_without_index
+    def execute_facts(
+        self, names: Uids, *, theme: str | None = None, with_turns: bool = True, actor: Actor = PERSON
+    ) -> FactPurgePlan:
+        """Erase single facts with everything that holds their words: journal, backups, team rows, captured turns, questions of
+        recalls and saved answers of calls.
+
+        >>> fact = store.facts.write("ops", "V[key]: k7Rw2Qp9x").fact
+        >>> turn = store.turns.add("ops", "user", "the key is k7Rw2Qp9x")
+        >>> plan = store.purge.execute_facts(fact.uid)
+        >>> [fact.target for fact in plan.facts], len(plan.turns), store.turns.count("ops")
+        (['key'], 1, 0)
+
+        :raises UnknownFact: AmbiguousUid, UnknownTheme; nothing was erased then
+        """
+        self._reads.flush()
+        with self._db.write_transaction() as conn:
+            keys = self._find_purgeable(names, theme)
+            plan = self._plan_facts(conn, keys, with_turns)
+            erase_from_records(conn, load_erased_words(conn, keys))
+            now = self._journal.now(conn)
+            for whose in dict.fromkeys(turn.theme for turn in plan.turns):
+                found = [uids.parse_uid(turn.uid) for turn in plan.turns if turn.theme == whose]
+                rows = [conn.execute(TURN_BY_UID, (uid,)).fetchone() for uid in found]
+                self._turns().erase_within(conn, self._names.theme(whose), rows, actor, now, everywhere=True)
+            self._erase(conn, self._load_erasable(conn, keys), actor)
+        unreached = self._eraser.scrub_items(FACT, keys)
+        return replace(plan, unreached=tuple(dict.fromkeys([*unreached, *self._turns().scrub()])))
+
     def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
         """Erase facts of a theme within a running transaction; call `finish` after it.
 
@@ -188,14 +281,70 @@ class Purge:
             return
         at = self._journal.now(conn)
         actor_id = self._names.actor(conn, actor)
-        entries = []
+        change = Mutation(conn, self._names, self._journal, actor)
+        scopes = dict.fromkeys(
+            conn.execute("SELECT scope_id FROM facts WHERE id = ?", (row[0],)).fetchone()[0] for row in rows
+        )
         for key, uid, theme_id, target, content, tier in rows:
             delete_items(conn, FACT, [(key, target, content)])
             journal.redact_journal(conn, uid)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
-            entries.append(JournalEntry("purge", "fact", uid, theme_id, None, {"tier": tier}))
+            change.entries.append(JournalEntry("purge", "fact", uid, theme_id, None, {"tier": tier}))
         conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
-        self._journal.append(conn, entries, actor=actor, at=at)
+        change.abandoned |= scopes
+        change.record()
+
+    def _find_purgeable(self, names: Uids, theme: str | None) -> list[bytes]:
+        """Return the uids of facts by their names, also of facts that are withdrawn: their words are still there."""
+        theme_id = None if theme is None else self._names.theme(theme)
+        found: dict[bytes, None] = {}
+        for name in uids.list_uids(names):
+            try:
+                row = find_facts_by_name(self._db, [name], theme_id)[0]
+                found[row.uid] = None
+            except errors.UnknownFact:
+                digits = uids.parse_uid_digits(name[:64]) or ""
+                withdrawn = self._db.rows(WITHDRAWN_CALLED, (digits, theme_id)) if len(digits) >= MIN_DIGITS else []
+                if len(withdrawn) != 1:
+                    raise
+                found[withdrawn[0][0]] = None
+        return list(found)
+
+    def _load_erasable(self, conn: sqlite3.Connection, keys: Collection[bytes]) -> list[tuple[Any, ...]]:
+        sql = "SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid = ?"
+        return [conn.execute(sql, (key,)).fetchone() for key in keys]
+
+    def _plan_facts(self, conn: sqlite3.Connection, keys: Sequence[bytes], with_turns: bool) -> FactPurgePlan:
+        words = load_erased_words(conn, keys)
+        rows = [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (key,)).fetchone() for key in keys]
+        reader = RowReader(self._names)
+        turns = [turn for key, row in zip(keys, rows, strict=True) for turn in self._turns_of(conn, key, row[2])]
+        turns = list({turn.uid: turn for turn in turns}.values()) if with_turns else []
+        others = conn.execute(OTHER_FACTS).fetchall()
+        erased = set(keys)
+        same = [
+            conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone()
+            for uid, content in others
+            if uid not in erased and words.is_in(content)
+        ]
+        items = [*keys, *(uids.parse_uid(turn.uid) for turn in turns)]
+        return FactPurgePlan(
+            facts=tuple(reader.facts(rows)),
+            versions=len(words.contents),
+            turns=tuple(turns),
+            records=count_records(conn, words),
+            backups=self._eraser.count_copies(items),
+            team_rows=sum(conn.execute(sql, (uid,)).fetchone()[0] for uid in items for sql in TEAM_ROWS),
+            others=tuple(reader.facts(same)),
+        )
+
+    def _turns_of(self, conn: sqlite3.Connection, uid: bytes, theme_id: int) -> Iterator[Turn]:
+        """Yield the turns that hold a fact's words; those of the sessions that wrote it also where it is one ordinary word."""
+        words = load_erased_words(conn, [uid])
+        writers = {name for (name,) in conn.execute(WRITERS, (uid,))}
+        for turn in self._turns().of_theme(conn, theme_id):
+            if words.is_in(turn.content) or (turn.session in writers and words.is_in_own(turn.content)):
+                yield turn
 
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None

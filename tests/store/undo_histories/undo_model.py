@@ -153,9 +153,18 @@ class UndoModel:
         if uid not in deed.before:
             return then | {"tier": "withdrawn"}
         wanted = then | {name: deed.before[uid][name] for name in deed.columns(uid)}
-        if wanted["superseded_by"] and wanted["superseded_by"] not in self.now:
-            wanted["superseded_by"] = ""  # what replaced it was purged since
+        replacement = wanted["superseded_by"]
+        if replacement and replacement not in self.now:
+            wanted["superseded_by"] = ""  # it was purged since
+        elif replacement and replacement not in deed.touched and self._was_uncreated(replacement, before):
+            wanted |= {"superseded_by": "", "tier": self._tier_before(uid, replacement)}
         return wanted
+
+    def _tier_before(self, uid: str, replacement: str) -> str:
+        """The tier of a fact before another one replaced it."""
+        deeds = [deed for deed in self.deeds.values() if uid in deed.after and uid in deed.before and deed.exact]
+        deeds = [deed for deed in deeds if deed.after[uid]["superseded_by"] == replacement]
+        return str(next(d.before[uid]["tier"] for d in reversed(deeds) if not d.before[uid]["superseded_by"]))
 
     def _check_scope(self, deed: Deed, uid: str, before: Picture, left: tuple[str, ...]) -> None:
         now, then = self.now[uid], before[uid]
@@ -191,9 +200,9 @@ class UndoModel:
                 continue  # left out, never in the way
             elif is_fact(thing):
                 found += self._blockers_of_fact(deed, uid, sparing)
-                if uid in deed.before:
+                if uid in deed.before and not self.is_uncreated(uid):
                     restored[uid] = thing | {name: deed.before[uid][name] for name in deed.columns(uid)}
-                else:
+                elif uid not in deed.before:
                     restored[uid] = thing | {"tier": "withdrawn"}
             else:
                 found += self._blockers_of_scope(deed, uid)
@@ -241,8 +250,8 @@ class UndoModel:
         ]
 
     def _blockers_of_scope(self, deed: Deed, uid: str) -> list[str]:
-        if uid not in deed.before:
-            return []
+        if deed.before.get(uid, {"status": "withdrawn"})["status"] == "withdrawn":
+            return []  # it opened the scope, which goes, or is left out as long as facts are in it
         former, after, thing = deed.before[uid], deed.after[uid], self.now[uid]
         if all(thing[name] == former[name] for name in deed.columns(uid)):
             return []  # it is as before already
@@ -256,6 +265,10 @@ class UndoModel:
                 if other != uid and not is_fact(one) and one["label"] == former["label"]
             ]
         return found
+
+    def _was_uncreated(self, uid: str, before: Picture) -> bool:
+        """`is_uncreated`, before an undo."""
+        return before[uid]["tier"] == "withdrawn" and self.is_uncreated(uid)
 
     def is_uncreated(self, uid: str) -> bool:
         """Whether a fact is gone because its creation is undone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from hermes_memory_store.errors import UndoConflict
 from hermes_memory_store.model import UndoResult
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -27,14 +28,21 @@ SHOWN = 20
     is_flag=True,
     help="With --session or --last: skip and list changes with later changes on top, instead of failing.",
 )
+@click.option("--dry-run", is_flag=True, help="Show what would be undone and what would be skipped, without writing.")
 @add_common_options
 @pass_settings
 def undo_command(
-    settings: CommandSettings, seq: int | None, session: str | None, last: int | None, leave_conflicts: bool
+    settings: CommandSettings,
+    seq: int | None,
+    session: str | None,
+    last: int | None,
+    leave_conflicts: bool,
+    dry_run: bool,
 ) -> None:
     """Undo changes: the newest one, in any theme unless --theme or $HERMES_MEMORY_THEME names one.
 
-    An undo is a change itself: it is recorded in the log, and can be reverted by redo or by undoing it.
+    An undo is a change itself: it is recorded in the log, and can be reverted by redo or by undoing it. What it leaves as it
+    is, such as a fact that somebody else has pinned or moved since, is listed with the reason.
     """
     if sum(given is not None for given in (seq, session, last)) > 1:
         raise click.UsageError("choose one of --change, --session and --last")
@@ -42,13 +50,22 @@ def undo_command(
         raise click.UsageError("--leave-conflicts requires --session or --last; a single change is undone as a whole")
     with settings.store(writing=True) as store:
         theme = settings.named_theme()
-        if seq is not None:
-            undone = store.undo.change(seq)
-        elif session is not None:
-            undone = store.undo.session(session, theme=theme, leaving=leave_conflicts)
-        else:
-            undone = store.undo.last(last or 1, theme=theme, leaving=leave_conflicts)
-        print_undo_result(settings, store, undone, "undone")
+
+        def undo() -> UndoResult:
+            if seq is not None:
+                return store.undo.change(seq)
+            if session is not None:
+                return store.undo.session(session, theme=theme, leaving=leave_conflicts)
+            return store.undo.last(last or 1, theme=theme, leaving=leave_conflicts)
+
+        try:
+            undone = store.undo.preview(undo) if dry_run else undo()
+        except UndoConflict as conflict:
+            if seq is not None or leave_conflicts:
+                raise
+            said = f"{conflict.message}; to undo the rest and skip these, pass --leave-conflicts"
+            raise UndoConflict(said, conflict.value) from conflict
+        print_undo_result(settings, store, undone, "would be undone" if dry_run else "undone", dry_run=dry_run)
 
 
 @click.command("redo", short_help="Redo the newest undo.")
@@ -61,15 +78,20 @@ def redo_command(settings: CommandSettings) -> None:
         print_undo_result(settings, store, undone, "redone")
 
 
-def print_undo_result(settings: CommandSettings, store: Store, undone: UndoResult, word: str) -> None:
-    """Print what was undone or redone, with the journal rows that record it."""
+def print_undo_result(
+    settings: CommandSettings, store: Store, undone: UndoResult, word: str, *, dry_run: bool = False
+) -> None:
+    """Print what was undone or redone, with the journal rows that record it, and what was left as it is."""
     if settings.as_json:
-        done = {"undone": list(undone.undone), "changes": list(undone.seqs), "changed": list(undone.uids)}
-        print_document(done | {"left": list(undone.left)})
+        changes = [] if dry_run else list(undone.seqs)
+        done = {"undone": list(undone.undone), "changes": changes, "changed": list(undone.uids)}
+        print_document(done | {"left": list(undone.left)} | ({"dry_run": True} if dry_run else {}))
         return
-    click.echo(f"{word}: {format_quantity(len(undone.seqs), 'row')} written to the journal")
-    print_changes(store, [store.journal.get(seq) for seq in undone.seqs[:SHOWN]])
-    if len(undone.seqs) > SHOWN:
-        click.echo(f"        and {len(undone.seqs) - SHOWN} more; see log --since {undone.seqs[SHOWN - 1]}")
+    rows = undone.undone if dry_run else undone.seqs
+    click.echo(f"{word}: {format_quantity(len(rows), 'row')} {'of' if dry_run else 'written to'} the journal")
+    print_changes(store, [store.journal.get(seq) for seq in rows[:SHOWN]])
+    if len(rows) > SHOWN:
+        more = "" if dry_run else f"; see log --since {rows[SHOWN - 1]}"
+        click.echo(f"        and {len(rows) - SHOWN} more{more}")
     for why in undone.left:
         click.echo(f"skipped: {to_printable(why)}")

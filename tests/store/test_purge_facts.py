@@ -1,0 +1,158 @@
+"""Purge of single facts: the words stand nowhere in the store's folder, and what goes is shown first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store import errors
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.model import Actor, Session
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+from hermes_memory_store.upkeep.erased_words import fold_text, holds_phrase, is_distinctive
+
+THEME = "default"
+
+KEY = "k7Rw2Qp9xLeaked"
+
+
+@pytest.fixture
+def agent(store: Store) -> Session:
+    return store.sessions.open(THEME, "agent")
+
+
+def holders(folder: Path, words: str) -> list[str]:
+    """Files that hold the words."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if words.encode() in file.read_bytes()]
+
+
+def test_after_a_purge_of_one_fact_its_words_stand_nowhere(store: Store, agent: Session, path: Path) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", session=agent, scope="deploy").fact
+    store.facts.write(THEME, "V[port]: 5432", session=agent)
+    store.facts.edit(fact.uid, "rotated by hand", actor=Actor("session", agent.name))
+    store.turns.add(THEME, "user", f"take {KEY} for the deploy", session=agent)
+    store.turns.add(THEME, "assistant", "The port is 5432.", session=agent)
+    backup.create_backup(store, path.with_name("copy.bak"))
+    store.search.find(THEME, KEY)
+    store.reads.note("search", THEME, [store.facts.get(fact.uid)], session=agent, why=f"who has {KEY}?")
+    answer = {
+        "text": f"stored V[key]: {KEY}",
+        "data": {"uid": fact.uid, "notation": f"V[key]: {KEY}", "status": "created"},
+    }
+    store.idempotency_keys.save_answer(THEME, "call-1", json.dumps(answer))
+    backup.create_backup(store, path.with_name("later.bak"))
+    assert len(holders(path.parent, KEY)) >= 3
+
+    planned = store.purge.preview_facts(fact.uid[-8:])
+    plan = store.purge.execute_facts(fact.uid[-8:])
+
+    assert plan == planned
+    assert ([one.uid for one in plan.facts], plan.versions, plan.records, plan.backups) == ([fact.uid], 2, 2, 2)
+    assert [turn.content for turn in plan.turns] == [f"take {KEY} for the deploy"]
+    assert (plan.team_rows, plan.others, plan.unreached) == (0, (), ())
+    assert holders(path.parent, KEY) == []
+    assert holders(path.parent, "rotated by hand") == []
+    assert [turn.content for turn in store.turns.list(THEME)] == ["The port is 5432."]
+    kept = json.loads(store.idempotency_keys.find_answer(THEME, "call-1") or "")
+    assert kept["data"] == {"uid": fact.uid, "notation": "(purged)", "status": "created"}
+    assert all(check.ok for check in examine_store(store))
+
+
+def test_a_preview_changes_nothing(store: Store, agent: Session) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", session=agent).fact
+    store.turns.add(THEME, "user", KEY, session=agent)
+    last = store.journal.last_seq()
+
+    store.purge.preview_facts([fact.uid])
+
+    assert store.journal.last_seq() == last
+    assert store.facts.get(fact.uid) == fact
+
+
+def test_one_ordinary_word_takes_only_turns_of_the_session_that_said_it(store: Store, agent: Session) -> None:
+    other = store.sessions.open(THEME, "other")
+    fact = store.facts.write(THEME, "D[cache]: redis", session=agent).fact
+    store.turns.add(THEME, "user", "We take Redis.", session=agent)
+    store.turns.add(THEME, "user", "Is redis down?", session=other)
+
+    assert [turn.session for turn in store.purge.preview_facts(fact.uid).turns] == ["agent"]
+    assert store.purge.preview_facts(fact.uid, with_turns=False).turns == ()
+
+
+def test_turns_of_another_theme_stay(store: Store) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}").fact
+    store.turns.add("other", "user", KEY)
+
+    assert store.purge.execute_facts(fact.uid).turns == ()
+    assert store.turns.count("other") == 1
+
+
+def test_facts_that_hold_the_same_words_are_named(store: Store) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}").fact
+    twin = store.facts.write(THEME, f"C[deploy]: never print {KEY}").fact
+
+    assert [one.uid for one in store.purge.preview_facts(fact.uid).others] == [twin.uid]
+    assert store.purge.preview_facts([fact.uid, twin.uid]).others == ()
+
+
+def test_what_undo_hid_is_purged_too(store: Store, path: Path) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}").fact
+    store.undo.last()
+
+    store.purge.execute_facts(fact.uid[-8:])
+
+    assert holders(path.parent, KEY) == []
+
+
+def test_an_unknown_fact_purges_none(store: Store) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}").fact
+    last = store.journal.last_seq()
+    with pytest.raises(errors.UnknownFact):
+        store.purge.execute_facts([fact.uid, "ffffffffffff"])
+    assert store.journal.last_seq() == last
+
+
+def test_a_purge_cannot_be_undone_and_says_so(store: Store) -> None:
+    fact = store.facts.write(THEME, f"V[key]: {KEY}").fact
+    store.purge.execute_facts(fact.uid)
+    with pytest.raises(errors.UndoConflict, match="is a purge, which cannot be undone"):
+        store.undo.change(store.journal.last_seq())
+    with pytest.raises(errors.NothingToUndo):
+        store.undo.last()
+
+
+def test_a_purge_takes_a_scope_away_that_only_the_purged_fact_held(store: Store) -> None:
+    first = store.facts.write(THEME, "V[a]: 1", scope="deploy")
+    second = store.facts.write(THEME, f"V[key]: {KEY}", scope="deploy").fact
+    store.undo.change(first.seqs[0])
+    assert [scope.label for scope in store.scopes.list()] == ["deploy"]
+
+    store.purge.execute_facts(second.uid)
+
+    assert store.scopes.list() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "held"),
+    [
+        ("the key is K7Rw2Qp9x.", "k7rw2qp9x", True),
+        ("k7rw2qp9xyz", "k7rw2qp9x", False),
+        ("line one\n  line two", "one line", True),
+        ("数据库在法兰克福。", "法兰克福", True),
+    ],
+)
+def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, held: bool) -> None:
+    assert holds_phrase(fold_text(text), phrase) is held
+
+
+@pytest.mark.parametrize(
+    ("word", "distinctive"),
+    [("redis", False), ("well-known", False), ("5432", False), ("a1", False), ("hunter2", True), ("482913", True)]
+    + [("sk-live-zanzibar", True), ("db.example.org", True), ("correcthorsebatterystaple", True)],
+)
+def test_what_names_one_thing_only_is_looked_for(word: str, distinctive: bool) -> None:
+    assert is_distinctive(word) is distinctive
