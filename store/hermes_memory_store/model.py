@@ -299,7 +299,7 @@ class Scope:
     """Why it closed: `signal`, `silence`, `shift`, `done` or the actor who closed it."""
     facts: dict[Tier, int]
     silence: int = 0
-    """Turns since the last reference to it, in the session that is closest to it."""
+    """Turns since the last reference to it, in the session that is closest to it; in all sessions, once its own have ended."""
 
 
 @dataclass(frozen=True, slots=True)

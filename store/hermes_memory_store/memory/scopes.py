@@ -24,8 +24,8 @@ COOLED_BY_CLOSING = "scope"
 
 SELECT_SCOPES = """
     SELECT s.id, s.uid, t.name, s.label, s.status, s.opened_at, s.closed_at, s.closed_by,
-      (SELECT min(n.turn - a.last_turn) FROM attention a JOIN sessions n ON n.id = a.session_id
-        WHERE a.scope_id = s.id AND n.ended_at IS NULL)
+      (SELECT n.turn - a.last_turn FROM attention a JOIN sessions n ON n.id = a.session_id
+        WHERE a.scope_id = s.id ORDER BY n.ended_at IS NOT NULL, n.turn - a.last_turn LIMIT 1)
     FROM scopes s JOIN themes t ON t.id = s.theme_id
     WHERE s.status <> 'withdrawn' AND s.label <> ''
 """

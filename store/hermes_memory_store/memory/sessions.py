@@ -1,6 +1,7 @@
 """Sessions: one agent run each, with a lease that heartbeats renew, a turn counter, and its scopes in use.
 
-Turns are counted per session: one agent's silence never closes a scope that another still uses.
+Turns are counted per session: one agent's silence never closes a scope that another still uses. Once all sessions of a scope
+have ended, the turns of the theme's other sessions count for it: the end of a session alone cools nothing.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ COUNT_BY_STATUS = """
 """
 
 NOT_ENDED = "('open', 'live', 'stale')"
+
+ABANDONED_SCOPES = f"""
+    SELECT s.id, s.uid, s.label, s.status, min(n.turn - a.last_turn)
+    FROM scopes s JOIN attention a ON a.scope_id = s.id JOIN sessions n ON n.id = a.session_id
+    WHERE s.theme_id = ? AND s.status IN ('open', 'cooling') AND s.label <> ''
+    GROUP BY s.id HAVING sum(n.status IN {NOT_ENDED}) = 0
+"""
+"""Scopes that only sessions used which have ended, and how many turns ago."""
 
 
 class Sessions:
@@ -232,6 +241,10 @@ class Sessions:
                 closed += [scope.label for scope in done if close_scope(change, scope, why="signal")]
             closed += close_forgotten_scopes(change, session_id, turn)
             cooling = mark_cooling_scopes(change, session_id, turn)
+            if turn != last_turn:
+                forgotten, cooled = count_turn_of_later_session(change, theme_id)
+                closed += forgotten
+                cooling += cooled
             change.record()
             gauge = self._tiers.gauge_within(conn, theme_id)
         return Tick(turn, tuple(closed), tuple(cooling), gauge)
@@ -413,6 +426,24 @@ def mark_cooling_scopes(change: Mutation, session_id: int, turn: int) -> list[st
             change.update_scope(scope_id, "cooling", status=ScopeStatus.COOLING)
             cooling.append(label)
     return cooling
+
+
+def count_turn_of_later_session(change: Mutation, theme_id: int) -> tuple[list[str], list[str]]:
+    """Count a turn for the scopes of sessions that have ended, and close or mark them as their own sessions would have.
+
+    Returns the labels of those that closed, and of those that are cooling now. What a running session uses is left alone.
+    """
+    closed, cooling = [], []
+    for *key, silence in change.conn.execute(ABANDONED_SCOPES, (theme_id,)).fetchall():
+        scope = ScopeKey(*key)
+        change.conn.execute("UPDATE attention SET last_turn = last_turn - 1 WHERE scope_id = ?", (scope.id,))
+        if silence + 1 >= SILENT_TURNS:
+            close_scope(change, scope, why="silence")
+            closed.append(scope.label)
+        elif silence + 1 >= COOLING_TURNS and scope.status == ScopeStatus.OPEN:
+            change.update_scope(scope.id, "cooling", status=ScopeStatus.COOLING)
+            cooling.append(scope.label)
+    return closed, cooling
 
 
 def is_used_by_other_session(conn: sqlite3.Connection, scope_id: int, session_id: int) -> bool:
