@@ -20,8 +20,8 @@ _MODULES = {
         AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
         IndexDamaged InputError JournalBroken MemoryFull NetworkFileSystem NotFound NotationError NothingToUndo
         PolicyInvalid QueryError ScopeExists StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder
-        StoreReadOnly StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange UnknownFact
-        UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
+        StoreReadOnly StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
+        UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
     """,
     "history.time_travel": "PastStore open_store_at",
     "history.transaction_log": "ReplayReport replay_log transaction_log_lines",

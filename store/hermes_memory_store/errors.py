@@ -27,7 +27,8 @@ StoreError                      own code on every leaf, a sentence a person can 
 └── FileError                   the store's file, not its content
     ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
     │   ├── StoreMissing        store.unreadable: no file, or an empty one
-    │   └── StoreUnfinished     store.unreadable: its creation was interrupted, and it is open for reading only
+    │   ├── StoreUnfinished     store.unreadable: its creation was interrupted, and it is open for reading only
+    │   └── StoreReplaced       store.unreadable: its file was deleted or replaced while it was open
     ├── StoreTooNew             store.too_new
     ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
     │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
@@ -43,6 +44,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_themes.theme_errors import ThemeError
@@ -195,6 +197,28 @@ class StoreMissing(StoreUnreadable):
 
 class StoreUnfinished(StoreUnreadable):
     """The creation of a store was interrupted; the next process that opens it for writing finishes it."""
+
+
+class StoreReplaced(StoreUnreadable):
+    """The file was deleted or replaced while it was open; nothing was changed. It can still be read.
+
+    `rescued` says where its content was saved, or why it could not be.
+    """
+
+    def __init__(self, path: Path, rescued: str | None) -> None:
+        self.rescued = rescued
+        saved = f"; {rescued}" if rescued else ""
+        if path.exists():
+            message = (
+                f"the memory at {path} was replaced while in use; nothing was changed{saved}. Open it again to use the file "
+                "that is there now"
+            )
+        else:
+            message = (
+                f"the memory at {path} was deleted while in use, and nothing was changed{saved}: put that or a backup back, "
+                "and open it again"
+            )
+        super().__init__(message, path)
 
 
 class StoreTooNew(FileError):

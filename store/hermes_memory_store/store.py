@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,8 @@ from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.database.store_version import newer_store_error
+from hermes_memory_store.database.write_ahead_log import find_logs_set_aside, note_log_owner
 from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
@@ -69,6 +71,7 @@ class Store:
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions)
         self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads)
         db.before_commit(self._stamp)
+        db.rescue = self._rescue
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
 
@@ -197,6 +200,8 @@ class Store:
         try:
             kept = ensure_current_version(db, clock)
             ensure_wal_mode(db)
+            if not read_only:
+                note_log_owner(place)
         except BaseException:
             db.close()
             raise
@@ -241,6 +246,12 @@ class Store:
 
         return sum(backup.has_items(copy, wanted) for copy in backup.find_backups(self.path))
 
+    def _rescue(self) -> str:
+        """Save the content of the open file, which has lost its name, before it is lost for good."""
+        from hermes_memory_store.upkeep.backup import rescue_content
+
+        return rescue_content(self.db.conn, self.path, self.clock())
+
     def _erase_from_copies(
         self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes]
     ) -> list[Path]:
@@ -253,6 +264,8 @@ class Store:
         for copy in backup.find_backups(self.path):
             if not backup.purge_facts_from_backup(copy, wanted, kind, everywhere=everywhere):
                 unreached.append(copy)
+        for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
+            log.unlink(missing_ok=True)
         return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, wanted)]
 
     def index_notes(self) -> list[str]:
@@ -264,10 +277,14 @@ class Store:
         return int(self.db.value("PRAGMA data_version"))
 
     def close(self) -> None:
-        """Write the pending read notes and close the file."""
+        """Write the pending read notes and close the file.
+
+        A file that can no longer be written gets no notes: they count what was read, and nobody was told they were kept.
+        """
         try:
             if not self.db.read_only:
-                self.reads.flush()
+                with suppress(errors.StoreReplaced, errors.StoreTooNew):
+                    self.reads.flush()
         finally:
             self.db.close()
 
@@ -344,11 +361,7 @@ def ensure_current_version(db: Db, clock: Clock) -> Path | None:
     if application == APPLICATION_ID and version == STORE_VERSION:
         return None
     if application == APPLICATION_ID and version > STORE_VERSION:
-        raise errors.StoreTooNew(
-            f"{db.path} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
-            "nothing was touched, please upgrade hermes-memory-tui",
-            db.path,
-        )
+        raise newer_store_error(db.conn, db.path, version)
     if application == APPLICATION_ID and version > 0:
         return migrate_behind_backup(db, version, clock)
     tables = table_names(db)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import queue
 import sqlite3
 import threading
@@ -22,11 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hermes_memory_bridge.runtime.call_log import CallLog
 from hermes_memory_bridge.runtime.metrics import BridgeMetrics
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.index_health import find_damaged_indexes
-from hermes_memory_store.errors import IndexDamaged, StoreUnreadable
+from hermes_memory_store.errors import IndexDamaged, StoreError, StoreOlder, StoreReplaced, StoreTooNew, StoreUnreadable
 from hermes_memory_store.store import Store
-from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:
@@ -80,8 +77,6 @@ class StoreWorker:
         self.path = Path(path)
         self.store = open_current_store(self.path)
         self.store.reads.on_enough = self._note_reads
-        self._file = filesystem.file_identity(self.path)
-        self._rescued = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
@@ -89,6 +84,8 @@ class StoreWorker:
         """Computes query vectors, if embeddings are configured."""
         self.team_search: TeamSearcher | None = None
         """Searches the team database for what this store does not hold."""
+        self.is_outdated = threading.Event()
+        """Set once a newer program has brought the store up to date: this one no longer writes."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
         self._local = threading.local()
@@ -251,7 +248,7 @@ class StoreWorker:
                         raise outcomes[-1][1] or RuntimeError("a write ended the transaction of its group")
             self._check_file()
         except BaseException as error:  # nothing of the group is on the disk, and everybody must hear of it
-            outcomes = [(None, error)] * len(group)
+            outcomes = [(None, self._note_version(error))] * len(group)
         else:
             self.metrics.count_commit(len(group))
         return outcomes
@@ -270,51 +267,50 @@ class StoreWorker:
             result = write.job(self.store)
             self._check_file()
         except BaseException as error:
-            write.done(None, error)
+            write.done(None, self._note_version(error))
         else:
             write.done(result, None)
 
+    def _note_version(self, error: BaseException) -> BaseException:
+        """Act on the version of the file having changed while it was open; return the error to report."""
+        if isinstance(error, StoreTooNew) and not self.is_outdated.is_set():
+            log.error("%s", error)
+            self.is_outdated.set()
+        if isinstance(error, StoreOlder):
+            try:
+                self._reopen_store()
+            except StoreError as failed:
+                return failed
+        return error
+
     def _check_file(self) -> None:
-        """Check that the open file still has a name: nothing may be acknowledged that went into a deleted file."""
-        now = filesystem.file_identity(self.path)
-        if now is not None and now == self._file:
+        """Check that the open file still has its name: nothing may be acknowledged that went into a deleted file."""
+        if not self.store.db.has_lost_name():
             return
         if threading.current_thread() is not self._writer:
             raise StoreUnreadable(
                 f"the memory at {self.path} was deleted or replaced; try again in a moment", self.path
             )
-        if self._file is not None:
-            self._rescued = self._recover_store()
-            self._file = None
-        if now is None:
+        try:
+            self.store.db.refuse_renamed_file()
+        except StoreReplaced as lost:
+            log.error("%s", lost)
+            if not self.path.exists():
+                raise
+            self._reopen_store()
             raise StoreUnreadable(
-                f"the memory at {self.path} was deleted while in use, and nothing was changed; {self._rescued}: "
-                "put that or a backup back, and go on",
+                f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
+                f"({lost.rescued})",
                 self.path,
-            )
-        # All of the old file's handles first: the last one to close deletes the write-ahead log, by its name.
+            ) from lost
+
+    def _reopen_store(self) -> None:
+        """Open the file that has the store's name now. The old one stays open until that has succeeded."""
+        opened = open_current_store(self.path)
         self._close_readers()
         self.store.db.close()
-        self.store = open_current_store(self.path)
+        self.store = opened
         self.store.reads.on_enough = self._note_reads
-        self._file = filesystem.file_identity(self.path)
-        raise StoreUnreadable(
-            f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
-            f"({self._rescued})",
-            self.path,
-        )
-
-    def _recover_store(self) -> str:
-        """Save the content of the open file before it is lost for good."""
-        place = backup.default_backup_path(self.path, "rescued", self.store.clock())
-        try:
-            self.store.db.conn.execute("VACUUM INTO ?", (str(place),))
-            os.chmod(place, 0o600)
-        except Exception as error:
-            log.exception("the content of the deleted memory could not be saved to %s", place)
-            return f"what it held could not be saved ({error})"
-        log.error("the memory was deleted or replaced while in use; what it held is in %s", place)
-        return f"what it held is in {place}"
 
 
 def log_future_failure(_: Any, error: BaseException | None) -> None:

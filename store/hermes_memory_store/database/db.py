@@ -1,7 +1,8 @@
 """The connection: short `BEGIN IMMEDIATE` transactions, bounded retries with jitter, and translated errors.
 
 A write that waited too long is rolled back and reported, never left open: one forgotten `BEGIN` would make every
-later write of the process fail.
+later write of the process fail. Each write first makes sure that the open file still has its name, and still is of
+this program's version: nothing is acknowledged that went into a deleted file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.backoff import Backoff
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import filesystem, store_version, write_ahead_log
 from hermes_memory_store.database.index_health import (
     StoreConnection,
     disable_indexes,
@@ -56,20 +57,18 @@ class Db:
         self._forget: list[Callable[[], None]] = []
         self._before_commit: list[Callable[[sqlite3.Connection], None]] = []
         self._content: int | None = None
+        self._known_content: int | None = None
+        """The schema whose migrations are known to be this program's."""
+        self.rescue: Callable[[], str] | None = None
+        """Saves the content of a file that has lost its name, once, and says where; set by the store."""
+        self._rescued: str | None = None
         mode = "ro" if read_only else "rw"
         if read_only and filesystem.is_unwritable(path):
             # SQLite wants to write beside the file even to read it, unless it is told that nobody can change it.
             mode += "&immutable=1"
         with translate_sqlite_errors(path):
-            self.conn = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=StoreConnection,
-                timeout=BUSY_MS / 1000,
-                cached_statements=256,
-            )
+            write_ahead_log.set_aside_foreign_log(path)
+            self.conn, self.file = connect_to_named_file(path, mode)
             # FULL, not NORMAL: an acknowledged write must survive a power cut.
             self.conn.execute("PRAGMA synchronous = FULL")
             # What is overwritten or deleted leaves nothing in the file that a later purge would not reach.
@@ -114,13 +113,21 @@ class Db:
             if self.read_only:
                 raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
             with translate_sqlite_errors(self.path):
+                self.refuse_renamed_file()
                 try:
                     self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
+                    store_version.refuse_other_version(self.conn, self.path)
                     self.notice_replacement()
+                    if self._content != self._known_content:
+                        store_version.refuse_unknown_migrations(self.conn, self.path)
+                        self._known_content = self._content
                     save_index_troubles(self.conn)
                     yield self.conn
                     for step in self._before_commit:
                         step(self.conn)
+                    if self.has_lost_name():
+                        self._roll_back()
+                        self.refuse_renamed_file()
                     self.retry(lambda: self.conn.execute("COMMIT"))
                 except Exception as error:
                     self._roll_back()
@@ -186,6 +193,22 @@ class Db:
             for forget in self._forget:
                 forget()
 
+    def has_lost_name(self) -> bool:
+        """Check whether the open file was deleted, or another one has its name."""
+        return filesystem.file_identity(self.path) != self.file
+
+    def refuse_renamed_file(self) -> None:
+        """Check, outside of a transaction, that the open file still has its name.
+
+        :raises StoreReplaced: it was deleted or replaced; what it held was saved beside it
+        """
+        if not self.has_lost_name():
+            self._rescued = None
+            return
+        if self._rescued is None and self.rescue is not None:
+            self._rescued = self.rescue()
+        raise errors.StoreReplaced(self.path, self._rescued)
+
     def close(self) -> None:
         """Close the connection. Further use raises."""
         with self.lock:
@@ -212,6 +235,24 @@ class Db:
                 if now >= deadline:
                     raise
             time.sleep(BUSY_DELAYS.delay_s(1))
+
+
+def connect_to_named_file(path: Path, mode: str) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+    """Connect to a file; return the connection and the identity of the file it has open."""
+    while True:
+        identity = filesystem.file_identity(path)
+        conn = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=StoreConnection,
+            timeout=BUSY_MS / 1000,
+            cached_statements=256,
+        )
+        if filesystem.file_identity(path) == identity:
+            return conn, identity
+        conn.close()  # replaced meanwhile: nobody can tell which of the two is open
 
 
 def primary_error_code(error: sqlite3.Error) -> int:

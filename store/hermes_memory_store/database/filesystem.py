@@ -142,7 +142,7 @@ def file_identity(path: Path) -> tuple[int, int] | None:
     """Return device and number of a file, which distinguish it from another of the same name; None when missing."""
     try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 

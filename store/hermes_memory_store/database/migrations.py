@@ -20,8 +20,9 @@ from hermes_memory_store.database.schema import (
     STORE_VERSION,
     THIRD_SCHEMA,
 )
+from hermes_memory_store.database.store_version import MIGRATION_SET, record_program
 
-migrations = Migrations("hermes-memory")
+migrations = Migrations(MIGRATION_SET)
 
 
 @migrations()
@@ -69,5 +70,6 @@ def m006_sync_whole(db: Database) -> None:
 def migrate_store(conn: sqlite3.Connection) -> None:
     """Migrate the store to `STORE_VERSION`. The caller holds the file lock and has made a backup of an older store."""
     migrations.apply(Database(conn))
+    record_program(conn)
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {STORE_VERSION}")

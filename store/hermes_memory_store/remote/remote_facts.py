@@ -57,11 +57,16 @@ class InMemoryDb(Db):
         self.lock = threading.RLock()
         self._forget = []
         self._before_commit = []
-        self._content = None
+        self._content = self._known_content = None
+        self.rescue = None
         self.conn = sqlite3.connect(
             ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256, factory=StoreConnection
         )
         self.conn.deserialize(empty_store_image())
+
+    def has_lost_name(self) -> bool:
+        """Return False: it never had one."""
+        return False
 
 
 @cache

@@ -6,6 +6,7 @@ written under a temporary name and gets its own only when it is complete, verifi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -23,6 +24,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.rows import journal
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
@@ -144,6 +146,23 @@ def default_backup_path(db: Path, why: str, now: int) -> Path:
     return name
 
 
+def rescue_content(conn: sqlite3.Connection, db: Path, now: int) -> str:
+    """Save the content of a store whose file was deleted or replaced, from a connection that still has it open.
+
+    Returns a clause that says where it is, or why it could not be saved.
+    """
+    place = default_backup_path(db, "rescued", now)
+    try:
+        database_copies.create_private_exclusively(place)
+        conn.execute("VACUUM INTO ?", (str(place),))
+        filesystem.flush_to_disk(place)
+    except (errors.StoreError, sqlite3.Error, OSError) as error:
+        with contextlib.suppress(OSError):
+            place.unlink(missing_ok=True)
+        return f"what it held could not be saved ({error})"
+    return f"what it held is in {place}"
+
+
 def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_clock) -> RestoreReport:
     """Restore a verified backup in the place of a store; the replaced content is kept beside it.
 
@@ -184,11 +203,7 @@ def verify_backup(file: Path) -> int:
                 raise errors.StoreNeedsUpgrade(f"{file} is a memory of hermes-memory 0.3.0; upgrade it instead", file)
             raise errors.StoreUnreadable(f"{file} is not a backup of a memory", file)
         if version > STORE_VERSION:
-            raise errors.StoreTooNew(
-                f"{file} was written by a newer version (store {version}, this program knows {STORE_VERSION}); "
-                "nothing was touched, please upgrade hermes-memory-tui",
-                file,
-            )
+            raise newer_store_error(conn, file, version)
         return database_copies.verify_database(conn, file).rows["facts"]
 
 

@@ -1,0 +1,98 @@
+"""The version of a store's file: the tables it has, and the program that gave it those.
+
+A newer program may bring a store up to date while an older one has it open. The older one must not write then: it
+does not know what the new tables expect of it. So every write transaction looks at the version first, which takes
+microseconds.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.schema import STORE_VERSION
+
+PROGRAM = "hermes-memory-tui"
+"""The distribution, as package installers name it."""
+
+MIGRATION_SET = "hermes-memory"
+
+PROGRAM_SET = "hermes-memory program"
+"""Marks the rows of `_sqlite_migrations` that name the programs which applied the others."""
+
+UPGRADE_HINT = (
+    f"upgrade it (`pip install -U {PROGRAM}`, `pipx upgrade {PROGRAM}` or `uv tool upgrade {PROGRAM}`) and "
+    "start it again"
+)
+
+
+def refuse_other_version(conn: sqlite3.Connection, path: Path) -> None:
+    """Check, within a write transaction, that the file still has the version that this program writes.
+
+    :raises StoreTooNew: a newer program brought it up to date since it was opened
+    :raises StoreOlder: content of an older version was put in its place
+    """
+    version = conn.execute("PRAGMA user_version").fetchone()[0]
+    if version > STORE_VERSION:
+        raise newer_store_error(conn, path, version, opened=True)
+    if version < STORE_VERSION:
+        raise errors.StoreOlder(
+            f"{path} has been given content of an older version (store {version}) while this program had it open; "
+            "nothing was changed, open it again to bring it up to date",
+            path,
+        )
+
+
+def refuse_unknown_migrations(conn: sqlite3.Connection, path: Path) -> None:
+    """Check that no newer program is changing the tables: the version is written only after the last migration.
+
+    :raises StoreTooNew: there are migrations that this program does not know
+    """
+    (applied,) = conn.execute(
+        "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = ?", (MIGRATION_SET,)
+    ).fetchone()
+    if applied > STORE_VERSION:
+        raise newer_store_error(conn, path, applied, opened=True)
+
+
+def newer_store_error(
+    conn: sqlite3.Connection, path: Path, version: int, *, opened: bool = False
+) -> errors.StoreTooNew:
+    """Return the error for a store that a newer program wrote, naming that program where the file does.
+
+    :param opened: this program had it open when that happened
+    """
+    program = find_last_program(conn)
+    by = f" of {PROGRAM}, {program}," if program else ""
+    since = " while this program had it open" if opened else ""
+    return errors.StoreTooNew(
+        f"{path} was written by a newer version{by} (store {version}, this program knows {STORE_VERSION}){since}; nothing was "
+        f"touched. This program can no longer write here: {UPGRADE_HINT}",
+        path,
+    )
+
+
+def find_last_program(conn: sqlite3.Connection) -> str | None:
+    """Return the version of the program that brought the file up to date last; None when the file does not say."""
+    try:
+        row = conn.execute(
+            "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id DESC LIMIT 1", (PROGRAM_SET,)
+        ).fetchone()
+    except sqlite3.OperationalError:  # no such table: not one of our files, or a damaged one
+        return None
+    return None if row is None else str(row[0])
+
+
+def record_program(conn: sqlite3.Connection) -> None:
+    """Record that this program brought the file up to date."""
+    from importlib.metadata import PackageNotFoundError, version  # here, not above: it takes 15 ms
+
+    try:
+        program = version(PROGRAM)
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return
+    conn.execute(
+        "INSERT OR REPLACE INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",
+        (PROGRAM_SET, program),
+    )
