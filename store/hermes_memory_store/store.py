@@ -32,6 +32,7 @@ from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import ThemeSummary, Tier
 from hermes_memory_store.rows.journal import Journal
+from hermes_memory_store.rows.journal_receipt import ReceiptWriter
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_themes import Policies
 
@@ -72,6 +73,7 @@ class Store:
         self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads)
         db.before_commit(self._stamp)
         db.rescue = self._rescue
+        self._receipts = ReceiptWriter(db)
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
 
@@ -285,6 +287,7 @@ class Store:
             if not self.db.read_only:
                 with suppress(errors.StoreReplaced, errors.StoreTooNew):
                     self.reads.flush()
+                    self._receipts.close()
         finally:
             self.db.close()
 

@@ -594,9 +594,9 @@ def test_a_change_made_past_the_store_is_stamped_by_the_next_one(ann: Member) ->
 def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     converge([ann, bob], server)
-    conn = ann.store.db.conn
-    conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.parse_uid(uid),))
-    conn.execute("DELETE FROM sync_changed")
+    with ann.store.db.write_transaction() as conn:
+        ann.store.facts.pin([uid])
+        conn.execute("DELETE FROM sync_changed")
     assert [check.name for check in examine_store(ann.store) if not check.ok] == ["sync"]
     assert [check.name for check in examine_store(ann.store, repair=True) if not check.ok] == ["team"]
     converge([ann, bob], server)

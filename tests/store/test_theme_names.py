@@ -322,7 +322,9 @@ def test_what_cannot_be_moved_safely_is_named_and_left(legacy: Store, hindrance:
             conn.execute("INSERT INTO sync_themes (theme_id) VALUES (?)", (key,))
         elif hindrance == "turns":
             turn = legacy.turns.add("marketing", "user", "The port is 5432.")
-            conn.execute("UPDATE turns SET theme_id = ? WHERE uid = ?", (key, parse_uid(turn.uid)))
+            for table in ("turns", "journal"):
+                conn.execute(f"UPDATE {table} SET theme_id = ? WHERE uid = ?", (key, parse_uid(turn.uid)))
+            rechain(legacy, conn)
         else:
             name = "日本"
             conn.execute("UPDATE themes SET name = ? WHERE id = ?", (name, key))

@@ -80,7 +80,10 @@ def insert_turn(
     conn.execute(INSERT_TURN, (key, uid, theme_id, session_id, turn.role, turn.content, turn.at))
     fulltext.index_items(conn, TURN, [(key, turn.content)])
     digest = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
-    image = {"role": turn.role, "chars": len(turn.content), "digest": digest}
+    image: dict[str, Any] = {"role": turn.role, "chars": len(turn.content), "digest": digest, "at": turn.at}
+    if session_id is not None:
+        (session,) = conn.execute("SELECT uid FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        image["session"] = uids.format_uid(session)
     return JournalEntry("capture", TURN.entity, uid, theme_id, None, image)
 
 

@@ -242,8 +242,11 @@ class Turns:
             conn.executemany(MARK_ERASED_FOR_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
         delete_items(conn, TURN, [(key, content) for key, _, content in rows])
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
-        entry = JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, {"turns": len(rows)})
-        self._journal.append(conn, [entry], actor=actor, at=now)
+        entries = []
+        for some in in_chunks([uid for _, uid, _ in rows]):
+            said = {"turns": len(some), "uids": uids.to_texts(some)}
+            entries.append(JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, said))
+        self._journal.append(conn, entries, actor=actor, at=now)
 
     def scrub(self) -> tuple[str, ...]:
         """Erase the remains of erased turns from the index's old pages and the files beside the store.

@@ -29,6 +29,7 @@ from hermes_memory_store.database.schema import (
 )
 from hermes_memory_store.diagnostics import gauge_recount
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
+from hermes_memory_store.diagnostics.row_checks import check_receipt, check_rows
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
@@ -430,6 +431,8 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "database": check_database,
     "schema": check_schema,
     "journal": check_journal,
+    "receipt": check_receipt,
+    "rows": check_rows,
     "full-text": check_fact_index,
     "turns": check_turn_index,
     "gauges": check_gauges,

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 PROGRESS_ROWS = 1_000
 
+REPLAYED = "replayed_journal"
+
+REPLAYED_TABLE = f"CREATE TABLE IF NOT EXISTS {REPLAYED} (last INTEGER NOT NULL) STRICT"
+"""There only in a store made by a replay: up to this row of its journal the texts of captured turns never were here."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
@@ -68,6 +73,9 @@ def replay_records(
                 if progress is not None and record.seq % PROGRESS_ROWS == 0:
                     progress(record.seq, total)
             replayer.finish()
+        if conn.execute("SELECT 1 FROM journal WHERE entity = 'turn' LIMIT 1").fetchone():
+            conn.execute(REPLAYED_TABLE)
+            conn.execute(f"INSERT INTO {REPLAYED} VALUES (?)", (replayer.seq,))
     if progress is not None:
         progress(replayer.seq, total)
     return ReplayReport(replayer.seq, replayer.hash.hex())

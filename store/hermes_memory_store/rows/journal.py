@@ -190,15 +190,23 @@ class Journal:
 
     def verify(self) -> Check:
         """Verify the whole chain. Not ok when a row was altered, inserted out of order, or removed."""
+        breaks = self.find_breaks()
+        first = next(breaks, None)
+        if first is None:
+            return Check("journal", True, f"{self.last_seq()} changes, each linked to the one before")
+        others = sum(1 for _ in breaks)
+        return Check("journal", False, first[1] + (f"; and {others} more such places" if others else ""))
+
+    def find_breaks(self) -> Iterator[tuple[int, str]]:
+        """Yield each place where the chain is broken: the row, and a sentence about it."""
         link, expected = FIRST_HASH, 1
         for row in self._raw():
             seq = row[0]
             if seq != expected:
-                return Check("journal", False, f"row {expected} is missing: the record jumps to {seq}")
-            if self._link(link, row) != row[-1]:
-                return Check("journal", False, f"row {seq} was altered: its hash does not fit what it says")
+                yield expected, f"row {expected} is missing: the record jumps to {seq}"
+            elif self._link(link, row) != row[-1]:
+                yield seq, f"row {seq} was altered: its hash does not fit what it says"
             link, expected = row[-1], seq + 1
-        return Check("journal", True, f"{expected - 1} changes, each linked to the one before")
 
     def _raw(self) -> Iterator[tuple[Any, ...]]:
         start = 0

@@ -25,7 +25,7 @@ from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
-from hermes_memory_store.rows import journal
+from hermes_memory_store.rows import journal, journal_receipt
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items
@@ -181,6 +181,7 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
     with file_lock(target):
         if not target.exists() or target.stat().st_size == 0:
             install_backup(source, target)
+            renew_receipt(target, clock())
             return RestoreReport(target, facts, None)
         kept = default_backup_path(target, "replaced", clock())
         try:
@@ -189,7 +190,17 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
             preserve_unreadable_store(target, kept)
             register_backup(target, kept, "replaced", clock())
             install_backup(source, target)
+        renew_receipt(target, clock())
     return RestoreReport(target, facts, kept)
+
+
+def renew_receipt(db: Path, now: int) -> None:
+    """Begin the receipt of a store anew, whose content was replaced on purpose. :raises FileError: DiskFull, …"""
+    with database_copies.connect_plainly(db) as conn:
+        try:
+            journal_receipt.write_receipt(db, conn, restored_at=format_iso_time(now))
+        except OSError as error:
+            raise errors.StoreReadOnly(f"the receipt beside {db} cannot be written: {error.strerror}", db) from error
 
 
 def verify_backup(file: Path) -> int:
@@ -280,7 +291,7 @@ def remove_interrupted_copy(path: Path) -> bool:
 
 def remove_temporary_database(made: Path) -> None:
     """Remove a temporary database and the files that SQLite and the lock put beside it."""
-    for ending in ("", "-journal", "-wal", "-shm", ".lock"):
+    for ending in ("", "-journal", "-wal", "-shm", ".lock", ".receipt"):
         made.with_name(made.name + ending).unlink(missing_ok=True)
 
 

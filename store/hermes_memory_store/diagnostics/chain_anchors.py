@@ -1,0 +1,91 @@
+"""What is known outside of the store about its journal: the receipt beside it, and its backups.
+
+The journal's chain cannot tell that its newest rows were cut off. A head that somebody wrote down elsewhere can: its row must be
+there, with its hash.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.database_copies import connect_plainly
+from hermes_memory_store.rows.journal_receipt import ChainHead, Receipt, read_chain_head
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+
+class Anchor(NamedTuple):
+    """A head of the chain that is written down outside of the store."""
+
+    head: ChainHead
+    source: str
+    """Where, for a sentence."""
+
+
+class AnchorReport(NamedTuple):
+    """What the anchors say of a store's journal."""
+
+    count: int
+    """Anchors of this store."""
+    newest: Anchor | None
+    cut: list[Anchor]
+    """Those whose row is not there: the end was cut off, or an older state was put in the store's place."""
+    rewritten: list[Anchor]
+    """Those whose row has another hash."""
+    is_head_known: bool
+    """Whether one of them is exactly the newest row: nothing is missing after it then."""
+
+
+def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
+    """Compare the journal with every anchor of it."""
+    with store.db.snapshot() as conn:
+        found = read_chain_head(conn)
+        mark, newest = found or ("", ChainHead(0, "", ""))
+        anchors = [*receipt_anchors(receipt, mark), *backup_anchors(store.path, receipt, mark)]
+        cut = [one for one in anchors if one.head.seq > newest.seq]
+        sql = "SELECT hex(hash) FROM journal WHERE seq = ?"
+        rewritten = [
+            one
+            for one in anchors
+            if one.head.seq <= newest.seq
+            and (conn.execute(sql, (one.head.seq,)).fetchone() or ("",))[0].lower() != one.head.hash
+        ]
+    anchors.sort(key=lambda one: one.head.seq)
+    is_known = any((one.head.seq, one.head.hash) == (newest.seq, newest.hash) for one in anchors)
+    return AnchorReport(len(anchors), anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
+
+
+def receipt_anchors(receipt: Receipt | None, mark: str) -> Iterator[Anchor]:
+    """Yield the heads of the receipt; none when it is of another store. :param mark: of this store, empty for an empty one"""
+    if receipt is not None and receipt.store == (mark or receipt.store):
+        for head in receipt.heads:
+            yield Anchor(head, "the receipt")
+
+
+def backup_anchors(db: Path, receipt: Receipt | None, mark: str) -> Iterator[Anchor]:
+    """Yield the heads of the backups of this store that can be read.
+
+    Of those made before a backup was restored only what the restored state still has counts.
+    """
+    made = {Path(line["file"]): line.get("made_at", "") for line in backup.load_backup_registry(db)}
+    since = receipt.restored_at if receipt is not None else None
+    for file in backup.find_backups(db):
+        found = read_backup_head(file)
+        if found is None or (mark and found[0] != mark):
+            continue
+        if since is not None and made.get(file, "") <= since:
+            continue
+        yield Anchor(found[1], f"the backup {file.name}")
+
+
+def read_backup_head(file: Path) -> tuple[str, ChainHead] | None:
+    """Return the mark and the head of a backup, None when it has none or cannot be read."""
+    try:
+        with connect_plainly(file) as conn:
+            return read_chain_head(conn)
+    except (errors.FileError, sqlite3.DatabaseError):
+        return None

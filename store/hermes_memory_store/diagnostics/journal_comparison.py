@@ -1,0 +1,344 @@
+"""Compare scopes, sessions, facts and captured turns with the journal: what a row says, and what the journal says it must be.
+
+A purge takes the text of a fact out of the journal as well, so what was erased is expected to be gone, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from hermes_memory_store import uids
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.diagnostics.journal_fold import (
+    ENDED,
+    FoldedItem,
+    ScopeTimeline,
+    fold_facts,
+    fold_scopes,
+    fold_sessions,
+    fold_turns,
+    load_erased_turns,
+)
+from hermes_memory_store.history.transaction_log import REPLAYED
+from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus
+
+STORED_FACTS = """
+    SELECT uid, theme_id, scope_id, type, target, content, tier, pinned, actor_id, created_at, updated_at, superseded_by,
+      cooled_by
+    FROM facts NOT INDEXED ORDER BY uid
+"""
+
+STORED_SCOPES = (
+    "SELECT uid, theme_id, label, status, opened_at, closed_at, closed_by FROM scopes NOT INDEXED ORDER BY uid"
+)
+
+STORED_SESSIONS = """
+    SELECT uid, theme_id, name, client, status, started_at, turn, ended_at, heartbeat_at, heartbeat_ms, lease_ms, scope_id,
+      on_orphan, checkpoint
+    FROM sessions NOT INDEXED ORDER BY uid
+"""
+
+STORED_TURNS = "SELECT uid, theme_id, session_id, role, content, at FROM turns NOT INDEXED ORDER BY uid"
+
+TURN_ERASURES = "SELECT theme_id, after FROM journal NOT INDEXED WHERE entity = 'turn' AND op = 'purge'"
+
+ERASED_FACT = """
+    SELECT EXISTS (SELECT 1 FROM tombstones WHERE uid = ?1)
+      OR EXISTS (SELECT 1 FROM journal WHERE uid = ?1 AND entity = 'fact' AND op = 'purge')
+"""
+
+UNSCOPED_NEEDED = """
+    SELECT DISTINCT theme_id FROM facts NOT INDEXED
+    WHERE theme_id NOT IN (SELECT theme_id FROM scopes NOT INDEXED WHERE label = '')
+      AND scope_id NOT IN (SELECT id FROM scopes NOT INDEXED)
+"""
+
+MOST_GONE = 5_000
+"""Missing turns of one theme that are named beyond those that older erasures counted."""
+
+SHOWN = 60
+"""Characters of a value that a finding repeats."""
+
+RUNNING = frozenset({SessionStatus.OPEN.value, SessionStatus.LIVE.value, SessionStatus.STALE.value})
+
+ON_ORPHAN = frozenset(policy.value for policy in OrphanPolicy)
+
+TIMES = frozenset(
+    {"at", "created_at", "updated_at", "opened_at", "closed_at", "started_at", "ended_at", "heartbeat_at"}
+)
+
+
+class Difference(NamedTuple):
+    """One row that is not what the journal says."""
+
+    entity: str
+    uid: bytes
+    stored: dict[str, Any] | None
+    """What the row says, with its `theme_id`; None when it is gone."""
+    journaled: dict[str, Any] | None
+    """What the journal says, with its `theme_id`; None when no row of it made this."""
+    columns: tuple[str, ...]
+    """Which of them differ."""
+    first: int = 0
+    """The row of the journal it began with."""
+
+    def __str__(self) -> str:
+        known = self.stored or self.journaled or {}
+        name = format_item_name(self.entity, self.uid, known)
+        if self.stored is None:
+            return f"{name} is gone; the journal has {format_item_text(self.journaled or {})}"
+        if self.journaled is None:
+            return f"{name} was made by no row of the journal; it says {format_item_text(self.stored)}"
+        return f"{name}: " + ", ".join(
+            f"{column} is {format_value(column, self.stored.get(column))}, "
+            f"in the journal {format_value(column, self.journaled.get(column))}"
+            for column in self.columns
+        )
+
+
+class RowSource(NamedTuple):
+    """The rows of a table beside what the journal says of them, both by uid."""
+
+    entity: str
+    stored: Iterator[tuple[bytes, dict[str, Any]]]
+    journaled: Iterator[FoldedItem]
+    find_columns: Callable[[dict[str, Any], dict[str, Any]], list[str]]
+    """Finds the columns in which a row differs."""
+    may_be_gone: Callable[[FoldedItem], bool] = lambda _: False
+
+
+def find_differences(conn: sqlite3.Connection) -> Iterator[Difference]:
+    """Yield every row that differs from the journal: scopes first, then sessions, facts and turns.
+
+    :param conn: within one transaction, so that tables and journal are of one moment
+    """
+    with lossless_text(conn):
+        timeline = ScopeTimeline()
+        scopes = fold_scopes(conn, timeline)
+        yield from compare_scopes(conn, scopes)
+        scope_uids = dict(conn.execute("SELECT id, uid FROM scopes NOT INDEXED"))
+        yield from compare_rows(session_source(conn, scope_uids))
+        yield from compare_rows(fact_source(conn, timeline, scope_uids))
+        yield from compare_turns(conn)
+
+
+@contextmanager
+def lossless_text(conn: sqlite3.Connection) -> Iterator[None]:
+    """Read any bytes as text meanwhile: a damaged character must not end the comparison."""
+    before = conn.text_factory
+    conn.text_factory = partial(bytes.decode, encoding="utf-8", errors="surrogateescape")  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        conn.text_factory = before
+
+
+def compare_rows(source: RowSource) -> Iterator[Difference]:
+    """Yield the differences between two streams in the order of uids."""
+    stored, journaled = next(source.stored, None), next(source.journaled, None)
+    while stored is not None or journaled is not None:
+        if journaled is None or (stored is not None and stored[0] < journaled.uid):
+            assert stored is not None
+            yield Difference(source.entity, stored[0], stored[1], None, ())
+            stored = next(source.stored, None)
+            continue
+        words = {"theme_id": journaled.theme_id, **journaled.columns}
+        if stored is None or journaled.uid < stored[0]:
+            if not journaled.is_erased and not source.may_be_gone(journaled):
+                yield Difference(source.entity, journaled.uid, None, words, (), journaled.first)
+        else:
+            if journaled.is_erased:
+                yield Difference(source.entity, stored[0], stored[1], None, ())
+            elif columns := source.find_columns(stored[1], words):
+                yield Difference(source.entity, stored[0], stored[1], words, tuple(columns), journaled.first)
+            stored = next(source.stored, None)
+        journaled = next(source.journaled, None)
+
+
+def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterator[Difference]:
+    """Yield the scopes that differ. The one without a label of each theme has no row in the journal."""
+    names = ("theme_id", "label", "status", "opened_at", "closed_at", "closed_by")
+    rows = [(uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SCOPES)]
+    known = {one.uid for one in folded}
+    unscoped = {row["theme_id"] for _, row in rows if row["label"] == ""}
+    for uid, row in rows:
+        if uid not in known and (row["label"] == "" or row["theme_id"] not in unscoped):
+            must = {**row, "label": "", "status": ScopeStatus.OPEN.value, "closed_at": None, "closed_by": None}
+            unscoped.add(row["theme_id"])
+            if columns := differing_columns(row, must):
+                yield Difference("scope", uid, row, must, tuple(columns))
+            known.add(uid)
+            folded = [*folded, FoldedItem(uid, row["theme_id"], row, 0, 0, False)]
+    for (theme_id,) in conn.execute(UNSCOPED_NEEDED).fetchall():
+        must = {"theme_id": theme_id, "label": "", "status": ScopeStatus.OPEN.value, "opened_at": 0}
+        yield Difference("scope", b"", None, {**must, "closed_at": None, "closed_by": None}, ())
+    ordered = iter(sorted(folded, key=lambda one: one.uid))
+    yield from compare_rows(RowSource("scope", iter(rows), ordered, differing_columns))
+
+
+def fact_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]) -> RowSource:
+    """Return the facts and what the journal says of them."""
+    actors = {(kind, name): key for key, kind, name in conn.execute("SELECT id, kind, name FROM actors")}
+    names = ("theme_id", "scope", "type", "target", "content", "tier", "pinned", "actor_id", "created_at", "updated_at")
+    names += ("superseded_by", "cooled_by")
+
+    def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
+        for uid, theme_id, scope_id, *rest in conn.execute(STORED_FACTS):
+            yield uid, dict(zip(names, (theme_id, scope_uids.get(scope_id), *rest), strict=True))
+
+    def columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
+        link = must.get("superseded_by")
+        if link is not None and row["superseded_by"] is None and conn.execute(ERASED_FACT, (link,)).fetchone()[0]:
+            must["superseded_by"] = None  # a purge took the link out with what it led to
+        return differing_columns(row, must)
+
+    def is_tombstoned(one: FoldedItem) -> bool:
+        return bool(conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (one.uid,)).fetchone())
+
+    return RowSource("fact", rows(), fold_facts(conn, timeline, actors), columns, is_tombstoned)
+
+
+def session_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
+    """Return the sessions and what the journal says of them."""
+    names = ("theme_id", "name", "client", "status", "started_at", "turn", "ended_at", "heartbeat_at", "heartbeat_ms")
+    names += ("lease_ms", "scope_id", "on_orphan", "checkpoint")
+    rows = ((uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SESSIONS))
+    return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
+
+
+def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
+    """Yield the captured turns that differ from their digests, are gone unerased, or were never captured."""
+    named, counted = load_erased_turns(conn.execute(TURN_ERASURES))
+    replayed = load_replayed(conn)
+    session_uids = {key: uids.format_uid(uid) for key, uid in conn.execute("SELECT id, uid FROM sessions NOT INDEXED")}
+
+    def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
+        for uid, theme_id, session_id, role, content, at in conn.execute(STORED_TURNS):
+            text = content if isinstance(content, str) else ""
+            said = text.encode(errors="surrogateescape")
+            row = {
+                "theme_id": theme_id,
+                "role": role,
+                "chars": len(text),
+                "digest": hashlib.sha256(said).hexdigest()[:32],
+            }
+            yield uid, {**row, "at": at, "session": session_uids.get(session_id), "content": content}
+
+    gone: dict[int, list[Difference]] = {}
+    missing: Counter[int] = Counter()
+    source = RowSource("turn", rows(), fold_turns(conn), differing_columns, lambda one: one.uid in named)
+    for found in compare_rows(source):
+        if found.stored is not None:
+            yield found
+        elif found.journaled is not None and found.first > replayed:
+            theme_id = found.journaled["theme_id"]
+            missing[theme_id] += 1
+            if missing[theme_id] <= counted.get(theme_id, 0) + MOST_GONE:
+                gone.setdefault(theme_id, []).append(found)
+    # An erasure of an older version says only how many turns it took: as many may be gone, of whichever uid.
+    yield from chain.from_iterable(
+        some for theme_id, some in gone.items() if missing[theme_id] > counted.get(theme_id, 0)
+    )
+
+
+def load_replayed(conn: sqlite3.Connection) -> int:
+    """Return the row of the journal up to which this store was made by a replay, 0 for any other."""
+    if conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (REPLAYED,)).fetchone() is None:
+        return 0
+    return int(conn.execute(f"SELECT max(last) FROM {REPLAYED}").fetchone()[0] or 0)
+
+
+def differing_columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
+    """Return the columns that the journal knows and in which the row says something else."""
+    return [name for name, value in must.items() if name in row and row[name] != value]
+
+
+def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any], must: dict[str, Any]) -> list[str]:
+    """Return the columns in which a session cannot be what it is.
+
+    Its heartbeats and turns are not journaled, nor that one which had ended came back to life, so they are compared only
+    with what follows from the journal. Columns that only must make sense get their expected value added to `must`.
+    """
+    found = [name for name in ("theme_id", "name", "client", "started_at") if name in must and row[name] != must[name]]
+    has_ended = row["ended_at"] is not None
+    came_back = (
+        must["status"] in ENDED and isinstance(row["heartbeat_at"], int) and row["heartbeat_at"] >= must["ended_at"]
+    )
+    if has_ended or row["status"] not in RUNNING or (must["status"] in ENDED and not came_back):
+        if must["status"] not in ENDED:
+            must["status"] = SessionStatus.STALE.value
+        same = ("status", "ended_at", "turn") if must["status"] in ENDED else ("status", "ended_at")
+        found += [name for name in same if row[name] != must[name]]
+    elif not isinstance(row["turn"], int) or row["turn"] < 0:
+        found.append("turn")
+    must |= {name: row[name] for name in row if name not in must}
+    for name, is_sound, otherwise in (
+        ("heartbeat_at", isinstance(row["heartbeat_at"], int) and row["heartbeat_at"] >= 0, must.get("started_at", 0)),
+        ("heartbeat_ms", isinstance(row["heartbeat_ms"], int) and row["heartbeat_ms"] > 0, 10_000),
+        ("lease_ms", isinstance(row["lease_ms"], int) and row["lease_ms"] > 0, 25_000),
+        ("scope_id", row["scope_id"] is None or row["scope_id"] in scope_uids, None),
+        ("on_orphan", row["on_orphan"] in ON_ORPHAN, OrphanPolicy.CHECKPOINT_AND_CLOSE.value),
+        ("checkpoint", row["checkpoint"] is None or is_json_object(row["checkpoint"]), None),
+    ):
+        if not is_sound:
+            must[name] = otherwise
+            found.append(name)
+    return found
+
+
+def is_json_object(text: Any) -> bool:
+    """Check whether a text is an object in JSON."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, TypeError):
+        return False
+
+
+def format_item_name(entity: str, uid: bytes, known: dict[str, Any]) -> str:
+    """Return how a finding calls a row: its kind, the end of its uid, and its name where it has one."""
+    name = known.get("label") or known.get("name") or ""
+    if entity == "fact" and "target" in known:
+        name = f"{known.get('type')}[{known.get('target')}]"
+    return f"{entity} {uids.short_uid(uids.format_uid(uid)) if uid else ''}".rstrip() + (
+        f" {shorten(name)}" if name else ""
+    )
+
+
+def format_item_text(known: dict[str, Any]) -> str:
+    """Return what a row says, for a finding."""
+    for name in ("content", "label", "name"):
+        if known.get(name):
+            return repr(shorten(known[name]))
+    return "no text of it" if "digest" in known else "nothing"
+
+
+def format_value(column: str, value: Any) -> str:
+    """Return one value for a finding: uids and times as people read them."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bytes):
+        return uids.short_uid(uids.format_uid(value)) if len(value) == 16 else value.hex()[:SHOWN]
+    if column in TIMES and isinstance(value, int) and 0 <= value < 1 << 47:
+        return format_iso_time(value)
+    return repr(shorten(value)) if isinstance(value, str) else str(value)
+
+
+def shorten(value: Any) -> str:
+    """Return the beginning of a text that may hold anything, fit to be printed."""
+    text = str(value).encode(errors="replace").decode()
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def describe_differences(found: Iterable[Difference], count: int, most: int = 5) -> str:
+    """Return the sentence that names differences, the first few in full."""
+    named = [str(one) for one, _ in zip(found, range(most), strict=False)]
+    rest = f"; and {count - len(named)} more" if count > len(named) else ""
+    return "; ".join(named) + rest

@@ -1,0 +1,182 @@
+"""Fold the journal forward: what each scope, session, fact and turn must be by now.
+
+The rows about one thing are read together, in the order of uids, so that a journal of any length needs little memory. Only
+tables are read, never an index: an index may be what is damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from hermes_memory_store import uids
+from hermes_memory_store.model import SessionStatus
+
+ROWS_OF = """
+    SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL
+    FROM journal NOT INDEXED WHERE entity = ? ORDER BY uid, seq
+"""
+
+ENDED = frozenset({SessionStatus.CLOSED.value, SessionStatus.ORPHANED.value})
+
+FACT_FIELDS = frozenset(
+    {"scope", "type", "target", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at"}
+)
+
+SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
+
+
+class FoldRow(NamedTuple):
+    """A row of the journal, as far as a fold needs it."""
+
+    uid: bytes
+    seq: int
+    at: int
+    theme_id: int
+    actor_id: int
+    op: str
+    after: str | None
+    begins: int
+    """Whether the thing began with this row."""
+    redacted: int
+
+
+class FoldedItem(NamedTuple):
+    """What the journal says a thing is by now."""
+
+    uid: bytes
+    theme_id: int
+    columns: dict[str, Any]
+    first: int
+    """Sequence number of the row it began with."""
+    last: int
+    """Sequence number of its newest row."""
+    is_erased: bool
+    """Whether a purge erased it: it must not be there."""
+
+
+class ScopeTimeline:
+    """Which scope had which label at which row of the journal: facts name their scope by the label it had then."""
+
+    def __init__(self) -> None:
+        self._named: dict[tuple[int, str], list[tuple[int, bytes]]] = {}
+        self._unscoped: dict[int, bytes] = {}
+
+    def add_unscoped(self, theme_id: int, uid: bytes) -> None:
+        """Note the scope without a label of a theme, which the journal does not name."""
+        self._unscoped[theme_id] = uid
+
+    def add(self, theme_id: int, label: str, seq: int, uid: bytes) -> None:
+        """Note that a scope is called so from this row on."""
+        self._named.setdefault((theme_id, label), []).append((seq, uid))
+
+    def sort(self) -> None:
+        """Put what was noted in the order of the journal."""
+        for named in self._named.values():
+            named.sort()
+
+    def find(self, theme_id: int, label: str | None, seq: int) -> bytes | None:
+        """Find the uid of the scope that had a label when a row was written; None when there was none."""
+        if not label:
+            return self._unscoped.get(theme_id)
+        named = self._named.get((theme_id, label), ())
+        place = bisect_left(named, (seq, b""))
+        return named[place - 1][1] if place else None
+
+
+def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[list[FoldRow]]:
+    """Yield the journal rows of each thing of a kind, by uid."""
+    rows = map(FoldRow._make, conn.execute(ROWS_OF, (entity,)))
+    for _, some in groupby(rows, itemgetter(0)):
+        yield list(some)
+
+
+def load_words(row: FoldRow) -> dict[str, Any]:
+    """Return what a row says changed; empty where a purge took it out."""
+    words = None if row.after is None else json.loads(row.after)
+    return words if isinstance(words, dict) else {}
+
+
+def fold_scopes(conn: sqlite3.Connection, timeline: ScopeTimeline) -> list[FoldedItem]:
+    """Fold the scopes, by uid, and note their labels in the timeline."""
+    for theme_id, uid in conn.execute("SELECT theme_id, uid FROM scopes NOT INDEXED WHERE label = ''"):
+        timeline.add_unscoped(theme_id, uid)
+    found = []
+    for rows in fold_rows(conn, "scope"):
+        columns: dict[str, Any] = dict.fromkeys(sorted(SCOPE_FIELDS))
+        for row in rows:
+            words = load_words(row)
+            columns |= {name: value for name, value in words.items() if name in SCOPE_FIELDS}
+            if "label" in words:
+                timeline.add(row.theme_id, words["label"], row.seq, row.uid)
+        found.append(FoldedItem(rows[0].uid, rows[0].theme_id, columns, rows[0].seq, rows[-1].seq, False))
+    timeline.sort()
+    return found
+
+
+def fold_facts(
+    conn: sqlite3.Connection, timeline: ScopeTimeline, actors: dict[tuple[str, str], int]
+) -> Iterator[FoldedItem]:
+    """Yield what each fact must be, by uid. :param actors: keys by kind and name"""
+    for rows in fold_rows(conn, "fact"):
+        first = rows[0]
+        if any(row.redacted or row.op == "purge" for row in rows):
+            yield FoldedItem(first.uid, first.theme_id, {}, first.seq, rows[-1].seq, True)
+            continue
+        columns: dict[str, Any] = {}
+        for row in rows:
+            words = load_words(row)
+            if row.begins:
+                kind, _, name = words.get("by", "").partition(":")
+                author = actors.get((kind, name)) if "by" in words else row.actor_id
+                columns = {"pinned": 0, "superseded_by": None, "cooled_by": None, "actor_id": author}
+                columns |= {"created_at": row.at, "updated_at": row.at, "scope": None}
+            columns |= {name: value for name, value in words.items() if name in FACT_FIELDS}
+            if "scope" in words or row.begins:
+                columns["scope"] = timeline.find(row.theme_id, words.get("scope"), row.seq)
+            if words.get("superseded_by") is not None:
+                columns["superseded_by"] = uids.parse_uid(words["superseded_by"])
+        yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
+
+
+def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
+    """Yield what the journal knows of each session, by uid: not its turns and its lease while it runs."""
+    for rows in fold_rows(conn, "session"):
+        first = rows[0]
+        columns: dict[str, Any] = {"client": None, "turn": 0, "ended_at": None, "status": SessionStatus.OPEN.value}
+        for row in rows:
+            words = load_words(row)
+            if row is first:
+                columns["started_at"] = words.get("started_at", row.at)
+            columns |= {name: words[name] for name in ("name", "client", "status", "turn") if name in words}
+            columns["ended_at"] = row.at if columns["status"] in ENDED else None
+        yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
+
+
+def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
+    """Yield what was captured of each turn, by uid: role, length and digest of what it says, never the text itself."""
+    for rows in fold_rows(conn, "turn"):
+        row = rows[0]
+        if row.op == "capture":
+            yield FoldedItem(row.uid, row.theme_id, load_words(row), row.seq, rows[-1].seq, False)
+
+
+def load_erased_turns(rows: Iterable[tuple[int, str | None]]) -> tuple[set[bytes], dict[int, int]]:
+    """Return the turns that erasures name, and how many others each theme lost to erasures that name none.
+
+    :param rows: theme and words of the erasures; those of older versions say only how many there were
+    """
+    named: set[bytes] = set()
+    counted: dict[int, int] = {}
+    for theme_id, after in rows:
+        words = json.loads(after or "{}")
+        if "uids" in words:
+            named.update(map(uids.parse_uid, words["uids"]))
+        else:
+            counted[theme_id] = counted.get(theme_id, 0) + int(words.get("turns", 0))
+    return named, counted

@@ -1,0 +1,227 @@
+"""Restore rows that differ from the journal to what the journal says, without a new row in it: nothing has happened.
+
+The caller has kept a copy of the store, which holds what the rows said. A turn's text is not in the journal, so it comes back
+from a backup whose text has the digest that was journaled, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database import database_copies
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
+from hermes_memory_store.diagnostics.journal_comparison import Difference
+from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
+from hermes_memory_store.model import FactType, Notation, OrphanPolicy, Tier
+from hermes_memory_store.notation import token_estimate
+from hermes_memory_store.rows.batch_mutation import FACET_TRIGGERS
+from hermes_memory_store.rows.mutation import count_notation_chars
+
+FACT_NUMBERS = """
+    SELECT uid, theme_id FROM journal NOT INDEXED
+    WHERE entity = 'fact' AND before IS NULL AND (after IS NOT NULL OR op = 'create') AND op <> 'purge' ORDER BY seq
+"""
+
+TURN_IN_BACKUP = """
+    SELECT t.content, t.at, n.uid FROM turns t LEFT JOIN sessions n ON n.id = t.session_id WHERE t.uid = ?
+"""
+
+TURN_KEYS = "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?"
+
+
+def restore_rows(conn: sqlite3.Connection, found: Sequence[Difference], backups: Iterable[Path]) -> list[Difference]:
+    """Restore rows within a running transaction; return those that could not be restored.
+
+    The full-text indexes have to be built anew afterwards: what they hold of the rows is not known.
+
+    :param backups: copies of the store, looked through for the texts of turns
+    """
+    by_entity = {
+        entity: [one for one in found if one.entity == entity] for entity in ("scope", "session", "fact", "turn")
+    }
+    triggers = conn.execute(FACET_TRIGGERS).fetchall()
+    for name, _ in triggers:
+        conn.execute(f"DROP TRIGGER {name}")
+    restore_scopes(conn, by_entity["scope"])
+    left = restore_facts(conn, by_entity["fact"])
+    remove_unknown_scopes(conn, by_entity["scope"])
+    restore_sessions(conn, by_entity["session"])
+    left += restore_turns(conn, by_entity["turn"], list(backups))
+    for _, sql in triggers:
+        conn.execute(sql)
+    recount_gauges(conn)
+    return left
+
+
+def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
+    """Restore scopes that differ or are gone; those of no origin stay until no fact is in them."""
+    for one in found:  # a label may be wanted by another scope that has to give it back first
+        if one.stored is not None:
+            conn.execute("UPDATE scopes SET label = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
+    for one in found:
+        if one.journaled is None:
+            continue
+        if one.stored is None:
+            uid = one.uid or uids.new_uid(one.journaled["opened_at"])
+            insert = "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, '', 'open', 0)"
+            conn.execute(insert.replace("''", "?"), (uid, one.journaled["theme_id"], f"\0{uid.hex()}"))
+            one = one._replace(uid=uid)
+        set_columns(conn, "scopes", one.uid, one.journaled or {})
+
+
+def remove_unknown_scopes(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
+    """Remove the scopes that no row of the journal made."""
+    for one in found:
+        if one.journaled is None:
+            for statement in (
+                "UPDATE sessions SET scope_id = NULL WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+                "DELETE FROM attention WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+                "DELETE FROM scopes WHERE uid = ? AND id NOT IN (SELECT scope_id FROM facts)",
+            ):
+                conn.execute(statement, (one.uid,))
+
+
+def restore_facts(conn: sqlite3.Connection, found: Sequence[Difference]) -> list[Difference]:
+    """Restore facts; return those of which the journal does not know enough."""
+    left = [one for one in found if one.journaled is not None and not is_complete_fact(conn, one.journaled)]
+    known = [one for one in found if one not in left]
+    scopes = {uid: key for key, uid in conn.execute("SELECT id, uid FROM scopes")}
+    unscoped = dict(conn.execute("SELECT theme_id, id FROM scopes WHERE label = ''"))
+    for one in known:
+        if one.journaled is None:
+            conn.execute("DELETE FROM facts WHERE uid = ?", (one.uid,))
+        elif one.stored is not None:  # its place may be wanted by another that has to give it back first
+            conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (one.uid,))
+    keys = find_fact_keys(conn, [one for one in known if one.stored is None])
+    for one in known:
+        must = dict(one.journaled or {})
+        if one.journaled is None:
+            continue
+        scope = must.pop("scope")
+        must["scope_id"] = scopes.get(scope) if scope is not None else unscoped.get(must["theme_id"])
+        said = Notation(FactType(must["type"]), must["target"], must["content"])
+        must["chars"] = count_notation_chars(said.target, said.content)
+        must["tokens"] = token_estimate.estimate_tokens(str(said))
+        if one.stored is None:
+            must |= {"id": keys[one.uid], "uid": one.uid}
+            names = ", ".join(must)
+            conn.execute(f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
+        else:
+            set_columns(conn, "facts", one.uid, must)
+    return left
+
+
+def is_complete_fact(conn: sqlite3.Connection, must: dict[str, Any]) -> bool:
+    """Check whether the journal knows all that makes a fact: not where the row it began with is lost."""
+    if (
+        must.keys() < {"scope", "type", "target", "content", "tier", "actor_id", "created_at"}
+        or must["actor_id"] is None
+    ):
+        return False
+    is_theme = conn.execute("SELECT 1 FROM themes WHERE id = ?", (must["theme_id"],)).fetchone() is not None
+    return is_theme and must["tier"] in set(Tier) and must["type"] in set(FactType)
+
+
+def find_fact_keys(conn: sqlite3.Connection, gone: Sequence[Difference]) -> dict[bytes, int]:
+    """Find the keys that facts had: a theme numbers its facts in the order of the journal."""
+    wanted = {one.uid for one in gone}
+    keys: dict[bytes, int] = {}
+    last: dict[int, int] = {}
+    for uid, theme_id in conn.execute(FACT_NUMBERS) if wanted else ():
+        last[theme_id] = last.get(theme_id, 0) + 1
+        if uid in wanted and uid not in keys:
+            keys[uid] = (theme_id << THEME_SHIFT) + last[theme_id]
+    for one in gone:
+        key = keys[one.uid]
+        if conn.execute("SELECT 1 FROM facts WHERE id = ?", (key,)).fetchone():
+            theme_id = key >> THEME_SHIFT
+            low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
+            sql = "SELECT max(id) FROM facts WHERE id >= ? AND id < ?"
+            keys[one.uid] = max(low + last[theme_id], conn.execute(sql, (low, high)).fetchone()[0] or 0) + 1
+            last[theme_id] = keys[one.uid] - low
+    return keys
+
+
+def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
+    """Restore sessions; those of no origin go, and the turns captured in them stay without one."""
+    for one in found:
+        if one.stored is not None:
+            conn.execute("UPDATE sessions SET name = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
+    for one in found:
+        if one.journaled is None:
+            key = "(SELECT id FROM sessions WHERE uid = ?)"
+            conn.execute(f"UPDATE turns SET session_id = NULL WHERE session_id = {key}", (one.uid,))
+            conn.execute(f"DELETE FROM attention WHERE session_id = {key}", (one.uid,))
+            conn.execute("DELETE FROM sessions WHERE uid = ?", (one.uid,))
+            continue
+        must = dict(one.journaled)
+        if one.stored is None:
+            must |= {"uid": one.uid, "heartbeat_at": must["ended_at"] or must["started_at"]}
+            must |= {"heartbeat_ms": HEARTBEAT_MS, "lease_ms": LEASE_MS}
+            must["on_orphan"] = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
+            names = ", ".join(must)
+            conn.execute(f"INSERT INTO sessions ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
+        else:
+            must |= {name: one.stored[name] for name in one.stored if name not in must}
+            kept = one.stored["turn"] if "turn" not in one.columns else must["turn"]
+            set_columns(conn, "sessions", one.uid, {**must, "turn": kept})
+
+
+def restore_turns(conn: sqlite3.Connection, found: Sequence[Difference], backups: list[Path]) -> list[Difference]:
+    """Restore captured turns whose text a backup still has; return the others, which stay as they are."""
+    left = []
+    for one in found:
+        if one.journaled is None:
+            conn.execute("DELETE FROM turns WHERE uid = ?", (one.uid,))
+            continue
+        must = one.journaled
+        known = {"theme_id": must["theme_id"], "role": must["role"]}
+        if one.stored is None or not {"digest", "chars"}.isdisjoint(one.columns):
+            kept = find_kept_turn(backups, one.uid, must["digest"])
+            if kept is None:
+                left.append(one)
+                continue
+            known["content"], known["at"], session = kept
+            known["session_id"] = find_session_key(conn, session)
+        if "at" in must:
+            known["at"] = must["at"]
+            session = must.get("session")
+            known["session_id"] = find_session_key(conn, None if session is None else uids.parse_uid(session))
+        if one.stored is None:
+            low, high = must["theme_id"] << THEME_SHIFT, (must["theme_id"] + 1) << THEME_SHIFT
+            key = (conn.execute(TURN_KEYS, (low, high - 1)).fetchone()[0] or low) + 1
+            insert = "INSERT INTO turns (id, uid, theme_id, role, content, at) VALUES (?, ?, ?, '', '', 0)"
+            conn.execute(insert, (key, one.uid, must["theme_id"]))
+        set_columns(conn, "turns", one.uid, known)
+    return left
+
+
+def find_kept_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, int, bytes | None] | None:
+    """Find text, time and session of a turn in a backup; the text is proven by its digest."""
+    for backup in backups:
+        try:
+            with database_copies.connect_plainly(backup) as conn:
+                row = conn.execute(TURN_IN_BACKUP, (uid,)).fetchone()
+        except (errors.FileError, sqlite3.DatabaseError):
+            continue  # it cannot be read: the next one may
+        if row is not None and hashlib.sha256(row[0].encode()).hexdigest()[:32] == digest:
+            return row
+    return None
+
+
+def find_session_key(conn: sqlite3.Connection, uid: bytes | None) -> int | None:
+    """Find the key of a session by its uid."""
+    row = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def set_columns(conn: sqlite3.Connection, table: str, uid: bytes, columns: dict[str, Any]) -> None:
+    """Set columns of one row."""
+    assignments = ", ".join(f"{name} = ?" for name in columns)
+    conn.execute(f"UPDATE {table} SET {assignments} WHERE uid = ?", (*columns.values(), uid))

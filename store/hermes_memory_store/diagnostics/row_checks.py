@@ -1,0 +1,185 @@
+"""The checks of what a store says against what it must say: its rows against the journal, the journal against its anchors."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.index_health import INDEXES
+from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
+from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
+from hermes_memory_store.diagnostics.journal_comparison import Difference, describe_differences, find_differences
+from hermes_memory_store.diagnostics.journal_restore import restore_rows
+from hermes_memory_store.model import Check
+from hermes_memory_store.rows.journal_receipt import Receipt, load_receipt, read_chain_head, receipt_path, write_receipt
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+AT_ONCE = 5_000
+"""Rows that are restored in one transaction."""
+
+NEWER_ROWS = """
+    SELECT count(*) FROM facts NOT INDEXED WHERE updated_at > ?1 AND created_at > ?1
+      AND uid NOT IN (SELECT uid FROM journal WHERE entity = 'fact')
+"""
+
+
+def check_receipt(store: Store, repair: bool) -> Check:
+    """Compare the journal's end with what is known of it outside: the receipt beside the store, and its backups."""
+    try:
+        receipt = load_receipt(store.path)
+    except ValueError as error:
+        if repair and store.journal.verify().ok:
+            replace_receipt(store)
+            return Check("receipt", True, f"{error}; written anew", repaired=True)
+        return Check("receipt", False, f"{error}; it proves nothing until doctor --repair writes it anew")
+    with store.db.snapshot() as conn:
+        found = read_chain_head(conn)
+    if receipt is not None and found is not None and receipt.store != found[0]:
+        said = f"{receipt_path(store.path).name} belongs to another store, which stood here before"
+        if not repair:
+            return Check("receipt", False, f"{said}; doctor --repair writes one for this store")
+        replace_receipt(store)
+        return Check("receipt", True, f"{said}; written anew", repaired=True)
+    report = compare_anchors(store, receipt)
+    if not report.cut and not report.rewritten:
+        return Check("receipt", True, describe_sound_anchors(report, receipt))
+    said = describe_broken_anchors(report, 0 if found is None else found[1].seq)
+    if repair and is_known_state(store, report):
+        with store.db.snapshot() as conn:
+            write_receipt(store.path, conn, restored_at=format_iso_time(store.clock()))
+        return Check(
+            "receipt", True, f"{said}; it is exactly one of its backups: the receipt begins anew", repaired=True
+        )
+    return Check("receipt", False, said)
+
+
+def replace_receipt(store: Store) -> None:
+    """Replace a receipt that says nothing of this store."""
+    receipt_path(store.path).unlink(missing_ok=True)
+    with store.db.snapshot() as conn:
+        write_receipt(store.path, conn)
+
+
+def describe_sound_anchors(report: AnchorReport, receipt: Receipt | None) -> str:
+    """Return the sentence about anchors that agree with the journal."""
+    if report.newest is None:
+        return "nothing outside tells yet how far the journal goes; the next write leaves a receipt beside the store"
+    where = "" if receipt else ", but there is no receipt beside the store"
+    return f"the journal holds row {report.newest.head.seq}, which {report.newest.source} names{where}"
+
+
+def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
+    """Return the sentence about anchors that disagree with the journal."""
+    said = []
+    if report.cut:
+        last = max(report.cut, key=lambda one: one.head.seq)
+        said.append(
+            f"the journal ends at row {newest}, but {last.source} knows row {last.head.seq} of {last.head.at}: "
+            f"{last.head.seq - newest} rows are cut off, or an older copy was put in the store's place by hand"
+        )
+    if report.rewritten:
+        one = report.rewritten[0]
+        said.append(
+            f"row {one.head.seq} is not the one that {one.source} knows of {one.head.at}: the journal was rewritten"
+        )
+    return "; ".join(said)
+
+
+def is_known_state(store: Store, report: AnchorReport) -> bool:
+    """Check whether a store is whole and exactly what one of its backups is: somebody put that back by hand."""
+    if report.rewritten or not store.journal.verify().ok:
+        return False
+    with store.db.snapshot() as conn:
+        head = read_chain_head(conn)
+        is_backup = any(read_backup_head(file) == head for file in backup.find_backups(store.path))
+        return is_backup and next(find_differences(conn), None) is None
+
+
+def check_rows(store: Store, repair: bool) -> Check:
+    """Compare facts, scopes, sessions and turns with the journal."""
+    some, count = load_differences(store)
+    if not count:
+        return Check("rows", True, "every fact, scope, session and turn is what the journal says")
+    said = f"{count} rows are not what the journal says: {describe_differences(some, count)}"
+    if not repair:
+        return Check("rows", False, f"{said}; doctor --repair restores them from the journal")
+    doubt = find_journal_doubt(store)
+    if doubt is not None:
+        return Check("rows", False, f"{said}; nothing was restored, since the journal is damaged itself: {doubt}")
+    kept = keep_copy(store)
+    left: list[Difference] = []
+    while some and (batch := [one for one in some if one not in left]):
+        with store.db.write_transaction() as conn:
+            left += restore_rows(conn, batch, backup.find_backups(store.path))
+        some, remaining = load_differences(store)
+        if remaining >= count:
+            break
+        count = remaining
+    rebuild_damaged_indexes(store.db, list(INDEXES))
+    some, count = load_differences(store)
+    said += f"; what they said is kept in {kept.name}"
+    if not count:
+        return Check("rows", True, f"{said}; restored from the journal", repaired=True)
+    return Check("rows", False, f"{said}; the others were restored, not these: {describe_unrestored(some, count)}")
+
+
+def describe_unrestored(some: list[Difference], count: int) -> str:
+    """Return the sentence about rows that could not be restored."""
+    turns = any(one.entity == "turn" for one in some)
+    why = " (the journal holds digests of turns, not their texts, and no backup has these)" if turns else ""
+    return f"{describe_differences(some, count)}{why}"
+
+
+def load_differences(store: Store) -> tuple[list[Difference], int]:
+    """Return the first rows that differ from the journal, and how many differ in all."""
+    with store.db.snapshot() as conn:
+        found = find_differences(conn)
+        some = list(itertools.islice(found, AT_ONCE))
+        return some, len(some) + sum(1 for _ in found)
+
+
+def find_journal_doubt(store: Store) -> str | None:
+    """Find why the journal cannot be trusted against the rows; None when nothing speaks against it."""
+    chain = store.journal.verify()
+    if not chain.ok:
+        return chain.detail
+    try:
+        report = compare_anchors(store, load_receipt(store.path))
+    except ValueError:
+        report = compare_anchors(store, None)
+    if report.cut or report.rewritten:
+        return describe_broken_anchors(report, store.journal.last_seq())
+    if report.is_head_known:
+        return None
+    last = store.db.value("SELECT max(at) FROM journal") or 0
+    newer = store.db.value(NEWER_ROWS, (last,))
+    if newer:
+        return f"{newer} facts were written after its newest row, so its end seems to be cut off"
+    return None
+
+
+def keep_copy(store: Store) -> Path:
+    """Keep a copy of the store as it is, damage included, before rows are restored; return its path."""
+    kept = backup.default_backup_path(store.path, "before-repair", store.clock())
+    try:
+        return backup.back_up_file(store.path, kept, why="before-repair", now=store.clock()).file
+    except errors.StoreUnreadable:
+        return keep_raw_copy(store.path, kept, store.clock())
+
+
+def keep_raw_copy(db: Path, kept: Path, now: int) -> Path:
+    """Copy a damaged file byte by byte, with its log, since no sound copy of it can be made."""
+    backup.register_backup(db, kept, "before-repair", now)
+    for ending in ("", "-wal"):
+        part = db.with_name(db.name + ending)
+        if part.exists():
+            target = kept.with_name(kept.name + ending)
+            filesystem.create_private_file(target)
+            shutil.copyfile(part, target)
+            filesystem.flush_to_disk(target)
+    return kept

@@ -1,0 +1,153 @@
+"""The receipt: the head of the journal's chain, written down beside the store, so that a cut-off end is seen.
+
+The chain proves that no row was altered, put in or taken out before its newest one; that its newest rows are all there, only
+something outside of it can tell. `memory.db.receipt` holds the newest head and a few older ones, at most once a minute while a
+store is written and once when it is closed. It holds hashes, never a text, and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.errors import StoreError
+
+RECEIPT_S = 60.0
+"""Seconds between two receipts of one process."""
+
+HEAD = "SELECT seq, hash, at FROM journal ORDER BY seq DESC LIMIT 1"
+
+STORE_MARK = "SELECT hash FROM journal WHERE seq = 1"
+"""The first link of the chain, made with a random salt: no other store has it, and copies of this one do."""
+
+
+class ChainHead(NamedTuple):
+    """A row that was the newest one of the journal once."""
+
+    seq: int
+    hash: str
+    at: str
+    """When the row was written, in ISO format."""
+
+
+class Receipt(NamedTuple):
+    """What a receipt says."""
+
+    store: str
+    """The first link of the chain it belongs to."""
+    heads: tuple[ChainHead, ...]
+    """Newest first."""
+    restored_at: str | None = None
+    """When a backup was restored here: what was known of the chain before does not count since."""
+
+
+def receipt_path(db: Path) -> Path:
+    """Return where the receipt of a store is kept."""
+    return db.with_name(db.name + ".receipt")
+
+
+def load_receipt(db: Path) -> Receipt | None:
+    """Load the receipt of a store, None when there is none. :raises ValueError: it cannot be read"""
+    try:
+        said = json.loads(receipt_path(db).read_bytes())
+        heads = tuple(ChainHead(int(one["seq"]), str(one["hash"]), str(one["at"])) for one in said["heads"])
+        return Receipt(str(said["store"]), heads, said.get("restored_at"))
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+        raise ValueError(f"{receipt_path(db).name} cannot be read ({error})") from error
+
+
+def read_chain_head(conn: sqlite3.Connection) -> tuple[str, ChainHead] | None:
+    """Return the mark of a store and the head of its chain; None for one without changes."""
+    first, newest = conn.execute(STORE_MARK).fetchone(), conn.execute(HEAD).fetchone()
+    if first is None or newest is None:
+        return None
+    seq, link, at = newest
+    return first[0].hex(), ChainHead(seq, link.hex(), format_iso_time(at))
+
+
+def write_receipt(db: Path, conn: sqlite3.Connection, *, restored_at: str | None = None) -> None:
+    """Write down the head of a store's chain; a receipt of a newer head stays, since it may tell what was lost.
+
+    :param restored_at: when a backup was restored: the receipt begins anew
+    :raises OSError: the folder cannot be written
+    """
+    found = read_chain_head(conn)
+    if found is None:
+        return
+    store, head = found
+    try:
+        old = None if restored_at else load_receipt(db)
+    except ValueError:
+        old = None  # what cannot be read proves nothing, and is replaced by what does
+    if old is not None and old.store != store:
+        old = None
+    if old is not None and old.heads and (old.heads[0].seq >= head.seq):
+        return
+    heads = thin_heads([head, *(old.heads if old else ())])
+    since = restored_at or (old.restored_at if old else None)
+    said = {"store": store, "heads": [one._asdict() for one in heads], "restored_at": since}
+    # Not durable: it is written after a commit that is, and a power cut may take the newest receipt.
+    with atomic_write(receipt_path(db), encoding="utf-8", durable=False) as file:
+        json.dump(said, file)
+
+
+def thin_heads(heads: Sequence[ChainHead]) -> list[ChainHead]:
+    """Return the newest head and older ones at growing distances: some twenty for a million rows."""
+    kept = [heads[0]]
+    for one in heads[1:]:
+        if heads[0].seq - one.seq >= 2 * (heads[0].seq - kept[-1].seq):
+            kept.append(one)
+    return kept
+
+
+class ReceiptWriter:
+    """Writes the receipts of one open store: apart from its writes, and when it is closed."""
+
+    def __init__(self, db: Db, *, every_s: float = RECEIPT_S) -> None:
+        self._db = db
+        self._every_s = every_s
+        self._due: float | None = None
+        self._thread: threading.Thread | None = None
+        self.trouble: Exception | None = None
+        """Why the newest receipt could not be written; no write fails for it."""
+        db.before_commit(self.note_commit)
+
+    def note_commit(self, conn: sqlite3.Connection) -> None:
+        """Note that a transaction is about to be committed; once a minute, have a receipt written apart."""
+        now = time.monotonic()
+        if self._due is None:
+            self._due = now + self._every_s
+        elif now >= self._due and (self._thread is None or not self._thread.is_alive()):
+            self._due = now + self._every_s
+            self._thread = threading.Thread(target=self._write_apart, name="receipt")
+            self._thread.start()
+
+    def close(self) -> None:
+        """Write the last receipt, if anything was committed."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._due is not None:
+            self._write(self._db)
+
+    def _write_apart(self) -> None:
+        with closing(Db(self._db.path, read_only=True)) as own:
+            self._write(own)
+
+    def _write(self, db: Db) -> None:
+        try:
+            with db.lock:
+                write_receipt(db.path, db.conn)
+        except (OSError, sqlite3.Error, StoreError) as error:
+            # A folder that cannot be written, or a store that cannot be read now: the older receipt stays, and says less.
+            self.trouble = error
