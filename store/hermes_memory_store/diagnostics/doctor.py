@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from itertools import chain
+from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
-from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes, vacuum_store
+from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
 from hermes_memory_store.database.schema import (
     FIFTH_SCHEMA,
@@ -28,6 +29,14 @@ from hermes_memory_store.database.schema import (
     THIRD_SCHEMA,
 )
 from hermes_memory_store.diagnostics import gauge_recount
+from hermes_memory_store.diagnostics.file_checks import (
+    check_database,
+    check_log_frames,
+    find_file_damage,
+    salvage_unopenable,
+)
+from hermes_memory_store.diagnostics.journal_repair import repair_journal
+from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import check_receipt, check_rows
 from hermes_memory_store.language.tokenizer import index_terms
@@ -56,9 +65,6 @@ STANDING_TWICE = f"""
       SELECT target FROM facts WHERE {STANDS}
       GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
 """
-
-REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-"""Those with pages of their own, which virtual tables do not have."""
 
 ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
@@ -106,67 +112,6 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
     return found
 
 
-def check_database(store: Store, repair: bool) -> Check:
-    """Run SQLite's own check of every page, index and constraint."""
-    problems = find_integrity_problems(store)
-    if not problems:
-        pages = store.db.value("PRAGMA page_count")
-        return Check("database", True, f"SQLite finds all {pages} pages sound")
-    indexes = find_repairable_indexes(store)
-    if indexes is not None and repair:
-        if indexes:
-            rebuild_damaged_indexes(store.db, indexes)
-        else:
-            vacuum_store(store.db)
-        if not find_integrity_problems(store):
-            return Check("database", True, f"{problems[0]}; {format_rebuilt_indexes(indexes)}", repaired=True)
-    if indexes:
-        said = f"{problems[0]}; only the full-text index is damaged, doctor --repair builds it anew"
-        return Check("database", False, said)
-    if indexes is not None:
-        return Check("database", False, f"{problems[0]}; doctor --repair writes the file anew without such pages")
-    if repair and all("index" in problem for problem in problems):
-        with store.db.write_transaction() as conn:
-            conn.execute("REINDEX")
-        if store.db.rows("PRAGMA integrity_check(1)") == [("ok",)]:
-            return Check("database", True, f"{problems[0]}; the indexes were built anew", repaired=True)
-    return Check("database", False, f"{problems[0]}; restore a backup")
-
-
-def find_integrity_problems(store: Store) -> list[str]:
-    """Return the findings of SQLite's check of the whole file, at most 20 sentences."""
-    try:
-        found = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
-    except errors.StoreUnreadable as error:
-        return [str(error.__cause__)]
-    return [" ".join(problem.removeprefix("*** in database main ***").split()) for problem in found if problem != "ok"]
-
-
-def find_repairable_indexes(store: Store) -> list[str] | None:
-    """Find the full-text indexes that contain all the damage; empty when it is in unused pages.
-
-    None when a table of the memory itself is damaged, which only a backup can repair.
-    """
-    shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
-    damaged = [table for (table,) in store.db.rows(REAL_TABLES) if not is_table_sound(store, table)]
-    return None if set(damaged) - shadows.keys() else sorted({shadows[table] for table in damaged})
-
-
-def is_table_sound(store: Store, table: str) -> bool:
-    """Check whether SQLite finds nothing wrong with a table and its indexes."""
-    try:
-        return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
-    except errors.StoreUnreadable:
-        return False
-
-
-def format_rebuilt_indexes(indexes: Sequence[str]) -> str:
-    """Format what a repair did to these indexes."""
-    if not indexes:
-        return "the file was written anew without such pages"
-    return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
-
-
 def check_schema(store: Store, repair: bool) -> Check:
     """Check the tables, indexes and triggers that this version needs."""
     with closing(sqlite3.connect(":memory:")) as conn:
@@ -192,9 +137,17 @@ def check_schema(store: Store, repair: bool) -> Check:
     return Check("schema", True, f"{said}; made anew", repaired=True)
 
 
-def check_journal(store: Store, _: bool) -> Check:
+def check_journal(store: Store, repair: bool) -> Check:
     """Check every row of the journal, and its link to the one before."""
-    return store.journal.verify()
+    found = store.journal.verify()
+    restored = repair_journal(store) if repair else 0
+    if not restored:
+        return found
+    again = store.journal.verify()
+    said = (
+        f"{again.detail if found.ok else found.detail}; {restored} rows were restored from backups, proven by the chain"
+    )
+    return Check("journal", again.ok, said if again.ok else f"{again.detail}; {said}", repaired=True)
 
 
 def check_fact_index(store: Store, repair: bool) -> Check:
@@ -427,7 +380,39 @@ def check_log_size(store: Store, repair: bool) -> Check:
     )
 
 
+def examine_file(
+    path: Path,
+    open_store: Callable[[], Store],
+    *,
+    repair: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> list[Check]:
+    """Run every check on a file, also on one that is too damaged to be opened as a store.
+
+    :param open_store: opens it, for writing where it is to be repaired
+    :raises FileError: it cannot be opened, and not because it is damaged
+    """
+    log = describe_log_damage(path) if path.exists() else None
+    first: list[Check] = []
+    try:
+        store = open_store()
+    except (errors.StoreUnreadable, errors.StoreTooNew) as error:
+        damage = find_file_damage(path)
+        if damage is None:
+            raise
+        if not repair:
+            return [Check("header", False, f"{error}; {damage}: doctor --repair puts them in a new file")]
+        first = [salvage_unopenable(path)]
+        store = open_store()
+    with store:
+        found = first + examine_store(store, repair=repair, progress=progress)
+    if log is not None and not any(check.name == "log" and not check.ok for check in found):
+        found.insert(0, Check("log", False, log))
+    return found
+
+
 CHECKS: dict[str, Callable[[Store, bool], Check]] = {
+    "log": check_log_frames,
     "database": check_database,
     "schema": check_schema,
     "journal": check_journal,

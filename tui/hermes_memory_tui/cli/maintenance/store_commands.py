@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -47,18 +48,34 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
 
 
 @click.command("doctor", short_help="Check and repair the store.")
-@click.option("--repair", is_flag=True, help="Repair what can be rebuilt.")
+@click.option("--repair", is_flag=True, help="Restore what the journal proves, and rebuild what can be rebuilt.")
+@click.option(
+    "--torture",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Try in a temporary folder in DIR whether its disk keeps what a store acknowledges; takes about a minute.",
+)
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="Time for --torture.")
 @add_common_options
 @click.pass_context
-def doctor_command(ctx: click.Context, repair: bool) -> None:
-    """Check the file, the index, the journal chain and the gauges; exit code 1 when a check fails."""
-    from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
+def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, seconds: float) -> None:
+    """Check the file, the rows against the journal, the indexes and the gauges; exit code 1 when a check fails."""
+    from hermes_memory_store.diagnostics.doctor import CHECKS, examine_file
 
     settings = ctx.ensure_object(CommandSettings)
-    with settings.store(writing=repair) as store, progress_bar("examining") as progress:
+    if torture is not None:
+        if repair:
+            raise click.UsageError("--torture tries a folder and --repair a store; run one after the other")
+        ctx.exit(0 if torture_and_print(settings, torture, seconds) else 1)
+    with ExitStack() as opened, progress_bar("examining") as progress:
         begun = itertools.count()
         each = (lambda _: progress(next(begun), len(CHECKS))) if progress else None
-        checks = examine_store(store, repair=repair, progress=each)
+        checks = examine_file(
+            settings.path(),
+            lambda: opened.enter_context(settings.store(writing=repair)),
+            repair=repair,
+            progress=each,
+        )
     ok = all(check.ok for check in checks)
     if settings.as_json:
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
@@ -72,6 +89,30 @@ def doctor_command(ctx: click.Context, repair: bool) -> None:
                 f"{check.name:<{width}}  ", to_printable(check.detail) + (" (repaired)" if check.repaired else "")
             )
     ctx.exit(0 if ok else 1)
+
+
+def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -> bool:
+    """Try a folder and print what each try came to; return whether all went well."""
+    from hermes_memory_store.diagnostics.torture import ATTEMPTS, torture_folder
+
+    with progress_bar("trying") as progress:
+        begun = itertools.count()
+        each = (lambda _: progress(next(begun), len(ATTEMPTS))) if progress else None
+        results = torture_folder(folder.expanduser(), settings.path(), seconds=seconds, progress=each)
+    ok = all(one.check.ok for one in results)
+    if settings.as_json:
+        tries = [
+            {"name": one.check.name, "ok": one.check.ok, "detail": one.check.detail, "proves": one.proves}
+            for one in results
+        ]
+        print_document({"ok": ok, "folder": str(folder), "tries": tries})
+        return ok
+    width = max(len(one.check.name) for one in results)
+    for one in results:
+        mark = style_text("ok ", fg="green") if one.check.ok else style_text("BAD", fg="red", bold=True)
+        click.echo(f"{mark}  ", nl=False)
+        print_hanging(f"{one.check.name:<{width}}  ", f"{to_printable(one.check.detail)}. This shows: {one.proves}.")
+    return ok
 
 
 @click.command("upgrade", short_help="Upgrade a hermes-memory 0.3.0 file.")

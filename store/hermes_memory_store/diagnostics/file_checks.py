@@ -1,0 +1,185 @@
+"""The checks of the file itself: its header, its pages, its indexes and its write-ahead log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.database import database_copies
+from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, drain_rows
+from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes, vacuum_store
+from hermes_memory_store.database.schema import STORE_VERSION
+from hermes_memory_store.diagnostics.log_frames import describe_log_damage
+from hermes_memory_store.diagnostics.row_checks import keep_raw_copy
+from hermes_memory_store.diagnostics.salvage import format_lost, readable_copy, salvage_file
+from hermes_memory_store.model import Check
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+"""Those with pages of their own, which virtual tables do not have."""
+
+MIGRATED = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = 'hermes-memory'"
+
+
+def check_log_frames(store: Store, repair: bool) -> Check:
+    """Check the write-ahead log for damage that no crash leaves. It comes first: the next write takes the evidence away."""
+    said = describe_log_damage(store.path)
+    if said is None:
+        return Check("log", True, "the write-ahead log holds nothing that SQLite passes over")
+    if not repair:
+        return Check("log", False, f"{said}; only a backup or the team may have them")
+    kept = keep_raw_copy(
+        store.path, backup.default_backup_path(store.path, "before-repair", store.clock()), store.clock()
+    )
+    store.db.row("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Check(
+        "log", False, f"{said}; the file and its log are kept as {kept.name}, what they held beyond is lost from here"
+    )
+
+
+def check_database(store: Store, repair: bool) -> Check:
+    """Run SQLite's own check of every page, index and constraint."""
+    problems = find_integrity_problems(store)
+    if not problems:
+        pages = store.db.value("PRAGMA page_count")
+        return Check("database", True, f"SQLite finds all {pages} pages sound")
+    damaged = find_damaged_tables(store)
+    shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
+    said = f"{problems[0]} ({describe_damage(store, damaged, shadows)})"
+    if not set(damaged) - shadows.keys():
+        indexes = sorted({shadows[table] for table in damaged})
+        if not repair:
+            how = "builds it anew" if indexes else "writes the file anew without such pages"
+            what = "only the full-text index is damaged, " if indexes else ""
+            return Check("database", False, f"{said}; {what}doctor --repair {how}")
+        if indexes:
+            rebuild_damaged_indexes(store.db, indexes)
+        else:
+            vacuum_store(store.db)
+        if not find_integrity_problems(store):
+            return Check("database", True, f"{said}; {format_rebuilt_indexes(indexes)}", repaired=True)
+    if not repair:
+        return Check(
+            "database", False, f"{said}; doctor --repair builds the indexes anew and salvages what can be read"
+        )
+    if rebuild_btree_indexes(store):
+        return Check("database", True, f"{said}; the indexes were built anew from the tables", repaired=True)
+    kept, lost = salvage_store(store)
+    return Check("database", True, f"{said}; {describe_salvage(lost, kept)}", repaired=True)
+
+
+def find_integrity_problems(store: Store) -> list[str]:
+    """Return the findings of SQLite's check of the whole file, at most 20 sentences."""
+    try:
+        found = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
+    except (errors.StoreUnreadable, *SQLITE_FAILURES) as error:
+        return [str(error.__cause__ or error)]
+    return [" ".join(problem.removeprefix("*** in database main ***").split()) for problem in found if problem != "ok"]
+
+
+def find_damaged_tables(store: Store) -> list[str]:
+    """Return the tables with which, or with whose indexes, SQLite finds something wrong."""
+    return [table for (table,) in store.db.rows(REAL_TABLES) if not is_table_sound(store, table)]
+
+
+def is_table_sound(store: Store, table: str) -> bool:
+    """Check whether SQLite finds nothing wrong with a table and its indexes."""
+    try:
+        return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
+    except (errors.StoreError, *SQLITE_FAILURES):
+        return False
+
+
+def is_table_readable(store: Store, table: str) -> bool:
+    """Check whether every row of a table itself can be read, whatever its indexes are."""
+    try:
+        with store.db.snapshot() as conn:
+            drain_rows(conn.execute(f"SELECT * FROM {table} NOT INDEXED"))
+    except (errors.StoreError, *SQLITE_FAILURES):
+        return False
+    return True
+
+
+def describe_damage(store: Store, damaged: Sequence[str], shadows: dict[str, str]) -> str:
+    """Return what the damage is in, in words: unused pages, an index, or the rows of a table."""
+    if not damaged:
+        return "in pages that no table uses"
+    named = []
+    for table in damaged:
+        if table in shadows:
+            named.append(f"the full-text index of {INDEXES[shadows[table]].of}")
+        else:
+            named.append(f"an index of {table}" if is_table_readable(store, table) else f"rows of {table}")
+    return "in " + ", ".join(dict.fromkeys(named))
+
+
+def format_rebuilt_indexes(indexes: Sequence[str]) -> str:
+    """Format what a repair did to these indexes."""
+    if not indexes:
+        return "the file was written anew without such pages"
+    return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
+
+
+def rebuild_btree_indexes(store: Store) -> bool:
+    """Build every ordinary index anew from its table; return whether the file is sound then."""
+    try:
+        with store.db.write_transaction() as conn:
+            conn.execute("REINDEX")
+    except (errors.StoreUnreadable, errors.ArgumentError, *SQLITE_FAILURES):
+        return False  # a damaged page is in the way: salvaging leaves it behind
+    return not find_integrity_problems(store)
+
+
+def salvage_store(store: Store) -> tuple[Path, Counter[str]]:
+    """Replace the content of an open store by what can be read of it; return where it is kept, and what was lost.
+
+    Processes that have it open go on with the new content.
+    """
+    now = store.clock()
+    kept = keep_raw_copy(store.path, backup.default_backup_path(store.path, "before-repair", now), now)
+    with backup.temporary_copy(store.path.with_name(f"{store.path.name}.salvaged")) as made:
+        lost = salvage_file(store.path, made)
+        database_copies.overwrite_database(made, store.path, unchanged=lambda: True)
+    store.db.look_for_replacement()
+    return kept, lost
+
+
+def describe_salvage(lost: Counter[str], kept: Path) -> str:
+    """Return the sentence about what a salvage read, and where the damaged file is."""
+    return f"what could be read was written to a new file, the damaged one is kept as {kept.name}; {format_lost(lost)}"
+
+
+def find_file_damage(path: Path) -> str | None:
+    """Find damage that keeps a store from being opened at all; None when something else does, or nothing.
+
+    A header may be damaged so that it names another program or a version of the future: what stands in the file tells.
+    """
+    if path.stat().st_size == 0:
+        return None
+    try:
+        with readable_copy(path) as made, database_copies.connect_plainly(made) as conn:
+            versions = conn.execute(MIGRATED).fetchone()[0]
+            conn.execute("SELECT count(*) FROM (SELECT 1 FROM journal LIMIT 1)").fetchone()
+    except (errors.FileError, *SQLITE_FAILURES):
+        return None
+    return "its first pages are damaged, its tables can be read" if versions == STORE_VERSION else None
+
+
+def salvage_unopenable(path: Path, *, clock: Clock = system_clock) -> Check:
+    """Put what can be read in the place of a store that cannot be opened; the damaged file is kept beside it.
+
+    :raises FileError: it cannot be read at all, DiskFull, …; nothing was changed then
+    """
+    now = clock()
+    kept = backup.default_backup_path(path, "before-repair", now)
+    with backup.temporary_copy(path.with_name(f"{path.name}.salvaged")) as made:
+        with readable_copy(path) as copy:
+            lost = salvage_file(copy, made)
+        backup.preserve_unreadable_store(path, kept)
+        backup.register_backup(path, kept, "before-repair", now)
+        backup.install_backup(made, path)
+    return Check("header", True, describe_salvage(lost, kept), repaired=True)

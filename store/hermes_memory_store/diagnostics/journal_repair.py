@@ -1,0 +1,149 @@
+"""Repair the journal itself from backups, where the chain of hashes proves that a row is the one that stood there.
+
+A row of a backup takes the place of a damaged or missing one only if its hash fits both what it says and the row before it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.database_copies import connect_plainly
+from hermes_memory_store.diagnostics.chain_anchors import read_backup_head
+from hermes_memory_store.model import Actor
+from hermes_memory_store.rows import journal
+from hermes_memory_store.rows.journal_receipt import read_chain_head
+from hermes_memory_store.rows.journal_records import JournalRecord
+from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
+
+RECORD = """
+    SELECT j.seq, j.at, t.name, a.kind, a.name, j.op, j.entity, j.uid, j.change, j.undoes, j.before, j.after, j.salt,
+      j.digest, j.hash
+    FROM journal j LEFT JOIN themes t ON t.id = j.theme_id LEFT JOIN actors a ON a.id = j.actor_id WHERE j.seq = ?
+"""
+
+REPLACE = journal.APPEND.replace("INSERT", "INSERT OR REPLACE", 1)
+
+NAMES = {"themes": ("name",), "actors": ("kind", "name")}
+"""Columns that the chain covers, of the tables a journal row refers to."""
+
+
+def repair_journal(store: Store) -> int:
+    """Restore damaged and missing rows of the journal from backups; return how many.
+
+    A tail that was cut off is restored as far as a backup has it. What has been purged meanwhile stays without its text.
+    """
+    restored = 0
+    with ExitStack() as opened, store.db.write_transaction() as conn:
+        backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
+        for old in backups:
+            restored += restore_names(store, conn, old)
+        for old in backups:
+            place: int | None = 0
+            while (place := next_break(store, place or 0)) is not None:
+                count = splice_rows(store, conn, old, place)
+                restored += count
+                if not count:
+                    place += 1
+    return restored
+
+
+def find_related_backups(store: Store) -> list[Path]:
+    """Find the readable backups of this very store, those with the longest journal first."""
+    with store.db.snapshot() as conn:
+        here = read_chain_head(conn)
+    found = [(head, file) for file in backup.find_backups(store.path) if (head := read_backup_head(file)) is not None]
+    # A store whose first row is lost is told by the rest of the chain: no row of another store fits.
+    related = [(head[1].seq, file) for head, file in found if here is None or head[0] == here[0]]
+    return [file for _, file in sorted(related, reverse=True)]
+
+
+def next_break(store: Store, since: int) -> int | None:
+    """Return the first row from `since` on at which the chain is broken; the one behind its end comes last."""
+    behind = store.journal.last_seq() + 1
+    return next((seq for seq, _ in store.journal.find_breaks() if seq >= since), behind if since <= behind else None)
+
+
+def restore_names(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection) -> int:
+    """Restore names of themes and actors that a backup has otherwise, where that mends the chain; return how many."""
+    restored = 0
+    for table, columns in NAMES.items():
+        sql = f"SELECT id, {', '.join(columns)} FROM {table}"
+        here = {row[0]: row[1:] for row in conn.execute(sql)}
+        for key, *named in old.execute(sql):
+            if here.get(key) == tuple(named):
+                continue
+            broken = count_breaks(store)
+            try:
+                with store.db.savepoint(conn):
+                    if key in here:
+                        assignments = ", ".join(f"{name} = ?" for name in columns)
+                        conn.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", (*named, key))
+                    else:
+                        insert_name(conn, table, key, named)
+                    store.names.forget()
+                    if count_breaks(store) >= broken:
+                        raise LookupError
+                restored += 1
+            except (LookupError, sqlite3.IntegrityError):
+                store.names.forget()
+    return restored
+
+
+def insert_name(conn: sqlite3.Connection, table: str, key: int, named: list[str]) -> None:
+    """Insert a theme or an actor that is gone."""
+    if table == "themes":
+        conn.execute("INSERT INTO themes (id, name, created_at) VALUES (?, ?, 0)", (key, *named))
+    else:
+        conn.execute("INSERT INTO actors (id, kind, name) VALUES (?, ?, ?)", (key, *named))
+
+
+def count_breaks(store: Store) -> int:
+    """Count the places where the chain is broken, up to a limit that no name explains better."""
+    return sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
+
+
+def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection, seq: int) -> int:
+    """Restore rows from `seq` on, as long as the chain needs them and the backup proves them; return how many."""
+    first = conn.execute("SELECT hash FROM journal WHERE seq = ?", (seq - 1,)).fetchone()
+    link = journal.FIRST_HASH if seq == 1 else first and first[0]
+    count = 0
+    while link is not None:
+        there = load_record(conn, seq)
+        if there is not None and fits(there, link):
+            return count
+        kept = load_record(old, seq)
+        if kept is None or not fits(kept, link):
+            return count
+        theme_id = store.names.recorded_theme(conn, kept.theme, kept.at)
+        place = (kept.seq, kept.at, theme_id, store.names.actor(conn, kept.actor), kept.op, kept.entity, kept.uid)
+        told = (kept.change, kept.undoes, kept.before, kept.after, kept.salt, kept.digest, kept.hash)
+        conn.execute(REPLACE, place + told)
+        if conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (kept.uid,)).fetchone():
+            journal.redact_journal(conn, kept.uid)
+        link, seq, count = kept.hash, seq + 1, count + 1
+    return count
+
+
+def load_record(conn: sqlite3.Connection, seq: int) -> JournalRecord | None:
+    """Load one row of the journal; None when it is gone or cannot be read."""
+    try:
+        row = conn.execute(RECORD, (seq,)).fetchone()
+    except sqlite3.DatabaseError:
+        return None
+    if row is None or None in row[2:5]:
+        return None
+    number, at, theme, kind, name, *rest = row
+    return JournalRecord(number, at, theme, Actor(kind, name), *rest)
+
+
+def fits(record: JournalRecord, link: bytes) -> bool:
+    """Check whether a row is what its hash says, and follows the row before it."""
+    try:
+        return record.link(link) == record.hash
+    except (UnicodeEncodeError, TypeError, AttributeError, errors.StoreError):
+        return False

@@ -1,0 +1,246 @@
+"""Salvage a damaged file: read what can be read of every table into a new store, and build anew what is derived from it.
+
+Only tables are read, page after page and around the damaged ones, never an index. What a lost page held of facts, scopes and
+sessions comes back from the journal afterwards; what it held of the journal, only a backup has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store import errors
+from hermes_memory_store.database import database_copies, filesystem, fulltext
+from hermes_memory_store.database.database_copies import connect_plainly
+from hermes_memory_store.database.index_health import SQLITE_FAILURES
+from hermes_memory_store.database.item_kinds import FACT, TURN
+from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
+from hermes_memory_store.history.transaction_log import REPLAYED, REPLAYED_TABLE
+from hermes_memory_store.store import create_store
+from hermes_memory_store.upkeep import backup
+
+HEADER_SIZE = 100
+"""Bytes of SQLite's header (https://sqlite.org/fileformat2.html, section 1.3)."""
+
+MAGIC = b"SQLite format 3\0"
+
+INTERIOR_PAGE = 5
+"""First byte of a page that leads to the pages of a table."""
+
+PAGE_SIZE = 4096
+"""Of every store: SQLite's default since 2016."""
+
+TABLES = """
+    SELECT name, sql FROM sqlite_master
+    WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%_text_%'
+      AND name <> '_sqlite_migrations'
+    ORDER BY rootpage
+"""
+
+TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+
+BURY_PURGED = """
+    INSERT OR IGNORE INTO tombstones
+    SELECT uid, theme_id, at, actor_id FROM journal WHERE entity = 'fact' AND op = 'purge'
+"""
+
+FARTHEST = 1 << 62
+"""Beyond every key."""
+
+
+def salvage_file(damaged: Path, target: Path) -> Counter[str]:
+    """Write what can be read of a damaged store to a new one; return how many pieces of each table could not be read.
+
+    :raises StoreUnreadable: not even the list of its tables can be read
+    :raises DiskFull: there is no room for the new file
+    """
+    create_store(target)
+    lost: Counter[str] = Counter()
+    with connect_plainly(damaged) as old, connect_plainly(target, "rw") as new:
+        old.text_factory = lambda text: text.decode(errors="replace")
+        new.execute("PRAGMA synchronous = OFF")
+        there = {name for name, _ in old.execute(TABLES)}
+        if REPLAYED in there:
+            new.execute(REPLAYED_TABLE)
+        new.execute("BEGIN IMMEDIATE")
+        triggers = new.execute(TRIGGERS).fetchall()
+        for name, _ in triggers:
+            new.execute(f"DROP TRIGGER {name}")
+        for name, sql in new.execute(TABLES).fetchall():
+            if name in there:
+                copy_table(old, new, name, "WITHOUT ROWID" not in sql, lost)
+        new.execute(BURY_PURGED)
+        for kind in (FACT, TURN):
+            fulltext.fill_index(new, kind)
+        for _, sql in triggers:
+            new.execute(sql)
+        recount_gauges(new)
+        new.execute("COMMIT")
+        new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database_copies.verify_database(new, target)
+    filesystem.flush_to_disk(target)
+    return lost
+
+
+def copy_table(
+    old: sqlite3.Connection, new: sqlite3.Connection, name: str, has_rowid: bool, lost: Counter[str]
+) -> None:
+    """Copy the rows of one table that can be read, and that the new table accepts."""
+    wanted = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
+    there = {row[1] for row in old.execute(f"PRAGMA table_info({name})")}
+    columns = ", ".join(column for column in wanted if column in there)
+    insert = f"INSERT OR IGNORE INTO {name} ({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})"
+    rows = read_by_rowid(old, name, columns, lost) if has_rowid else read_from_both_ends(old, name, columns, lost)
+    for row in rows:
+        try:
+            if new.execute(insert, row).rowcount == 0 and has_rowid:
+                lost[name] += 1
+        except (sqlite3.IntegrityError, UnicodeEncodeError):
+            lost[name] += 1
+
+
+def read_by_rowid(conn: sqlite3.Connection, table: str, columns: str, lost: Counter[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table in the order of their keys, and go on behind what cannot be read."""
+    last: int | None = -1
+    while last is not None:
+        try:
+            sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
+            for key, *row in conn.execute(sql, (last,)):
+                if key <= last:
+                    raise sqlite3.DatabaseError("the keys are out of order")
+                last = key
+                yield tuple(row)
+            return
+        except SQLITE_FAILURES:
+            lost[table] += 1
+            last = find_readable_key(conn, table, columns, last)
+
+
+def find_readable_key(conn: sqlite3.Connection, table: str, columns: str, last: int) -> int | None:
+    """Find the key behind which a table can be read again; None when nothing behind it can."""
+    low, step = last, 1
+    while step < FARTHEST and not is_readable_after(conn, table, columns, last + step):
+        low, step = last + step, step * 2
+    if step >= FARTHEST:
+        return None
+    high = last + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_readable_after(conn, table, columns, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def is_readable_after(conn: sqlite3.Connection, table: str, columns: str, key: int) -> bool:
+    """Check whether the first row behind a key can be read, and comes behind it."""
+    try:
+        sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT 1"
+        row = conn.execute(sql, (key,)).fetchone()
+        return row is None or row[0] > key
+    except SQLITE_FAILURES:
+        return False
+
+
+def read_from_both_ends(
+    conn: sqlite3.Connection, table: str, columns: str, lost: Counter[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table without keys of its own: from its beginning, and from its end where that fails."""
+    keys = [row[1] for row in sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda one: one[5]) if row[5]]
+    for direction in ("ASC", "DESC"):
+        order = ", ".join(f"{key} {direction}" for key in keys)
+        try:
+            yield from conn.execute(f"SELECT {columns} FROM {table} ORDER BY {order}")
+            return
+        except SQLITE_FAILURES:
+            lost[table] += 1
+
+
+@contextlib.contextmanager
+def readable_copy(path: Path) -> Iterator[Path]:
+    """Yield a private copy of a damaged file, with a header by which SQLite can read it; removed afterwards.
+
+    The header holds nothing but constants and sizes. Its copy of the version is taken from the record of migrations.
+    """
+    with backup.temporary_copy(path.with_name(f"{path.name}.readable")) as made:
+        for ending in ("", "-wal"):
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                filesystem.create_private_file(made.with_name(made.name + ending))
+                shutil.copyfile(part, made.with_name(made.name + ending))
+        if not is_header_readable(made):
+            write_header(made)
+        if not is_header_readable(made):
+            write_schema_pages(made)
+        yield made
+
+
+def is_header_readable(path: Path) -> bool:
+    """Check whether SQLite can read the list of tables of a file."""
+    try:
+        with connect_plainly(path) as conn:
+            return conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+    except (errors.FileError, *SQLITE_FAILURES):
+        return False
+
+
+def write_header(path: Path) -> None:
+    """Write the header that a store of this size must have (https://sqlite.org/fileformat2.html, section 1.3)."""
+    pages = path.stat().st_size // PAGE_SIZE
+    header = bytearray(HEADER_SIZE)
+    header[:16] = MAGIC
+    header[16:24] = PAGE_SIZE.to_bytes(2, "big") + bytes((2, 2, 0, 64, 32, 32))
+    for place, value in (
+        (24, 1),
+        (28, pages),
+        (40, 1),
+        (44, 4),
+        (56, 1),
+        (60, STORE_VERSION),
+        (68, APPLICATION_ID),
+        (92, 1),
+    ):
+        header[place : place + 4] = value.to_bytes(4, "big")
+    header[96:100] = (3_040_001).to_bytes(4, "big")
+    with path.open("r+b") as file:
+        file.write(header)
+
+
+def write_schema_pages(path: Path) -> None:
+    """Write the list of tables as a new store has it: a store never rewritten since has its tables at the same pages."""
+    with backup.temporary_copy(path.with_name(f"{path.name}.new")) as new:
+        create_store(new)
+        with connect_plainly(new, "rw") as conn:
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = new.read_bytes()
+    first = pages[:PAGE_SIZE]
+    with path.open("r+b") as file:
+        for number in schema_page_numbers(first):
+            start = max(HEADER_SIZE, (number - 1) * PAGE_SIZE)
+            file.seek(start)
+            file.write(pages[start : number * PAGE_SIZE])
+
+
+def schema_page_numbers(first: bytes) -> list[int]:
+    """Return the pages of the list of tables, by the first page of a file (section 1.6)."""
+    if first[HEADER_SIZE] != INTERIOR_PAGE:
+        return [1]
+    count = int.from_bytes(first[HEADER_SIZE + 3 : HEADER_SIZE + 5], "big")
+    pointers = [HEADER_SIZE + 12 + 2 * n for n in range(count)]
+    cells = [int.from_bytes(first[pointer : pointer + 2], "big") for pointer in pointers]
+    return [1, *(int.from_bytes(first[cell : cell + 4], "big") for cell in (*cells, HEADER_SIZE + 8))]
+
+
+def format_lost(lost: Counter[str]) -> str:
+    """Return what could not be read, for a sentence."""
+    if not lost:
+        return "every row could be read"
+    named = ", ".join(f"{table} ({count})" for table, count in sorted(lost.items()))
+    return f"pages or rows that could not be read: {named}"

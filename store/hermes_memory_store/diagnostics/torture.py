@@ -1,0 +1,377 @@
+"""Torture a folder: does a store that lies there keep what it acknowledged?
+
+Real processes write to stores of their own in a temporary folder, and are killed, cut off as by a power cut, run into a full
+disk (a limit on the size of their files, never the free space), or fight for the lock. Whatever happens, nothing but that folder
+is written, at most `MOST_BYTES` of it, and it is removed in the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from hermes_memory_store import errors
+from hermes_memory_store.database import filesystem
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.model import Check, FactFilter, Tier
+from hermes_memory_store.store import Store
+
+MOST_BYTES = 200 * 1024 * 1024
+"""What all tries together may take of the disk."""
+
+FILE_LIMIT = 2 * 1024 * 1024
+"""Bytes of one file at which the try with a full disk finds no more room."""
+
+SECTOR = 512
+"""Bytes that a disk writes whole."""
+
+WRITERS = 4
+"""Processes that fight for the lock."""
+
+PATIENCE_S = 60.0
+"""How long a child may take to say its first word on a busy machine."""
+
+WRITER = """
+import resource, sys
+from hermes_memory_store import errors
+from hermes_memory_store.store import Store
+db, who, limit, is_asked = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "asked"
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+store, number, full = Store.open(db), 0, False
+print("ready", flush=True)
+while not full and (not is_asked or sys.stdin.readline()):
+    number += 1
+    line = f"V[{who}.{number}]: value {number} of {who} " + "x" * (number % 90)
+    try:
+        uid = store.facts.write("torture", line, scope=f"scope-{number % 3}").fact.uid
+    except errors.DiskFull:
+        full = True
+        print("full", flush=True)
+    else:
+        print(uid, flush=True)
+"""
+"""Writes facts and says each as soon as it is acknowledged."""
+
+
+class TortureResult(NamedTuple):
+    """What one try came to."""
+
+    check: Check
+    proves: str
+    """What holds for this folder now, and what does not follow."""
+
+
+class Writer:
+    """A process that writes to a store, and what it has acknowledged."""
+
+    def __init__(self, db: Path, who: str, *, limit: int = 0, is_asked: bool = False) -> None:
+        """Start it.
+
+        :param limit: bytes that none of its files may exceed; 0 for no limit
+        :param is_asked: whether it writes only when it is asked to
+        """
+        command = [sys.executable, "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"]
+        paths = [path for path in sys.path if path]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        )
+        self._rest = b""
+        self.words: list[str] = []
+
+    def read_until(self, count: int, deadline: float) -> None:
+        """Read what it says until it has said so many words, has ended, or the time is over."""
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self.pipe, selectors.EVENT_READ)
+            while len(self.words) < count and (left := deadline - time.monotonic()) > 0:
+                if waiting.select(left) and not self._read_some():
+                    return
+
+    def ask(self) -> None:
+        """Ask it for one write."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+
+    def pause(self) -> None:
+        """Stop it where it is, and wait until it stands still."""
+        self.stop(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def read_rest(self) -> None:
+        """Read all that it said before it ended."""
+        while self._read_some():
+            pass
+
+    def stop(self, how: signal.Signals) -> None:
+        """Send a signal, unless it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(how)
+
+    def end(self) -> None:
+        """Kill it, and read the rest."""
+        self.stop(signal.SIGKILL)
+        self.read_rest()
+        self.process.wait()
+        self.pipe.close()
+        with contextlib.suppress(BrokenPipeError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+
+    @property
+    def acknowledged(self) -> set[str]:
+        """The uids of the facts it was told are written."""
+        return {word for word in self.words if len(word) == 36}
+
+    @property
+    def pipe(self) -> IO[bytes]:
+        """What it says."""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def _read_some(self) -> bool:
+        part = os.read(self.pipe.fileno(), 1 << 16)
+        *words, self._rest = (self._rest + part).split(b"\n")
+        self.words += [word.decode() for word in words]
+        return bool(part)
+
+
+def torture_folder(
+    folder: Path, store: Path, *, seconds: float = 60.0, progress: Callable[[str], None] | None = None
+) -> list[TortureResult]:
+    """Try a folder; return what each try came to.
+
+    :param store: the store of the person, whose folder is refused
+    :param seconds: for all tries together, roughly: a try that has begun is finished
+    :raises ArgumentError: it is no folder that may be tried; nothing was written then
+    """
+    refuse_folder(folder, store)
+    found = []
+    with tempfile.TemporaryDirectory(prefix=".hermes-memory-torture-", dir=folder) as made:
+        for name, attempt in ATTEMPTS.items():
+            if progress is not None:
+                progress(name)
+            place = Path(made) / name.replace(" ", "-")
+            place.mkdir()
+            found.append(attempt(place, seconds / len(ATTEMPTS)))
+            shutil.rmtree(place)
+    return found
+
+
+def refuse_folder(folder: Path, store: Path) -> None:
+    """Check that a folder may be tried. :raises ArgumentError: it is none, or a store lies in it"""
+    if not folder.is_dir():
+        raise errors.ArgumentError(f"{folder} is no folder; name an existing one, in which nothing else lies", folder)
+    real = folder.resolve()
+    held = [file.name for file in real.iterdir() if is_store_file(file)]
+    if real == store.expanduser().resolve().parent or held:
+        raise errors.ArgumentError(f"{folder} is the folder of a memory; name another one on the same disk", folder)
+    if not os.access(real, os.W_OK | os.X_OK):
+        raise errors.ArgumentError(f"{folder} cannot be written; name a folder of your own", folder)
+    if shutil.disk_usage(real).free < MOST_BYTES:
+        raise errors.ArgumentError(f"the disk of {folder} has less than {MOST_BYTES >> 20} MiB left", folder)
+
+
+def is_store_file(file: Path) -> bool:
+    """Check whether a file is a store: an SQLite file with our number in its header."""
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(72)
+    except OSError:
+        return False
+    return header.startswith(b"SQLite format 3\0") and header[68:72] == b"HMEM"
+
+
+def try_kills(place: Path, seconds: float) -> TortureResult:
+    """Kill writers with `kill -9` at moments of chance."""
+    moments, until = random.Random(), time.monotonic() + seconds
+    db, acknowledged, kills = place / "memory.db", set[str](), 0
+    while kills == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 4):
+        with started(Writer(db, f"round{kills}")) as writer:
+            writer.read_until(1, time.monotonic() + PATIENCE_S)
+            writer.read_until(moments.randrange(2, 60), time.monotonic() + PATIENCE_S)
+        acknowledged |= writer.acknowledged
+        kills += 1
+    wrong = find_losses(db, acknowledged)
+    said = f"{kills} kills in the middle of writes, {len(acknowledged)} acknowledged facts"
+    return TortureResult(
+        Check("kill -9", not wrong, wrong or f"{said}, none lost, the store is whole"),
+        "a crash of a program loses nothing here; a crash of the whole system is another matter",
+    )
+
+
+def try_power_cuts(place: Path, seconds: float) -> TortureResult:
+    """Cut off the power, as far as that can be played: of what was not synced yet, only some sectors have arrived.
+
+    A writer stands still between two writes: all it has written so far is synced. It is asked for one more, stopped
+    somewhere within it, and each sector that differs by then arrives, or does not, by chance. SQLite writes to the store
+    itself only after the log is synced, so where the store differs, the log has arrived whole.
+    """
+    chance, until = random.Random(), time.monotonic() + seconds
+    db, cuts = place / "memory.db", 0
+    files = (db, db.with_name(db.name + "-wal"))
+    with started(Writer(db, "power", is_asked=True)) as writer:
+        writer.read_until(1, time.monotonic() + PATIENCE_S)
+        while cuts == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 8):
+            for _ in range(chance.randrange(1, 10)):
+                writer.ask()
+                writer.read_until(len(writer.words) + 1, time.monotonic() + PATIENCE_S)
+            known, synced = set(writer.acknowledged), [read_file(file) for file in files]
+            writer.ask()
+            time.sleep(chance.uniform(0, 0.003))
+            writer.pause()
+            written = [read_file(file) for file in files]
+            writer.stop(signal.SIGCONT)
+            writer.read_until(len(writer.words) + 1, time.monotonic() + PATIENCE_S)
+            copy = place / "cut"
+            copy.mkdir()
+            is_log_synced = synced[0] != written[0]
+            for file, before, after in zip(files, synced, written, strict=True):
+                arrived = after if is_log_synced and file is not db else mix_sectors(before, after, chance)
+                (copy / file.name).write_bytes(arrived)
+            wrong = find_losses(copy / db.name, known)
+            shutil.rmtree(copy)
+            cuts += 1
+            if wrong:
+                return TortureResult(Check("power cut", False, f"cut {cuts}: {wrong}"), "nothing: it failed")
+    return TortureResult(
+        Check("power cut", True, f"{cuts} simulated cuts, up to {len(known)} acknowledged facts, none lost"),
+        "writes are in their files before they are acknowledged, and torn or reordered ones are recognised; whether the disk "
+        "keeps what it says it has synced, only pulling its plug shows",
+    )
+
+
+def try_full_disk(place: Path, seconds: float) -> TortureResult:
+    """Write until a file may not grow any more."""
+    db, until = place / "memory.db", time.monotonic() + max(seconds, PATIENCE_S)
+    with started(Writer(db, "full", limit=FILE_LIMIT)) as writer:
+        writer.read_until(1_000_000, until)
+    acknowledged = writer.acknowledged
+    is_full = "full" in writer.words
+    wrong = find_losses(db, acknowledged)
+    if not wrong and not is_full:
+        wrong = "" if writer.process.returncode in (0, -signal.SIGKILL) else "the writer ended with another error"
+    said = f"at {FILE_LIMIT >> 20} MiB a file" if is_full else "the limit was not reached in time"
+    return TortureResult(
+        Check(
+            "full disk",
+            not wrong,
+            wrong or f"{said}: {len(acknowledged)} acknowledged facts, none lost, and it can be written again",
+        ),
+        "a write that finds no room is refused whole; a quota or a full file system may answer later than this limit",
+    )
+
+
+def try_lock_storm(place: Path, seconds: float) -> TortureResult:
+    """Let several processes write to one store at once."""
+    db, until = place / "memory.db", time.monotonic() + seconds
+    with contextlib.ExitStack() as all_of_them:
+        writers = [all_of_them.enter_context(started(Writer(db, f"writer{n}"))) for n in range(WRITERS)]
+        for writer in writers:
+            writer.read_until(2, time.monotonic() + PATIENCE_S)
+        while time.monotonic() < until and folder_size(place) < MOST_BYTES // 4:
+            for writer in writers:
+                writer.read_until(len(writer.words) + 5, min(until, time.monotonic() + 1))
+        died = [writer for writer in writers if writer.process.poll() is not None]
+    counts = [len(writer.acknowledged) for writer in writers]
+    wrong = (
+        f"{len(died)} of {WRITERS} writers gave up"
+        if died
+        else find_losses(db, set[str]().union(*(w.acknowledged for w in writers)))
+    )
+    if not wrong and min(counts) == 0:
+        wrong = "one process never got the lock"
+    said = f"{WRITERS} processes at once, {min(counts)} to {max(counts)} acknowledged facts each"
+    return TortureResult(
+        Check("lock storm", not wrong, wrong or f"{said}, none lost"),
+        "file locks and shared memory work between processes of this machine; of other machines on a shared disk it says nothing",
+    )
+
+
+def check_file_system(place: Path, seconds: float) -> TortureResult:
+    """Name the file system, and what it is known for."""
+    kind = filesystem.filesystem_type(place) or "unknown"
+    is_network = kind in filesystem.NETWORK_TYPES
+    detail = f"{kind} is a network file system, where processes cannot be kept apart" if is_network else kind
+    volatile = kind in ("tmpfs", "ramfs")
+    return TortureResult(
+        Check("file system", not is_network, detail),
+        "it lies in memory: nothing survives a real power cut"
+        if volatile
+        else "what the tries below say holds for this file system",
+    )
+
+
+@contextlib.contextmanager
+def started(writer: Writer) -> Iterator[Writer]:
+    """Yield a running writer; it is killed and read to its end whatever happens."""
+    try:
+        yield writer
+    finally:
+        writer.stop(signal.SIGCONT)
+        writer.end()
+
+
+def find_losses(db: Path, acknowledged: set[str]) -> str:
+    """Find what is wrong with a store after a try; empty when all that was acknowledged is there and it is whole."""
+    with Store.open(db, force=True) as store:
+        everything = FactFilter(tiers=frozenset(Tier))
+        lost = acknowledged - {fact.uid for fact in store.facts.by_ids(store.facts.ids(everything))}
+        if lost:
+            return f"{len(lost)} of {len(acknowledged)} acknowledged facts are lost"
+        broken = [check for check in examine_store(store) if not check.ok]
+        if broken:
+            return f"{broken[0].name}: {broken[0].detail}"
+        store.facts.write("torture", f"V[after]: {len(acknowledged)}")
+    return ""
+
+
+def mix_sectors(before: bytes, after: bytes, chance: random.Random) -> bytes:
+    """Return a file of which only some of the changed sectors have arrived, in any order."""
+    size = max(len(before), len(after))
+    arrived = bytearray(before.ljust(size, b"\0"))
+    for start in range(0, size, SECTOR):
+        part = after[start : start + SECTOR]
+        if part != before[start : start + SECTOR] and chance.random() < 0.5:
+            arrived[start : start + len(part)] = part
+    return bytes(arrived[: chance.choice((len(before), len(after)))] if len(after) > len(before) else arrived)
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file, empty when there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def file_end(path: Path) -> int:
+    """Return the size of a file, 0 when there is none."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes of all files of a folder."""
+    return sum(file_end(file) for file in folder.rglob("*") if file.is_file())
+
+
+ATTEMPTS: dict[str, Callable[[Path, float], TortureResult]] = {
+    "file system": check_file_system,
+    "kill -9": try_kills,
+    "power cut": try_power_cuts,
+    "full disk": try_full_disk,
+    "lock storm": try_lock_storm,
+}
+"""Every try by its name."""
