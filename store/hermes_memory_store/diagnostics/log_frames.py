@@ -24,7 +24,7 @@ class LogScan(NamedTuple):
     frames: int
     """Frames that fit, up to the first that does not."""
     lost: int
-    """Committed transactions behind that one, which SQLite passes over."""
+    """Committed transactions behind the one it belongs to, all of which SQLite passes over."""
     is_header_damaged: bool
 
 
@@ -41,7 +41,7 @@ def describe_log_damage(db: Path) -> str | None:
     if scan.lost:
         return (
             f"frame {scan.frames + 1} of the write-ahead log is damaged: "
-            f"{scan.lost} committed transactions behind it are passed over"
+            f"{scan.lost + 1} committed transactions from there on are passed over"
         )
     return None
 
@@ -78,11 +78,12 @@ def scan_frames(content: bytes) -> LogScan:
         if link != (one, two):
             break
         frames, place = frames + 1, place + size
-    lost = 0
-    for behind in range(place + size, len(content) - size + 1, size):
+    ends = 0
+    for behind in range(place, len(content) - size + 1, size):
         _, pages, *salts, _, _ = FRAME.unpack_from(content, behind)
-        lost += bool(pages) and salts == [salt, salt2]
-    return LogScan(frames, lost, False)
+        ends += bool(pages) and salts == [salt, salt2]
+    # The transaction of the frame that does not fit may be the one that a power cut left unfinished.
+    return LogScan(frames, max(0, ends - 1), False)
 
 
 def checksum(order: str, content: bytes, link: tuple[int, int]) -> tuple[int, int]:

@@ -165,7 +165,7 @@ def torture_folder(
                 progress(name)
             place = Path(made) / name.replace(" ", "-")
             place.mkdir()
-            found.append(attempt(place, seconds / len(ATTEMPTS)))
+            found.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
             shutil.rmtree(place)
     return found
 
@@ -196,7 +196,7 @@ def is_store_file(file: Path) -> bool:
 
 def try_kills(place: Path, seconds: float) -> TortureResult:
     """Kill writers with `kill -9` at moments of chance."""
-    moments, until = random.Random(), time.monotonic() + seconds
+    moments, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
     db, acknowledged, kills = place / "memory.db", set[str](), 0
     while kills == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 4):
         with started(Writer(db, f"round{kills}")) as writer:
@@ -219,7 +219,7 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
     somewhere within it, and each sector that differs by then arrives, or does not, by chance. SQLite writes to the store
     itself only after the log is synced, so where the store differs, the log has arrived whole.
     """
-    chance, until = random.Random(), time.monotonic() + seconds
+    chance, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
     db, cuts = place / "memory.db", 0
     files = (db, db.with_name(db.name + "-wal"))
     with started(Writer(db, "power", is_asked=True)) as writer:
@@ -240,6 +240,7 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
             is_log_synced = synced[0] != written[0]
             for file, before, after in zip(files, synced, written, strict=True):
                 arrived = after if is_log_synced and file is not db else mix_sectors(before, after, chance)
+                filesystem.create_private_file(copy / file.name)
                 (copy / file.name).write_bytes(arrived)
             wrong = find_losses(copy / db.name, known)
             shutil.rmtree(copy)
@@ -300,7 +301,7 @@ def try_lock_storm(place: Path, seconds: float) -> TortureResult:
     )
 
 
-def check_file_system(place: Path, seconds: float) -> TortureResult:
+def check_file_system(place: Path, _: float) -> TortureResult:
     """Name the file system, and what it is known for."""
     kind = filesystem.filesystem_type(place) or "unknown"
     is_network = kind in filesystem.NETWORK_TYPES
@@ -308,9 +309,7 @@ def check_file_system(place: Path, seconds: float) -> TortureResult:
     volatile = kind in ("tmpfs", "ramfs")
     return TortureResult(
         Check("file system", not is_network, detail),
-        "it lies in memory: nothing survives a real power cut"
-        if volatile
-        else "what the tries below say holds for this file system",
+        "it lies in memory: nothing survives a real power cut" if volatile else "what the other tries say holds for it",
     )
 
 
