@@ -35,9 +35,9 @@ _MODULES = {
     "memory.undo": "Undo",
     "model": """
         IMPORT LIVE_TIERS PERSON STANDING_TIERS Actor Change ChangeResult Check ContextBlock Fact FactFilter
-        FactPage FactSearchResult FactType Gauge Millis Notation OrphanPolicy PageCursor PressureLevel PurgePlan
-        QuarantinedFact Query Relief Rights Scope ScopeStatus Session SessionStatus Sort SourceRule ThemeSummary
-        Tick Tier Turn TurnHit Uid UndoResult WriteResult
+        FactPage FactSearchResult FactType Gauge Millis Notation Origin OrphanPolicy PageCursor PressureLevel Project
+        PurgePlan QuarantinedFact Query Relief Rights Scope ScopeStatus Session SessionStatus Sort SourceRule
+        ThemeSummary Tick Tier Turn TurnHit Uid UndoResult Way WriteResult
     """,
     "notation.memory_spec": "parse_notation split_notation",
     "relief.file_relief": "OptimizeReport relieve_files",

@@ -78,9 +78,11 @@ from hermes_memory_store.model import FactType as FactType
 from hermes_memory_store.model import Gauge as Gauge
 from hermes_memory_store.model import Millis as Millis
 from hermes_memory_store.model import Notation as Notation
+from hermes_memory_store.model import Origin as Origin
 from hermes_memory_store.model import OrphanPolicy as OrphanPolicy
 from hermes_memory_store.model import PageCursor as PageCursor
 from hermes_memory_store.model import PressureLevel as PressureLevel
+from hermes_memory_store.model import Project as Project
 from hermes_memory_store.model import PurgePlan as PurgePlan
 from hermes_memory_store.model import QuarantinedFact as QuarantinedFact
 from hermes_memory_store.model import Query as Query
@@ -99,6 +101,7 @@ from hermes_memory_store.model import Turn as Turn
 from hermes_memory_store.model import TurnHit as TurnHit
 from hermes_memory_store.model import Uid as Uid
 from hermes_memory_store.model import UndoResult as UndoResult
+from hermes_memory_store.model import Way as Way
 from hermes_memory_store.model import WriteResult as WriteResult
 from hermes_memory_store.notation.memory_spec import parse_notation as parse_notation
 from hermes_memory_store.notation.memory_spec import split_notation as split_notation

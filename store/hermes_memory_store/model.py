@@ -6,6 +6,7 @@ tokens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
@@ -155,6 +156,70 @@ TOOL_WORD = "tool:"
 """Begins the word for a tool that a token is restricted to."""
 
 
+class Way(StrEnum):
+    """The way by which something came into the memory."""
+
+    TOOL = "tool"
+    """A call of an agent's tool."""
+    COMMAND_LINE = "command-line"
+    SCREEN = "screen"
+    """The inspector."""
+    IMPORT = "import"
+    RELIEF = "relief"
+    """Making room, in the hot tier or in MEMORY.md and USER.md."""
+    HOST_FILE = "host-file"
+    """MEMORY.md or USER.md of hermes-agent."""
+    HOOK = "hook"
+    TEAM = "team"
+    LIBRARY = "library"
+    """A program that uses this package and does not say more."""
+    UNKNOWN = "unknown"
+    """Stored by a version that did not note origins, or without any by another program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a fact, a turn or a change came from. What is not known is None; nothing is ever guessed."""
+
+    way: Way = Way.UNKNOWN
+    session: str | None = None
+    """Name of the session."""
+    title: str | None = None
+    """The session's name for a person, at that time: `claude-code · shop #2`."""
+    client: str | None = None
+    """What the client calls itself, without its version. Declared, not verified."""
+    client_version: str | None = None
+    project: str | None = None
+    """Name of the project; `Projects.get` has its identities."""
+    root: str | None = None
+    """Absolute path of the working tree, or of the folder where there is no repository. Never leaves this machine."""
+    folder: str | None = None
+    """The folder in it, relative to `root`; `.` for the root itself."""
+    branch: str | None = None
+    commit: str | None = None
+    """Hexadecimal digits of HEAD's commit."""
+    peer: str | None = None
+    """Who called, as the bridge saw it: the user and process of a socket, or the name of a token."""
+    program: str | None = None
+    """The program that called, as the bridge saw it."""
+    teammate: str | None = None
+    """Who wrote it, where it came from a team."""
+    file: str | None = None
+    """The file of an import."""
+    line: int | None = None
+    """The line of that file, from 1."""
+    turns: tuple[Uid, ...] = ()
+    """The captured turns it was written from, oldest first."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known."""
+        return self.way is not Way.UNKNOWN
+
+
+UNKNOWN_ORIGIN = Origin()
+
+
 PERSON = Actor("person")
 RELIEF = Actor("relief")
 IMPORT = Actor("import")
@@ -201,6 +266,9 @@ class Fact:
     superseded_by: Uid | None = None
     reads: int = 0
     read_at: Millis | None = None
+    origin: Origin = UNKNOWN_ORIGIN
+    verdict: str | None = None
+    """What content checks found and what was decided about it; None: nothing was found."""
 
     @property
     def notation(self) -> str:
@@ -324,6 +392,48 @@ class Session:
     on_orphan: OrphanPolicy
     ended_at: Millis | None = None
     checkpoint: dict[str, Any] | None = None
+    client_version: str | None = None
+    project: str | None = None
+    """Name of the project it began in."""
+    number: int | None = None
+    """Counts the sessions of its client in that project, from 1. None: it began before sessions were numbered."""
+
+    @property
+    def title(self) -> str:
+        """Its name for a person: `claude-code · shop #2`; what the client calls it where it has no number."""
+        return format_session_title(self.client, self.project, self.number) or self.name
+
+
+CLIENT_VERSION = re.compile(r"\s+v?(\d\S*)$")
+"""What follows a client's name when it says its version: `hermes-agent 0.19.1`."""
+
+
+def split_client_version(client: str) -> tuple[str, str | None]:
+    """Split a client's name from the version that may follow it."""
+    found = CLIENT_VERSION.search(client)
+    return (client, None) if found is None or found.start() == 0 else (client[: found.start()], found[1])
+
+
+def format_session_title(client: str | None, project: str | None, number: int | None) -> str | None:
+    """Format a session's name for a person, None when it has no number or no client."""
+    if client is None or number is None:
+        return None
+    return f"{' · '.join(filter(None, (split_client_version(client)[0], project)))} #{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project and what it was recognised by."""
+
+    uid: Uid
+    name: str
+    """A label: never empty, and never that of another project."""
+    remotes: tuple[str, ...] = ()
+    """Normalised URLs, without user and password."""
+    roots: tuple[str, ...] = ()
+    """Root commits."""
+    paths: tuple[str, ...] = ()
+    """Common directories of its repositories, and folders, on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +457,8 @@ class Change:
     after: dict[str, Any] | None
     hash: str
     """Hexadecimal link of the tamper-evident chain."""
+    origin: Origin = UNKNOWN_ORIGIN
+    """Where the change came from; a fact that it brings in may come from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +533,9 @@ class Turn:
     """`user`, `assistant`, `system` or `tool`."""
     content: str
     at: Millis
+    origin: Origin = UNKNOWN_ORIGIN
+    verdict: str | None = None
+    """What content checks found in it; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,8 +572,12 @@ class FactFilter:
     after: Millis | None = None
     """Bounds of `updated_at`: before <, after >=."""
     by: str | None = None
-    """An actor: `person`, `relief`, or the name of a session."""
+    """An actor: `person`, `relief`, or a session by its name, its title, its client or a beginning of one of them."""
     pinned: bool | None = None
+    ways: frozenset[Way] = frozenset()
+    """By which they came in."""
+    projects: frozenset[str] = frozenset()
+    """Names of projects they came from."""
 
 
 @dataclass(frozen=True, slots=True)

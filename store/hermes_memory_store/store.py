@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -30,10 +30,11 @@ from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
-from hermes_memory_store.model import ThemeSummary, Tier
+from hermes_memory_store.model import Origin, ThemeSummary, Tier
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.journal_receipt import ReceiptWriter
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
@@ -269,6 +270,24 @@ class Store:
         for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
             log.unlink(missing_ok=True)
         return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, wanted)]
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of changes that nobody attributes; a library's unless a program sets its own."""
+        return self.names.origins.default
+
+    @origin.setter
+    def origin(self, origin: Origin) -> None:
+        self.names.origins.default = origin
+
+    def attribute(self, origin: Origin) -> AbstractContextManager[None]:
+        """Attribute every change that this thread or task makes within the block to an origin.
+
+        >>> with store.attribute(Origin(way=Way.HOOK, client="my-agent")):
+        ...     store.facts.write("ops", "V[port]: 5432").fact.origin.client
+        'my-agent'
+        """
+        return attribute_changes(origin)
 
     def index_notes(self) -> list[str]:
         """Return the notes to show beside search results: which full-text index is damaged, and what to do."""

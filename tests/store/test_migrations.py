@@ -10,6 +10,7 @@ import pytest
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import StoreNeedsUpgrade
+from hermes_memory_store.model import UNKNOWN_ORIGIN
 from hermes_memory_store.store import Store
 
 LATER = {
@@ -18,6 +19,7 @@ LATER = {
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
     6: ("m006_sync_whole", ("sync_listed", "sync_listings", "sync_masked")),
+    7: ("m007_origins", ("origins", "project_aliases", "projects")),
 }
 """What each version after the first one added."""
 
@@ -41,11 +43,24 @@ ALTERED = {
         "DROP TRIGGER sync_masked_purged",
         "ALTER TABLE sync_themes DROP COLUMN fetched",
     ),
+    7: (
+        "DROP INDEX facts_of_origin",
+        "DROP INDEX sessions_by_client",
+        "ALTER TABLE facts DROP COLUMN origin_id",
+        "ALTER TABLE facts DROP COLUMN origin_detail",
+        "ALTER TABLE facts DROP COLUMN verdict",
+        "ALTER TABLE turns DROP COLUMN origin_id",
+        "ALTER TABLE turns DROP COLUMN verdict",
+        "ALTER TABLE journal DROP COLUMN origin_id",
+        "ALTER TABLE sessions DROP COLUMN client_version",
+        "ALTER TABLE sessions DROP COLUMN project_id",
+        "ALTER TABLE sessions DROP COLUMN number",
+    ),
 }
 """Takes back what a version added to tables of earlier ones."""
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)
@@ -56,6 +71,7 @@ def old(tmp_path: Path, before: int) -> Path:
     """A store as that version wrote it, with a fact."""
     path = tmp_path / "memory.db"
     with Store.open(path) as store:
+        store.origin = UNKNOWN_ORIGIN  # versions before the seventh noted none
         store.facts.write("default", "D[cache]: redis", scope="speed")
     conn = sqlite3.connect(path)
     for number, (migration, tables) in reversed(LATER.items()):

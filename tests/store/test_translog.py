@@ -174,7 +174,7 @@ def test_the_log_has_the_documented_fields(store: Store) -> None:
     assert opened["entity"] == "scope"
     assert list(created) == [
         *("seq", "at", "theme", "actor", "op", "entity", "uid", "change", "undoes", "before", "after"),
-        *("salt", "digest", "hash"),
+        *("salt", "digest", "hash", "origin"),
     ]
     assert created["after"]["content"] == "JWT"
     assert created["at"] == "2026-09-21T14:13:20.000Z"

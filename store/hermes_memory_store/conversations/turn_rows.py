@@ -17,15 +17,19 @@ from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, validate_session_name
-from hermes_memory_store.model import OrphanPolicy, SessionStatus
+from hermes_memory_store.model import Origin, OrphanPolicy, SessionStatus
 from hermes_memory_store.rows.journal import JournalEntry
+from hermes_memory_store.rows.origin_rows import OriginRows
 
 ROLES = ("user", "assistant", "system", "tool")
 
 MAX_TURN = 100_000
 """Characters of one turn: more than any model says at once. A longer one is refused, never cut."""
 
-INSERT_TURN = "INSERT INTO turns (id, uid, theme_id, session_id, role, content, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT_TURN = """
+    INSERT INTO turns (id, uid, theme_id, session_id, role, content, at, origin_id, verdict)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 INSERT_SESSION = """
     INSERT OR IGNORE INTO sessions (uid, theme_id, name, status, started_at, heartbeat_at, heartbeat_ms, lease_ms, turn,
@@ -45,6 +49,10 @@ class PortableTurn:
     role: str
     content: str
     at: int
+    origin: Origin | None = None
+    """Where it comes from, if that is known; None: from where it is brought in."""
+    verdict: str | None = None
+    """What content checks found in it."""
 
 
 def validate_turn(turn: PortableTurn) -> PortableTurn:
@@ -74,10 +82,18 @@ def last_turn_key(conn: sqlite3.Connection, theme_id: int) -> int:
 
 
 def insert_turn(
-    conn: sqlite3.Connection, key: int, theme_id: int, uid: bytes, turn: PortableTurn, session_id: int | None
+    conn: sqlite3.Connection,
+    origins: OriginRows,
+    key: int,
+    theme_id: int,
+    uid: bytes,
+    turn: PortableTurn,
+    session_id: int | None,
 ) -> JournalEntry:
     """Write a checked turn and make it findable; what the journal is to say of it."""
-    conn.execute(INSERT_TURN, (key, uid, theme_id, session_id, turn.role, turn.content, turn.at))
+    origin_id = origins.key(conn, theme_id, turn.origin or origins.current())
+    columns = (key, uid, theme_id, session_id, turn.role, turn.content, turn.at, origin_id, turn.verdict)
+    conn.execute(INSERT_TURN, columns)
     fulltext.index_items(conn, TURN, [(key, turn.content)])
     digest = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
     image: dict[str, Any] = {"role": turn.role, "chars": len(turn.content), "digest": digest, "at": turn.at}
@@ -88,7 +104,11 @@ def insert_turn(
 
 
 def insert_turns(
-    conn: sqlite3.Connection, theme_id: int, turns: Iterable[tuple[bytes, PortableTurn]], now: int
+    conn: sqlite3.Connection,
+    origins: OriginRows,
+    theme_id: int,
+    turns: Iterable[tuple[bytes, PortableTurn]],
+    now: int,
 ) -> list[JournalEntry]:
     """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
     sessions: dict[str | None, int | None] = {None: None}
@@ -96,7 +116,7 @@ def insert_turns(
     for key, (uid, turn) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
         if turn.session not in sessions:
             sessions[turn.session] = ensure_turn_session(conn, theme_id, str(turn.session), turn.at, now, entries)
-        entries.append(insert_turn(conn, key, theme_id, uid, turn, sessions[turn.session]))
+        entries.append(insert_turn(conn, origins, key, theme_id, uid, turn, sessions[turn.session]))
     return entries
 
 

@@ -30,9 +30,10 @@ from hermes_memory_store.database.index_health import (
 )
 from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import PERSON, Actor, Millis, Session, Tier, Turn, TurnHit, Uid
+from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
+from hermes_memory_store.rows.origin_rows import OriginRows, complete_origin
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -92,7 +93,8 @@ TO_SCRUB = """
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 ROWS = (
-    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.session_id FROM turns t JOIN themes h ON h.id = t.theme_id"
+    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.origin_id, t.verdict, t.session_id"
+    " FROM turns t JOIN themes h ON h.id = t.theme_id"
     " LEFT JOIN sessions n ON n.id = t.session_id"
 )
 
@@ -111,7 +113,15 @@ class Turns:
 
     @retry_without_index
     def add(
-        self, theme: str, role: str, content: str, *, session: Session | None = None, at: int | None = None
+        self,
+        theme: str,
+        role: str,
+        content: str,
+        *,
+        session: Session | None = None,
+        at: int | None = None,
+        origin: Origin | None = None,
+        verdict: str | None = None,
     ) -> Turn:
         """Capture one message.
 
@@ -123,20 +133,25 @@ class Turns:
         :param role: user, assistant, system or tool
         :param content: at most `MAX_TURN` characters; line breaks are kept
         :param at: when it was said, UTC milliseconds; now unless given
+        :param origin: where it comes from, completed by what the session adds; the one the capture is attributed to
+            unless given
+        :param verdict: what content checks found in it
         :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was captured then
         """
         whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
         said = validate_turn(PortableTurn(b"", None, role, content, 0))
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            said = replace(said, uid=uids.new_uid(now), at=at or now)
+            source = complete_origin(conn, origin or self._names.origins.current(), session, turns=False)
+            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=source, verdict=verdict)
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None
             known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
             key = last_turn_key(conn, theme_id) + 1
-            entry = insert_turn(conn, key, theme_id, said.uid, said, known[0] if known else None)
-            self._journal.append(conn, [entry], actor=who, at=now)
-        return Turn(uids.format_uid(said.uid), whose, session.name if session else None, role, content, Millis(said.at))
+            entry = insert_turn(conn, self._names.origins, key, theme_id, said.uid, said, known[0] if known else None)
+            self._journal.append(conn, [entry], actor=who, at=now, origin=source)
+        name, kept = session.name if session else None, Millis(said.at)
+        return Turn(uids.format_uid(said.uid), whose, name, role, content, kept, source, verdict)
 
     def search(
         self,
@@ -167,7 +182,7 @@ class Turns:
         """Return those of these turns that belong to a theme, by key. :param session: only of this session, by name"""
         low, high = self._range(theme)
         return {
-            row[0]: to_turn(row)
+            row[0]: to_turn(row, self._names.origins)
             for row in self._rows([key for key in keys if low <= key <= high])
             if (session is None or row[3] == session) and (not roles or row[4] in roles)
         }
@@ -188,7 +203,7 @@ class Turns:
             f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR t.at < ?2) AND (?3 IS NULL OR n.name = ?3)"
             " ORDER BY t.at DESC, t.id DESC LIMIT ?4"
         )
-        return [to_turn(row) for row in self._db.rows(sql, (theme_id, before, session, limit))]
+        return [to_turn(row, self._names.origins) for row in self._db.rows(sql, (theme_id, before, session, limit))]
 
     def count(self, theme: str, *, older_than_ms: int = 0) -> int:
         """Count the turns of a theme said at least so long ago."""
@@ -301,7 +316,9 @@ class Turns:
         share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
         return [
-            TurnHit(to_turn(found[one.id][0]), round(max(0.0, share * one.score / best), 4), one.id)
+            TurnHit(
+                to_turn(found[one.id][0], self._names.origins), round(max(0.0, share * one.score / best), 4), one.id
+            )
             for one in ranked[:limit]
         ]
 
@@ -397,10 +414,11 @@ def to_plain_query(query: str) -> str:
     return safe_text.to_printable(query[:4_000]).replace(":", " ")
 
 
-def to_turn(row: tuple[Any, ...]) -> Turn:
+def to_turn(row: tuple[Any, ...], origins: OriginRows) -> Turn:
     """Convert a row of `ROWS` to a turn."""
-    _, uid, theme, session, role, content, at = row[:7]
-    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at))
+    _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
+    origin = origins.by_key(origin_id)
+    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict)
 
 
 def find_known_turns(

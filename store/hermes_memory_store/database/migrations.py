@@ -16,6 +16,7 @@ from hermes_memory_store.database.schema import (
     FIRST_SCHEMA,
     FOURTH_SCHEMA,
     SECOND_SCHEMA,
+    SEVENTH_SCHEMA,
     SIXTH_SCHEMA,
     STORE_VERSION,
     THIRD_SCHEMA,
@@ -64,6 +65,13 @@ def m005_shared_turns(db: Database) -> None:
 def m006_sync_whole(db: Database) -> None:
     """Create the texts that masks hide from a team's facts, and the record of themes held completely."""
     for statement in SIXTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m007_origins(db: Database) -> None:
+    """Create projects and the origins of facts, turns and changes, verdicts, and the numbers of sessions."""
+    for statement in SEVENTH_SCHEMA:
         db.execute(statement)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 6
+STORE_VERSION = 7
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -501,3 +501,70 @@ SIXTH_SCHEMA = (
     ) STRICT, WITHOUT ROWID
     """,
 )
+
+SEVENTH_SCHEMA = (
+    # What is one project to people: known by what it was seen as. One that turned out to be another has joined it, and keeps
+    # its name, so that a name never means something else later. `folded` is the name as names are compared.
+    """
+    CREATE TABLE projects (
+      id INTEGER PRIMARY KEY,
+      uid BLOB NOT NULL UNIQUE,
+      name TEXT NOT NULL,
+      folded TEXT NOT NULL UNIQUE,
+      seen_at INTEGER NOT NULL,
+      joined_id INTEGER REFERENCES projects (id)
+    ) STRICT
+    """,
+    # Identities: normalised remote URLs, root commits, common directories and paths.
+    """
+    CREATE TABLE project_aliases (
+      kind TEXT NOT NULL,
+      value TEXT NOT NULL,
+      project_id INTEGER NOT NULL REFERENCES projects (id),
+      seen_at INTEGER NOT NULL,
+      PRIMARY KEY (kind, value)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX aliases_of_project ON project_aliases (project_id)",
+    # Where things came from, one row for each distinct origin of a theme. The digest covers all of it but paths of this
+    # machine (root, and where a file lies): the journal's chain names an origin by it.
+    """
+    CREATE TABLE origins (
+      id INTEGER PRIMARY KEY,
+      theme_id INTEGER NOT NULL REFERENCES themes (id),
+      digest BLOB NOT NULL,
+      way TEXT NOT NULL,
+      session TEXT,
+      title TEXT,
+      client TEXT,
+      client_version TEXT,
+      project_id INTEGER REFERENCES projects (id),
+      root TEXT,
+      folder TEXT,
+      branch TEXT,
+      commit_id TEXT,
+      peer TEXT,
+      program TEXT,
+      teammate TEXT,
+      file TEXT
+    ) STRICT
+    """,
+    "CREATE INDEX origins_by_digest ON origins (theme_id, digest)",
+    "CREATE INDEX origins_of_project ON origins (project_id) WHERE project_id IS NOT NULL",
+    # Null in all of these: unknown. The detail is JSON: the line of an import, the turns a fact was written from.
+    "ALTER TABLE facts ADD COLUMN origin_id INTEGER REFERENCES origins (id)",
+    "ALTER TABLE facts ADD COLUMN origin_detail TEXT",
+    "ALTER TABLE facts ADD COLUMN verdict TEXT",
+    "ALTER TABLE turns ADD COLUMN origin_id INTEGER REFERENCES origins (id)",
+    "ALTER TABLE turns ADD COLUMN verdict TEXT",
+    "ALTER TABLE journal ADD COLUMN origin_id INTEGER REFERENCES origins (id)",
+    "ALTER TABLE sessions ADD COLUMN client_version TEXT",
+    "ALTER TABLE sessions ADD COLUMN project_id INTEGER REFERENCES projects (id)",
+    "ALTER TABLE sessions ADD COLUMN number INTEGER",
+    # Numbers count the sessions of a client in a project.
+    "CREATE INDEX sessions_by_client ON sessions (theme_id, client, project_id, number) WHERE number IS NOT NULL",
+    "CREATE INDEX facts_of_origin ON facts (origin_id) WHERE origin_id IS NOT NULL",
+)
+
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA, FIFTH_SCHEMA, SIXTH_SCHEMA, SEVENTH_SCHEMA)
+"""Statements of every version, by which the doctor knows a whole store."""

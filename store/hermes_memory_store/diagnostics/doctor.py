@@ -21,12 +21,7 @@ from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, 
 from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
 from hermes_memory_store.database.schema import (
-    FIFTH_SCHEMA,
-    FIRST_SCHEMA,
-    FOURTH_SCHEMA,
-    SECOND_SCHEMA,
-    SIXTH_SCHEMA,
-    THIRD_SCHEMA,
+    SCHEMAS,
 )
 from hermes_memory_store.diagnostics import gauge_recount
 from hermes_memory_store.diagnostics.file_checks import (
@@ -115,8 +110,7 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
 def check_schema(store: Store, repair: bool) -> Check:
     """Check the tables, indexes and triggers that this version needs."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        versions = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA, FIFTH_SCHEMA, SIXTH_SCHEMA)
-        for statement in chain.from_iterable(versions):
+        for statement in chain.from_iterable(SCHEMAS):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}

@@ -15,12 +15,22 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
-from hermes_memory_store.model import Actor, FactType, Millis, OrphanPolicy, SessionStatus, Tier, format_notation
+from hermes_memory_store.model import (
+    Actor,
+    FactType,
+    Millis,
+    OrphanPolicy,
+    SessionStatus,
+    Tier,
+    format_notation,
+    split_client_version,
+)
 from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.rows import journal
+from hermes_memory_store.rows import journal, origin_rows
 from hermes_memory_store.rows.batch_mutation import UnindexedMutation
 from hermes_memory_store.rows.journal_records import JournalRecord
 from hermes_memory_store.rows.mutation import FactRow, count_notation_chars, insert_fact_rows
+from hermes_memory_store.rows.project_rows import project_key
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -34,7 +44,9 @@ WAITING_FACTS = 20_000
 WAITING_ROWS = 2_000
 """Rows of the journal that are written together."""
 
-FACT_WORDS = frozenset({"scope", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at"})
+FACT_WORDS = frozenset(
+    {"scope", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at", "verdict"}
+)
 
 SCOPE_WORDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
@@ -47,6 +59,8 @@ UNFIT = (
     *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
 )
 """What a row that fits the chain but makes no sense ends in."""
+
+NUMBER_SESSION = "UPDATE sessions SET client_version = ?, project_id = ?, number = ? WHERE uid = ?"
 
 BEGIN_SESSION = """
     INSERT INTO sessions (uid, theme_id, name, client, status, started_at, heartbeat_at, heartbeat_ms, lease_ms,
@@ -70,6 +84,8 @@ class Replayer:
         self._rows: list[tuple[Any, ...]] = []
         self._last: dict[int, int] = {}
         self._scopes: dict[tuple[int, str | None], int] = {}
+        self._origins: dict[int, bytes] = {}
+        """Digests of the origins told of so far."""
 
     def apply(self, record: JournalRecord) -> None:
         """Check the record's place in the chain, then repeat its change.
@@ -82,6 +98,10 @@ class Replayer:
                 f"row {self.seq + 1} of the log is missing: it goes on with {record.seq}", record.seq
             )
         try:
+            for words in record.origins:
+                self._origins[words["id"]] = bytes.fromhex(words["digest"])
+            if record.origin_id is not None:
+                record = record._replace(origin_digest=self._origins[record.origin_id])
             if record.link(self.hash) != record.hash:
                 raise errors.JournalBroken(
                     f"row {record.seq} of the log was altered: its hash does not fit what it says", record.seq
@@ -109,6 +129,8 @@ class Replayer:
     def _apply(self, record: JournalRecord) -> None:
         theme_id = self._names.recorded_theme(self._conn, record.theme, record.at)
         actor_id = self._names.actor(self._conn, record.actor)
+        for words in record.origins:
+            origin_rows.insert_origin_record(self._conn, theme_id, words, record.at)
         after = None if record.after is None else json.loads(record.after)
         if record.op == "purge":
             self._purge(record, theme_id, actor_id)
@@ -124,7 +146,7 @@ class Replayer:
         elif record.entity == "source" and after is not None:
             sources.write_source_rule(self._conn, theme_id, after["source"], after["rule"], record.at)
         place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
-        told = (record.undoes, record.before, record.after, record.salt, record.digest, record.hash)
+        told = (record.undoes, record.before, record.after, record.salt, record.digest, record.origin_id, record.hash)
         self._rows.append(place + told)
 
     def _create_fact(self, record: JournalRecord, theme_id: int, actor_id: int, after: Words | None) -> None:
@@ -155,6 +177,9 @@ class Replayer:
             after.get("updated_at", record.at),
             None if link is None else uids.parse_uid(link),
             after.get("cooled_by"),
+            after.get("origin", record.origin_id),
+            origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after}),
+            after.get("verdict"),
         ]
 
     def _change_fact(self, record: JournalRecord, theme_id: int, after: Words) -> None:
@@ -204,6 +229,11 @@ class Replayer:
             begun = (record.uid, theme_id, after["name"], after.get("client"), after["status"], started_at, record.at)
             policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
             self._conn.execute(BEGIN_SESSION, (*begun, HEARTBEAT_MS, LEASE_MS, policy))
+            version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
+            project = after.get("project")
+            project_id = None if project is None else project_key(self._conn, project)
+            numbered = (version, project_id, after.get("number"), record.uid)
+            self._conn.execute(NUMBER_SESSION, numbered)
         ended = record.at if SessionStatus(after["status"]) in ENDED else None
         self._conn.execute(
             "UPDATE sessions SET status = ?, turn = max(turn, ?), ended_at = ? WHERE uid = ?",

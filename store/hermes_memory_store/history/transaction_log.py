@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.history.replay import Replayer
 from hermes_memory_store.model import Actor, Millis
-from hermes_memory_store.rows import journal
+from hermes_memory_store.rows import journal, origin_rows
 from hermes_memory_store.rows.batch_mutation import defer_indexing
 from hermes_memory_store.rows.journal_records import JournalRecord, load_records
 
@@ -105,8 +105,18 @@ def to_log_line(record: JournalRecord) -> str:
         "salt": record.salt.hex(),
         "digest": None if record.digest is None else record.digest.hex(),
         "hash": record.hash.hex(),
+        "origin": record.origin_id,
     }
+    if record.origins:
+        words["origins"] = [to_log_origin(origin) for origin in record.origins]
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
+
+
+def to_log_origin(words: dict[str, Any]) -> dict[str, Any]:
+    """Return an origin as a log tells of it outside this machine: without paths."""
+    origin = origin_rows.parse_origin_words({**words, "project": None})
+    portable = origin_rows.to_origin_words(replace(origin, root=words.get("root")), local=False)
+    return {**portable, **{name: words[name] for name in ("id", "digest", "project") if name in words}}
 
 
 def parse_log_line(line: str, number: int) -> JournalRecord:
@@ -128,6 +138,8 @@ def parse_log_line(line: str, number: int) -> JournalRecord:
             salt=bytes.fromhex(words["salt"]),
             digest=None if words["digest"] is None else bytes.fromhex(words["digest"]),
             hash=bytes.fromhex(words["hash"]),
+            origin_id=words.get("origin"),
+            origins=tuple(words.get("origins", ())),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise errors.ImportFileError(

@@ -18,7 +18,7 @@ from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.memory.write_rules import write_fact
-from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import STANDS, Mutation, count_notation_chars
@@ -59,6 +59,8 @@ class AcceptedLine:
 
     said: Notation
     scope: ScopeKey
+    line: int | None
+    """Of the imported file."""
 
     @property
     def place(self) -> tuple[int, str]:
@@ -77,27 +79,42 @@ class BulkWriter:
         self._tiers = tiers
 
     def write(
-        self, theme: str, lines: Sequence[Line], *, actor: Actor, progress: Callable[[int], None] | None = None
+        self,
+        theme: str,
+        lines: Sequence[Line],
+        *,
+        actor: Actor,
+        progress: Callable[[int], None] | None = None,
+        origin: Origin | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> BulkResult:
         """Write facts; see `Facts.write_many`."""
         called = to_theme_name(theme)
         result = BulkResult()
         for start in range(0, len(lines), BATCH):
-            self._write_batch(called, lines[start : start + BATCH], start, actor, result)
+            some = [] if numbers is None else numbers[start : start + BATCH]
+            self._write_batch(called, lines[start : start + BATCH], start, actor, result, origin, some)
             if progress is not None:
                 progress(min(start + BATCH, len(lines)))
         return result
 
     @retry_without_index
     def _write_batch(
-        self, theme: ThemeName, lines: Sequence[Line], start: int, actor: Actor, result: BulkResult
+        self,
+        theme: ThemeName,
+        lines: Sequence[Line],
+        start: int,
+        actor: Actor,
+        result: BulkResult,
+        origin: Origin | None,
+        numbers: Sequence[int],
     ) -> None:
         refused: list[tuple[int, errors.StoreError]] = []
         created = deduplicated = 0
         with self._db.write_transaction() as conn:
-            change = Mutation(conn, self._names, self._journal, actor)
+            change = Mutation(conn, self._names, self._journal, actor, origin)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
-            items = self._accept_lines(change, theme_id, theme, lines, start, refused)
+            items = self._accept_lines(change, theme_id, theme, lines, start, refused, numbers)
             gauge = self._tiers.gauge_within(conn, theme_id)
             room = int(gauge.budget * HOT_FILL_LIMIT_PCT / 100) - gauge.used
             fresh, others = split_independent_lines(conn, items)
@@ -106,13 +123,15 @@ class BulkWriter:
                 chars = count_notation_chars(item.said.target, item.said.content)
                 tiers.append(Tier.HOT if room >= chars else Tier.COLD)
                 room -= chars if room >= chars else 0
-            change.insert_facts(theme_id, [(one.said, one.scope, tier) for one, tier in zip(fresh, tiers, strict=True)])
+            change.insert_facts(
+                theme_id, [(one.said, one.scope, tier, one.line) for one, tier in zip(fresh, tiers, strict=True)]
+            )
             created += len(fresh)
             for item in others:
                 scope = change.scope_for_writing(theme_id, item.scope.label)
                 chars = count_notation_chars(item.said.target, item.said.content)
                 tier = Tier.HOT if room >= chars else Tier.COLD
-                written = write_fact(change, theme_id, scope, item.said, tier=tier)
+                written = write_fact(change, theme_id, scope, item.said, tier=tier, line=item.line)
                 room -= chars if written.row.tier == Tier.HOT else 0
                 created += written.created
                 deduplicated += not written.created
@@ -129,6 +148,7 @@ class BulkWriter:
         lines: Sequence[Line],
         start: int,
         refused: list[tuple[int, errors.StoreError]],
+        numbers: Sequence[int],
     ) -> list[AcceptedLine]:
         limit = self._policies.for_theme(theme).fact_chars
         scopes: dict[str | None, ScopeKey] = {}
@@ -143,7 +163,7 @@ class BulkWriter:
             except errors.StoreError as error:
                 refused.append((index, error))
             else:
-                items.append(AcceptedLine(said, scope))
+                items.append(AcceptedLine(said, scope, numbers[index - start] if numbers else None))
         return items
 
 

@@ -33,6 +33,7 @@ from hermes_memory_store.model import (
     FactPage,
     Gauge,
     Notation,
+    Origin,
     PageCursor,
     PressureLevel,
     QuarantinedFact,
@@ -47,6 +48,7 @@ from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
+from hermes_memory_store.rows.origin_rows import complete_origin
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemePolicy
@@ -84,6 +86,8 @@ class Facts:
         session: Session | None = None,
         split: bool = False,
         policy: ThemePolicy | None = None,
+        origin: Origin | None = None,
+        verdict: str | None = None,
     ) -> WriteResult:
         """Write one fact. The result is returned after the commit has reached the disk.
 
@@ -96,6 +100,9 @@ class Facts:
         :param scope: its unit of work, opened if new; without one, the session's current scope, else none
         :param actor: who writes; the session when one is given, else a person
         :param split: store an over-long content as numbered parts instead of refusing it
+        :param origin: where it comes from, completed by what the session adds; the one the write is attributed to unless
+            given
+        :param verdict: what content checks found in it
         :raises ThemeInvalid: NotationError, ContentTooLong, UnsafeText, ArgumentError, MemoryFull; nothing was changed then
         """
         theme = to_theme_name(theme)
@@ -104,13 +111,17 @@ class Facts:
         label = None if scope is None else validate_label(scope)
         who = actor or (Actor("session", session.name) if session else PERSON)
         with self._db.write_transaction() as conn:
-            change = Mutation(conn, self._names, self._journal, who)
+            source = complete_origin(conn, origin or self._names.origins.current(), session)
+            change = Mutation(conn, self._names, self._journal, who, source)
             theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.current_scope(conn, session)
             resolved = ResolvedTheme(theme_id, theme, policy)
             before = self._tiers.gauge_with_room(conn, resolved, parts)
-            written = [write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said) for said in parts]
+            written = [
+                write_fact(change, theme_id, change.scope_for_writing(theme_id, label), said, verdict=verdict)
+                for said in parts
+            ]
             kept = [one.row.uid for one in written]
             relief, gauge = self._tiers.relieve_within(change, resolved, before.level, keep=kept)
             if session is not None and not written[-1].closed:
@@ -139,6 +150,7 @@ class Facts:
         actor: Actor | None = None,
         session: Session | None = None,
         source: str | None = None,
+        origin: Origin | None = None,
     ) -> Fact:
         """Hold a suspicious fact until a person approves or rejects it: it replaces nothing and no agent sees it.
 
@@ -146,6 +158,7 @@ class Facts:
 
         :param why: the rule that matched, for the record
         :param source: the program it came from; the session's source unless given
+        :param origin: as for `write`
         :raises ThemeInvalid: NotationError, ContentTooLong, UnsafeText, ArgumentError; nothing was changed then
         """
         theme = to_theme_name(theme)
@@ -155,7 +168,8 @@ class Facts:
         if source is None and session is not None:
             source = session_source(session)
         with self._db.write_transaction() as conn:
-            change = Mutation(conn, self._names, self._journal, who)
+            came = complete_origin(conn, origin or self._names.origins.current(), session)
+            change = Mutation(conn, self._names, self._journal, who, came)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.current_scope(conn, session)
@@ -172,6 +186,7 @@ class Facts:
                     tier=Tier.QUARANTINED.value,
                     cooled_by=f"{QUARANTINE_PREFIX}{why}",
                     source=source,
+                    verdict=why,
                 )
                 change.record()
                 known = (row.uid,)
@@ -212,6 +227,8 @@ class Facts:
         *,
         actor: Actor,
         progress: Callable[[int], None] | None = None,
+        origin: Origin | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> BulkResult:
         """Write many facts in few transactions, each line by the same rules as `write`.
 
@@ -225,12 +242,14 @@ class Facts:
 
         :param lines: pairs of notation and scope label
         :param progress: called with the number of lines processed so far after every batch
+        :param origin: where they come from; the one the write is attributed to unless given
+        :param numbers: the line of the imported file each stands in
         :raises ThemeInvalid: nothing was written then
         """
         from hermes_memory_store.memory.bulk_writer import BulkWriter
 
         bulk = BulkWriter(self._db, self._names, self._journal, self._policies, self._tiers)
-        return bulk.write(theme, lines, actor=actor, progress=progress)
+        return bulk.write(theme, lines, actor=actor, progress=progress, origin=origin, numbers=numbers)
 
     @overload
     def get(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too: it is one uid

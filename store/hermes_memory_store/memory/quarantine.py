@@ -52,7 +52,7 @@ def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
     if source is None and fact.actor.kind == "session":
         # Kept before sources were noted, or brought in from another store.
         source = sources.client_source(client, fact.actor.name)
-    why = FactRow(*columns[:16]).cooled_by or ""
+    why = FactRow(*columns[: len(FactRow._fields)]).cooled_by or ""
     return QuarantinedFact(
         fact, why.removeprefix(QUARANTINE_PREFIX), source, Millis(fact.created_at if at is None else at)
     )

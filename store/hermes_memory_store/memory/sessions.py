@@ -18,10 +18,21 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.memory.tiers import Tiers
-from hermes_memory_store.model import Actor, Millis, OrphanPolicy, ScopeStatus, Session, SessionStatus, Tick
+from hermes_memory_store.model import (
+    Actor,
+    Millis,
+    OrphanPolicy,
+    ScopeStatus,
+    Session,
+    SessionStatus,
+    Tick,
+    split_client_version,
+)
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
+from hermes_memory_store.rows.origin_rows import complete_origin
+from hermes_memory_store.rows.project_rows import project_key
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000
@@ -41,11 +52,13 @@ MAX_NAME = 256
 
 COLUMNS = (
     "n.uid, t.name, n.name, n.client, n.pid, n.status, n.started_at, n.heartbeat_at, n.heartbeat_ms, n.lease_ms,"
-    " n.turn, s.label, n.on_orphan, n.ended_at, n.checkpoint"
+    " n.turn, s.label, n.on_orphan, n.ended_at, n.checkpoint, n.client_version,"
+    " coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), n.number"
 )
 
 SELECT_SESSIONS = (
     f"SELECT {COLUMNS} FROM sessions n JOIN themes t ON t.id = n.theme_id LEFT JOIN scopes s ON s.id = n.scope_id"
+    " LEFT JOIN projects p ON p.id = n.project_id"
 )
 
 COUNT_BY_STATUS = """
@@ -88,6 +101,8 @@ class Sessions:
         heartbeat_ms: int = HEARTBEAT_MS,
         lease_ms: int = LEASE_MS,
         on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE,
+        client_version: str | None = None,
+        project: str | None = None,
     ) -> Session:
         """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint).
 
@@ -97,6 +112,9 @@ class Sessions:
         >>> store.sessions.get("ops", "night-shift").scope
         'setup'
 
+        :param client: what the client calls itself; a version may follow it
+        :param client_version: its version, where `client` does not say it
+        :param project: name of the project it works in, as `Projects.locate` gives it
         :param lease_ms: how long after a heartbeat it still counts as alive, in milliseconds
         :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was changed then
         """
@@ -107,7 +125,8 @@ class Sessions:
             uid = uids.new_uid(now)
             called = uids.format_uid(uid) if name is None else validate_session_name(name)
             found = conn.execute(
-                "SELECT uid FROM sessions WHERE theme_id = ? AND name = ?", (theme_id, called)
+                "SELECT uid, client, project_id, number FROM sessions WHERE theme_id = ? AND name = ?",
+                (theme_id, called),
             ).fetchone()
             if found is None:
                 conn.execute(
@@ -122,8 +141,12 @@ class Sessions:
                     " lease_ms = ?, on_orphan = ?, ended_at = NULL WHERE uid = ?",
                     (client, pid, now, heartbeat_ms, lease_ms, str(on_orphan), uid),
                 )
-            said = {"name": called, "client": client, "status": "open"}
-            self._record(conn, "open", uid, theme_id, said, Actor("session", called), now)
+            numbered = number_session(conn, self._names, theme_id, uid, found, client, client_version, project)
+            said = {"name": called, "client": client, "status": "open", **numbered}
+            row = conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone()
+            origin = complete_origin(conn, self._names.origins.current(), to_session(row), turns=False)
+            entry = JournalEntry("open", "session", uid, theme_id, None, said)
+            self._journal.append(conn, [entry], actor=Actor("session", called), at=now, origin=origin)
         return self._by_uid(uid)
 
     def get(self, theme: str, name: str) -> Session:
@@ -359,6 +382,53 @@ class Sessions:
         return dataclasses.replace(session, status=SessionStatus.STALE)
 
 
+def number_session(
+    conn: sqlite3.Connection,
+    names: Names,
+    theme_id: int,
+    uid: bytes,
+    before: tuple[Any, ...] | None,
+    client: str | None,
+    version: str | None,
+    project: str | None,
+) -> dict[str, Any]:
+    """Give a session its number among those of its client in its project; return what the journal says of it.
+
+    A resumed session keeps its number and its project as long as the client is the same.
+    """
+    called, declared = split_client_version(client) if client else (None, None)
+    project_id = None if project is None else project_key(conn, project)
+    if before is not None and before[3] is not None and split_client_version(before[1] or "")[0] == (called or ""):
+        project_id, number = before[2] or project_id, before[3]
+        if before[2] is None and project_id is not None:
+            number = next_session_number(conn, theme_id, called, project_id)
+    else:
+        number = next_session_number(conn, theme_id, called, project_id)
+    conn.execute(
+        "UPDATE sessions SET client_version = ?, project_id = ?, number = ? WHERE uid = ?",
+        (version or declared, project_id, number, uid),
+    )
+    label = None if project_id is None else names.origins.project_name(project_id)
+    words = {"client_version": version, "project": label, "number": number}
+    return {name: value for name, value in words.items() if value is not None}
+
+
+def next_session_number(
+    conn: sqlite3.Connection, theme_id: int, client: str | None, project_id: int | None
+) -> int | None:
+    """Return the next number of a client's sessions in a project; None without a client."""
+    if client is None:
+        return None
+    # The names that count as this client: with any version behind it, which begins with a space.
+    low, high = f"{client} ", f"{client}!"
+    sql = (
+        "SELECT client, max(number) FROM sessions WHERE theme_id = ?1 AND (client = ?2 OR client >= ?3 AND client < ?4)"
+        " AND project_id IS ?5 AND number IS NOT NULL GROUP BY client"
+    )
+    rows = conn.execute(sql, (theme_id, client, low, high, project_id)).fetchall()
+    return 1 + max((number for said, number in rows if split_client_version(said)[0] == client), default=0)
+
+
 def update_scope_streaks(conn: sqlite3.Connection, session_id: int, last_turn: int, turn: int) -> None:
     """Update the counters for the turn that has just ended: scopes written to, and scopes left alone."""
     if turn < last_turn:
@@ -464,7 +534,10 @@ def validate_session_name(name: str) -> str:
 
 def to_session(row: tuple[Any, ...]) -> Session:
     """Convert a row of `SELECT_SESSIONS` to a session."""
-    uid, theme, name, client, pid, status, started, beat, beat_ms, lease, turn, label, policy, ended, checkpoint = row
+    uid, theme, name, client, pid, status, started, beat, beat_ms, lease, turn, label, policy, ended, checkpoint = row[
+        :15
+    ]
+    version, project, number = row[15:]
     return Session(
         uid=uids.format_uid(uid),
         theme=theme,
@@ -481,4 +554,7 @@ def to_session(row: tuple[Any, ...]) -> Session:
         on_orphan=OrphanPolicy(policy),
         ended_at=None if ended is None else Millis(ended),
         checkpoint=None if checkpoint is None else json.loads(checkpoint),
+        client_version=version,
+        project=project,
+        number=number,
     )

@@ -7,14 +7,13 @@ questions about a known program; it is no security barrier.
 from __future__ import annotations
 
 import builtins
-import re
 import sqlite3
 from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule
+from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule, split_client_version
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
@@ -25,9 +24,6 @@ RULE_OPERATION = "rule"
 
 MAX_NAME = 256
 """Characters of a source's name: as many as a session's."""
-
-VERSION = re.compile(r"\s+v?\d\S*$")
-"""What follows a client's name when it says its version: `hermes-agent 0.19.1`."""
 
 SELECT_RULES = """
     SELECT t.name, r.source, r.rule, r.at
@@ -103,7 +99,7 @@ def session_source(session: Session) -> str:
 @lru_cache(maxsize=256)
 def client_source(client: str | None, otherwise: str) -> str:
     """Return the client program's name without its version; the fallback when it has none."""
-    return VERSION.sub("", (client or "").strip()) or otherwise
+    return split_client_version((client or "").strip())[0] or otherwise
 
 
 def validate_source_name(source: str) -> str:

@@ -42,9 +42,21 @@ class WriteOutcome:
 
 
 def write_fact(
-    change: Mutation, theme_id: int, scope: ScopeKey, said: Notation, *, tier: Tier = Tier.HOT
+    change: Mutation,
+    theme_id: int,
+    scope: ScopeKey,
+    said: Notation,
+    *,
+    tier: Tier = Tier.HOT,
+    line: int | None = None,
+    verdict: str | None = None,
 ) -> WriteOutcome:
-    """Apply the rules for one notation within a running change. `tier` is the tier of a new fact."""
+    """Apply the rules for one notation within a running change.
+
+    :param tier: of a new fact
+    :param line: of the imported file, of a new fact
+    :param verdict: what content checks found in a new fact
+    """
     if said.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
         reopen_scope(change, scope)
     settles = SETTLED.get(said.type, {})
@@ -62,7 +74,8 @@ def write_fact(
         uid = change.new_uid() if outdated else None
         if uid is not None:
             supersede_facts(change, outdated, uid)
-        row = change.insert_fact(theme_id, scope, said, uid=uid, **(cooled or {"tier": tier.value}))
+        given = cooled or {"tier": tier.value}
+        row = change.insert_fact(theme_id, scope, said, uid=uid, line=line, verdict=verdict, **given)
         written = WriteOutcome(row, created=True)
     written.superseded += [row.uid for row, _ in outdated]
     if said.type is FactType.DONE and close_scope(change, scope, why="done"):

@@ -45,6 +45,8 @@ def build_remote_turn_store(
                 continue
             session = said.session and ensure_turn_session(conn, theme_id, said.session, at, 0, unjournaled)
             key = (theme_id << THEME_SHIFT) + number
-            conn.execute(INSERT_TURN, (key, said.uid, theme_id, session or None, said.role, said.content, at))
+            conn.execute(
+                INSERT_TURN, (key, said.uid, theme_id, session or None, said.role, said.content, at, None, None)
+            )
             fulltext.insert_index_terms(conn, TURN, [(key, said.content)])
     return store

@@ -18,19 +18,19 @@ from typing import Any
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.model import Actor, Change, Check, Millis
+from hermes_memory_store.model import Actor, Change, Check, Millis, Origin
 from hermes_memory_store.rows.name_keys import Names
 
 FIRST_HASH = b"\x00" * 20
 """What the first row links to."""
 
-COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, hash"
+COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, origin_id, hash"
 
 JOURNAL_HEAD = "SELECT seq, at, hash FROM journal ORDER BY seq DESC LIMIT 1"
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
-APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES ({', '.join('?' * 15)})"
 
 
 @dataclass(slots=True)
@@ -72,23 +72,30 @@ class Journal:
         actor: Actor,
         at: int,
         undoes: int | None = None,
+        origin: Origin | None = None,
     ) -> tuple[int, ...]:
-        """Record one change (all entries together) in the running transaction; return its sequence numbers."""
+        """Record one change (all entries together) in the running transaction; return its sequence numbers.
+
+        :param origin: where it comes from; the one it is attributed to unless given
+        """
         seq, _, link = conn.execute(JOURNAL_HEAD).fetchone() or (0, 0, FIRST_HASH)
         change = seq + 1
         rows, names = [], self._names
+        origin = origin or names.origins.current()
         noise = os.urandom(8 * len(entries))
         for n, entry in enumerate(entries):
             seq += 1
             who = entry.actor or actor
             before, after, salt = to_journal_json(entry.before), to_journal_json(entry.after), noise[8 * n : 8 * n + 8]
             theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
-            facts = chain_header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes)
+            origin_id = names.origins.key(conn, entry.theme_id, origin)
+            source = None if origin_id is None else names.origins.digest(origin_id)
+            facts = chain_header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes, source)
             link = next_chain_link(link, facts, journal_payload_digest(salt, before, after))
             actor_id = names.known_actor_keys.get((who.kind, who.name)) or names.actor(conn, who)
             rows.append(
                 (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
-                + (change, undoes, before, after, salt, None, link)
+                + (change, undoes, before, after, salt, None, origin_id, link)
             )
         if len(rows) == 1:
             conn.execute(APPEND, rows[0])
@@ -172,7 +179,7 @@ class Journal:
 
     def change(self, row: tuple[Any, ...]) -> Change:
         """Convert a row of `COLUMNS` to a change."""
-        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, _, _, link = row
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, _, _, origin_id, link = row
         return Change(
             seq=seq,
             at=Millis(at),
@@ -186,12 +193,16 @@ class Journal:
             before=None if before is None else json.loads(before),
             after=None if after is None else json.loads(after),
             hash=link.hex(),
+            origin=self._names.origins.by_key(origin_id),
         )
 
     def verify(self) -> Check:
         """Verify the whole chain. Not ok when a row was altered, inserted out of order, or removed."""
         breaks = self.find_breaks()
         first = next(breaks, None)
+        altered = self._names.origins.find_altered() if first is None else None
+        if altered is not None:
+            return Check("journal", False, f"origin {altered} was altered: its digest does not fit what it says")
         if first is None:
             return Check("journal", True, f"{self.last_seq()} changes, each linked to the one before")
         others = sum(1 for _ in breaks)
@@ -215,9 +226,10 @@ class Journal:
             start = rows[-1][0]
 
     def _link(self, link: bytes, row: tuple[Any, ...]) -> bytes:
-        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, kept, _ = row
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, kept, origin_id, _ = row
         who, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
-        facts = chain_header(seq, at, theme, who, op, entity, uid, change, undoes)
+        source = None if origin_id is None else self._names.origins.digest(origin_id)
+        facts = chain_header(seq, at, theme, who, op, entity, uid, change, undoes, source)
         return next_chain_link(link, facts, kept or journal_payload_digest(salt, before, after))
 
 
@@ -250,10 +262,23 @@ def to_journal_json(columns: dict[str, Any] | None) -> str | None:
 
 
 def chain_header(
-    seq: int, at: int, theme: str, actor: Actor, op: str, entity: str, uid: bytes, change: int, undoes: int | None
+    seq: int,
+    at: int,
+    theme: str,
+    actor: Actor,
+    op: str,
+    entity: str,
+    uid: bytes,
+    change: int,
+    undoes: int | None,
+    origin: bytes | None,
 ) -> str:
-    """Return the fields of a row besides its text: the part of the chain that a purge leaves readable."""
-    return f"{seq}|{at}|{theme}|{actor}|{op}|{entity}|{uid.hex()}|{change}|{undoes or ''}"
+    """Return the fields of a row besides its text: the part of the chain that a purge leaves readable.
+
+    :param origin: its digest; rows without an origin have the header they had before there were origins
+    """
+    source = "" if origin is None else f"|{origin.hex()}"
+    return f"{seq}|{at}|{theme}|{actor}|{op}|{entity}|{uid.hex()}|{change}|{undoes or ''}{source}"
 
 
 def journal_payload_digest(salt: bytes, before: str | None, after: str | None) -> bytes:

@@ -15,14 +15,16 @@ from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.rows.journal import Journal, JournalEntry, is_change_undone
 from hermes_memory_store.rows.name_keys import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
+from hermes_memory_store.rows.origin_rows import format_origin_detail, origin_detail_words
 
 FACT_COLUMNS = (
     "f.id, f.uid, f.theme_id, f.scope_id, f.type, f.target, f.content, f.tier, f.pinned, f.chars, f.tokens,"
-    " f.actor_id, f.created_at, f.updated_at, f.superseded_by, f.cooled_by"
+    " f.actor_id, f.created_at, f.updated_at, f.superseded_by, f.cooled_by,"
+    " f.origin_id, f.origin_detail, f.verdict"
 )
 
 STANDS = "tier IN ('hot', 'cold', 'archived')"
@@ -39,10 +41,10 @@ FACTS_WITH_READS = (
 
 INSERT_FACTS = (
     "INSERT INTO facts (id, uid, theme_id, scope_id, type, target, content, tier, pinned, chars, tokens,"
-    " actor_id, created_at, updated_at, superseded_by, cooled_by) VALUES "
+    " actor_id, created_at, updated_at, superseded_by, cooled_by, origin_id, origin_detail, verdict) VALUES "
 )
 
-FACT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FACT_VALUES = f"({', '.join('?' * 19)})"
 
 INSERT_FACT = INSERT_FACTS + FACT_VALUES
 
@@ -83,6 +85,9 @@ class FactRow(NamedTuple):
     updated_at: int
     superseded_by: bytes | None
     cooled_by: str | None
+    origin_id: int | None = None
+    origin_detail: str | None = None
+    verdict: str | None = None
 
 
 def standing_facts(conn: sqlite3.Connection, scope_id: int, kinds: Sequence[str], target: str) -> dict[str, FactRow]:
@@ -112,8 +117,17 @@ class Mutation:
     Use it inside `Db.write_transaction()`, and call `record()` before the transaction ends.
     """
 
-    def __init__(self, conn: sqlite3.Connection, names: Names, journal: Journal, actor: Actor) -> None:
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        names: Names,
+        journal: Journal,
+        actor: Actor,
+        origin: Origin | None = None,
+    ) -> None:
+        """:param origin: where the change comes from; the one it is attributed to unless given"""
         self.conn = conn
+        self.origin = origin or names.origins.current()
         self.names = names
         self.actor = actor
         self.now = journal.now(conn)
@@ -128,7 +142,9 @@ class Mutation:
             withdraw_abandoned_scope(self, scope_id, undoes)
         if not self.entries:
             return ()
-        return self._journal.append(self.conn, self.entries, actor=self.actor, at=self.now, undoes=undoes)
+        return self._journal.append(
+            self.conn, self.entries, actor=self.actor, at=self.now, undoes=undoes, origin=self.origin
+        )
 
     def new_uid(self) -> bytes:
         """Create a uid for something this change makes."""
@@ -146,11 +162,15 @@ class Mutation:
     ) -> FactRow:
         """Insert a fact, hot unless `given` says otherwise.
 
-        `given` may hold tier, pinned, times, superseded_by, cooled_by. A `source` in it is recorded in the journal
-        only.
+        `given` may hold tier, pinned, times, superseded_by, cooled_by, verdict, the `line` of an imported file, and an
+        `origin` other than the change's. A `source` in it is recorded in the journal only.
         """
         by = given.get("by") or self.actor
         line = str(said)
+        origin = given.get("origin") or self.origin
+        detail = origin_detail_words(origin)
+        if given.get("line") is not None:
+            detail["line"] = given["line"]
         row = FactRow(
             id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
             uid=uid or uids.new_uid(self.now),
@@ -168,9 +188,14 @@ class Mutation:
             updated_at=given.get("updated_at", self.now),
             superseded_by=given.get("superseded_by"),
             cooled_by=given.get("cooled_by"),
+            origin_id=self.names.origins.key(self.conn, theme_id, origin),
+            origin_detail=format_origin_detail(detail),
+            verdict=given.get("verdict"),
         )
         self.add(row)
-        words = self._portable(row, scope.label)
+        words = self._portable(row, scope.label) | detail
+        if origin is not self.origin:
+            words["origin"] = row.origin_id
         if by is not self.actor and by != self.actor:
             words["by"] = str(by)
         if given.get("source"):
@@ -178,17 +203,23 @@ class Mutation:
         self.entries.append(JournalEntry(op, "fact", row.uid, theme_id, None, words))
         return row
 
-    def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier]]) -> None:
-        """Insert many facts of one theme at once, which the caller knows to conflict with no other."""
+    def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier, int | None]]) -> None:
+        """Insert many facts of one theme at once, which the caller knows to conflict with no other.
+
+        :param facts: with the line of the imported file each stands in, if any
+        """
         first = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
         by = self.names.actor(self.conn, self.actor)
+        origin_id = self.names.origins.key(self.conn, theme_id, self.origin)
         made = uids.new_uids(self.now, len(facts))
         rows = []
-        for key, ((said, scope, tier), uid) in enumerate(zip(facts, made, strict=True), first):
+        for key, ((said, scope, tier, number), uid) in enumerate(zip(facts, made, strict=True), first):
             line = str(said)
+            detail = {} if number is None else {"line": number}
             rows.append(
                 (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
                 + (token_estimate.estimate_tokens(line), by, self.now, self.now, None, None)
+                + (origin_id, format_origin_detail(detail), None)
             )
             after = {
                 "scope": scope.label or None,
@@ -196,14 +227,16 @@ class Mutation:
                 "target": said.target,
                 "content": said.content,
             }
-            self.entries.append(JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value}))
+            self.entries.append(
+                JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail})
+            )
         insert_fact_rows(self.conn, rows)
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any
     ) -> FactRow:
-        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by); return the new row."""
+        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by, verdict); return the new row."""
         if not keep_time:
             columns.setdefault("updated_at", self.now)
         before, after = {}, {}
@@ -328,6 +361,8 @@ class Mutation:
             words["superseded_by"] = uids.format_uid(row.superseded_by)
         if row.cooled_by:
             words["cooled_by"] = row.cooled_by
+        if row.verdict:
+            words["verdict"] = row.verdict
         return words
 
 

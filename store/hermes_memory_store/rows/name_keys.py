@@ -9,6 +9,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
+from hermes_memory_store.rows.origin_rows import OriginRows
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
 
 UNSCOPED = ""
@@ -67,12 +68,14 @@ class Names:
         self.known_actors: dict[int, Actor] = {}
         self.known_actor_keys: dict[tuple[str, str], int] = {}
         """By kind and name."""
+        self.origins = OriginRows(db)
         db.on_rollback(self.forget)
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, or the file was replaced."""
         for known in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
             known.clear()
+        self.origins.forget()
 
     def theme(self, name: str) -> int:
         """Return the key of a theme, as `theme_or_none` finds it.

@@ -21,12 +21,13 @@ class RowReader:
     rows, and each of them a theme and an actor.
     """
 
-    __slots__ = ("_actors", "_names", "_theme_names")
+    __slots__ = ("_actors", "_names", "_origins", "_theme_names")
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._theme_names = names.known_theme_names
         self._actors = names.known_actors
+        self._origins = names.origins
 
     def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
         """Return the facts of these rows, in their order."""
@@ -37,7 +38,7 @@ class RowReader:
                 id=row[0],
                 uid=uid,
                 theme=self._theme_names.get(row[2]) or self._names.theme_name(row[2]),
-                scope=row[16] or None,
+                scope=row[19] or None,
                 type=FACT_TYPES[row[4]],
                 target=row[5],
                 content=row[6],
@@ -49,8 +50,10 @@ class RowReader:
                 created_at=Millis(row[12]),
                 updated_at=Millis(row[13]),
                 superseded_by=None if row[14] is None else uids.format_uid(row[14]),
-                reads=row[17] or 0,
-                read_at=None if row[18] is None else Millis(row[18]),
+                reads=row[20] or 0,
+                read_at=None if row[21] is None else Millis(row[21]),
+                origin=self._origins.by_key(row[16], row[17]),
+                verdict=row[18],
             )
             for row, uid in zip(rows, named, strict=True)
         ]

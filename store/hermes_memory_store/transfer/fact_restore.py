@@ -113,7 +113,7 @@ class Restorer:
         uid = find_import_uid(change.conn, theme_id, self._theme, turn.uid)
         if uid is None:
             return RestoreOutcome.TURN_DEDUPLICATED
-        self._captures += insert_turns(change.conn, theme_id, [(uid, turn)], change.now)
+        self._captures += insert_turns(change.conn, self._store.names.origins, theme_id, [(uid, turn)], change.now)
         return RestoreOutcome.TURN_CREATED
 
     def _restore_scope(self, change: BatchMutation, theme_id: int, said: PortableScope) -> None:

@@ -1,0 +1,331 @@
+"""Origins as rows: one for each distinct origin of a theme, and its key in facts, turns and the journal.
+
+What differs from fact to fact, the turns it was written from and the line of an import, is kept beside the fact. The
+chain of the journal covers the digest of an origin, which names no path of this machine: a log that is replayed
+elsewhere has the same chain.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Origin, Session, Uid, Way, split_client_version
+from hermes_memory_store.rows.project_rows import ensure_project, fold_project_name, project_key, project_words
+
+WORDS = ("session", "title", "client", "client_version", "project", "root", "folder", "branch", "commit") + (
+    *("peer", "program", "teammate", "file"),
+)
+"""Fields of `Origin` that are text, in the order of the table's columns."""
+
+MAX_WORD = 1_000
+"""Characters of one field that are kept: longer than any path or branch a person would name."""
+
+RECENT_TURNS = 3
+"""Captured turns of its session just before a write that count as those it was written from."""
+
+SELECT_ORIGINS = """
+    SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version,
+      coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), o.root, o.folder, o.branch, o.commit_id,
+      o.peer, o.program, o.teammate, o.file
+    FROM origins o LEFT JOIN projects p ON p.id = o.project_id
+"""
+
+ORIGINS_WITH_UIDS = """
+    SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version, NULL, o.root, o.folder, o.branch,
+      o.commit_id, o.peer, o.program, o.teammate, o.file, p.uid
+    FROM origins o LEFT JOIN projects p ON p.id = o.project_id
+    ORDER BY o.id
+"""
+
+INSERT_ORIGIN = """
+    INSERT INTO origins (id, theme_id, digest, way, session, title, client, client_version, project_id, root, folder, branch,
+      commit_id, peer, program, teammate, file)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+RECENT_TURNS_OF_SESSION = f"""
+    SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id DESC LIMIT {RECENT_TURNS}
+"""
+
+ATTRIBUTED: ContextVar[Origin | None] = ContextVar("attributed", default=None)
+"""The origin of what this thread or task changes at the moment."""
+
+
+@contextmanager
+def attribute_changes(origin: Origin) -> Iterator[None]:
+    """Attribute every change within the block to this origin, in any store; a write may still name its own."""
+    token = ATTRIBUTED.set(origin)
+    try:
+        yield
+    finally:
+        ATTRIBUTED.reset(token)
+
+
+class OriginRows:
+    """Find origins by their keys and keys by origins, and cache both: neither ever changes."""
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self.default = Origin(way=Way.LIBRARY)
+        """The origin of changes that nobody attributes."""
+        self._keys: dict[tuple[int, Origin], int] = {}
+        self._known: dict[int, Origin] = {}
+        self._digests: dict[int, bytes] = {}
+
+    def forget(self) -> None:
+        """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
+        for known in (self._keys, self._known, self._digests):
+            known.clear()
+
+    def current(self) -> Origin:
+        """Return the origin of what is changed at the moment."""
+        return ATTRIBUTED.get() or self.default
+
+    def key(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int | None:
+        """Return the key of an origin, created when it is new; None when nothing is known of it.
+
+        Call it inside a write transaction.
+
+        :raises ArgumentError: there is no project of that name
+        """
+        if origin.turns or origin.line is not None:
+            origin = replace(origin, turns=(), line=None)
+        key = self._keys.get((theme_id, origin))
+        if key is None and origin.is_known:
+            key = self._keys[theme_id, origin] = self._insert(conn, theme_id, origin)
+        return key
+
+    def by_key(self, key: int | None, detail: str | None = None) -> Origin:
+        """Return the origin with a key. :param detail: what `format_origin_detail` made of the rest of it"""
+        if key is None:
+            return UNKNOWN_ORIGIN
+        origin = self._known.get(key)
+        if origin is None:
+            self._load(key)
+            origin = self._known.get(key, UNKNOWN_ORIGIN)
+        return origin if detail is None else replace(origin, **parse_origin_detail(json.loads(detail)))
+
+    def digest(self, key: int) -> bytes:
+        """Return the digest by which the journal's chain names an origin."""
+        if key not in self._digests:
+            self._load(key)
+        return self._digests.get(key, b"")
+
+    def keys(self, theme_id: int | None, ways: Collection[Way], projects: Collection[str]) -> list[int]:
+        """Return the keys of the origins with one of these ways, and of one of these projects; empty: any.
+
+        :raises QueryError: no such project is known in this theme
+        """
+        where, args = ["1"], []  # type: tuple[list[str], list[Any]]
+        if theme_id is not None:
+            where.append("theme_id = ?")
+            args.append(theme_id)
+        if ways:
+            where.append(f"way IN ({', '.join('?' * len(ways))})")
+            args += sorted(way.value for way in ways)
+        if projects:
+            found = self.projects_called(theme_id, projects)
+            where.append(f"project_id IN ({', '.join(map(str, found))})")
+        return [key for (key,) in self._db.rows(f"SELECT id FROM origins WHERE {' AND '.join(where)}", args)]
+
+    def projects_called(self, theme_id: int | None, names: Collection[str]) -> list[int]:
+        """Return the keys of projects by name, and of those that have joined them. :raises QueryError: unknown here"""
+        rows = self._db.rows(
+            "SELECT p.id, p.name, p.folded, j.folded FROM projects p LEFT JOIN projects j ON j.id = p.joined_id"
+            " WHERE EXISTS (SELECT 1 FROM origins WHERE project_id = p.id AND (?1 IS NULL OR theme_id = ?1))",
+            (theme_id,),
+        )
+        found: list[int] = []
+        for name in names:
+            folded = fold_project_name(name)
+            into = {joined for _, _, own, joined in rows if own == folded and joined} | {folded}
+            same = [key for key, _, own, joined in rows if own in into or joined in into]
+            if not same:
+                near = errors.closest_names(name, [row[1] for row in rows])
+                hint = " or ".join(map(repr, near)) or ", ".join(sorted(row[1] for row in rows)[:8]) or "no project yet"
+                raise errors.QueryError(f"no project is called {errors.shorten_value(name)!r}; known: {hint}", name)
+            found += same
+        return found
+
+    def project_name(self, key: int) -> str:
+        """Return the name of a project by its key."""
+        return str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
+
+    def names_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
+        """Return the names of a theme's projects with this beginning, for completion."""
+        rows = self._db.rows(
+            "SELECT name FROM projects p WHERE joined_id IS NULL AND EXISTS"
+            " (SELECT 1 FROM origins WHERE project_id = p.id AND (?1 IS NULL OR theme_id = ?1)) ORDER BY folded",
+            (theme_id,),
+        )
+        folded = fold_project_name(begun)
+        return [name for (name,) in rows if fold_project_name(name).startswith(folded)][:most]
+
+    def record(self, key: int) -> dict[str, Any]:
+        """Return an origin as the transaction log tells of it, with all that `insert_origin_record` needs."""
+        with self._db.snapshot() as conn:
+            (project_id,) = conn.execute("SELECT project_id FROM origins WHERE id = ?", (key,)).fetchone()
+            words = {"id": key, **to_origin_words(self.by_key(key)), "digest": self.digest(key).hex()}
+            return words if project_id is None else {**words, "project": project_words(conn, project_id)}
+
+    def find_altered(self) -> int | None:
+        """Find an origin that does not fit its digest; None when all do."""
+        with self._db.snapshot() as conn:
+            for key, digest, way, *words, project in conn.execute(ORIGINS_WITH_UIDS):
+                origin = Origin(Way(way) if way in list(Way) else Way.UNKNOWN, *words)
+                if origin_digest(origin, None if project is None else uids.format_uid(project)) != digest:
+                    return int(key)
+        return None
+
+    def _insert(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int:
+        origin = to_clean_origin(origin)
+        project_id, project = None, None
+        if origin.project is not None:
+            project_id = project_key(conn, origin.project)
+            (uid,) = conn.execute("SELECT uid FROM projects WHERE id = ?", (project_id,)).fetchone()
+            project = uids.format_uid(uid)
+        digest = origin_digest(origin, project)
+        same = conn.execute(
+            "SELECT id FROM origins WHERE theme_id = ? AND digest = ? AND root IS ? AND file IS ? AND project_id IS ?",
+            (theme_id, digest, origin.root, origin.file, project_id),
+        ).fetchone()
+        if same is None:
+            columns = (None, theme_id, digest, *origin_columns(origin, project_id))
+            same = (conn.execute(INSERT_ORIGIN, columns).lastrowid,)
+        return int(same[0])
+
+    def _load(self, key: int) -> None:
+        row = self._db.row(f"{SELECT_ORIGINS} WHERE o.id = ?", (key,))
+        if row is not None:
+            self._known[key] = Origin(Way(row[2]), *row[3:])
+            self._digests[key] = row[1]
+
+
+def origin_columns(origin: Origin, project_id: int | None) -> list[Any]:
+    """Return the columns of an origin from its way on."""
+    return [origin.way.value, *(project_id if name == "project" else getattr(origin, name) for name in WORDS)]
+
+
+def insert_origin_record(conn: sqlite3.Connection, theme_id: int, words: dict[str, Any], now: int) -> None:
+    """Insert an origin that `OriginRows.record` described, under its key.
+
+    :raises ValueError: KeyError, TypeError: it does not fit its digest, or makes no sense
+    """
+    project = words.get("project")
+    project_id = None if project is None else ensure_project(conn, project, now)
+    origin = parse_origin_words({**words, "project": None})
+    if isinstance(words.get("root"), str):
+        origin = replace(origin, root=words["root"])
+    origin = to_clean_origin(origin)
+    digest = bytes.fromhex(words["digest"])
+    if digest != origin_digest(origin, None if project is None else project["uid"]):
+        raise ValueError(f"origin {words['id']} was altered: it does not fit its digest")
+    there = conn.execute("SELECT digest FROM origins WHERE id = ?", (int(words["id"]),)).fetchone()
+    if there is not None:  # a log that was continued tells of it again
+        if there[0] != digest:
+            raise ValueError(f"there is another origin {words['id']}")
+        return
+    conn.execute(INSERT_ORIGIN, (int(words["id"]), theme_id, digest, *origin_columns(origin, project_id)))
+
+
+def to_clean_origin(origin: Origin) -> Origin:
+    """Return the origin with bounded texts in which no character hides: they come from folders and from clients."""
+    texts: dict[str, Any] = {name: getattr(origin, name) for name in WORDS if getattr(origin, name) is not None}
+    return replace(origin, **{name: safe_text.to_printable(text[:MAX_WORD]) for name, text in texts.items()})
+
+
+def origin_digest(origin: Origin, project: str | None) -> bytes:
+    """Return the digest of what an origin says outside this machine. :param project: its uid"""
+    from hashlib import blake2b  # here: it loads OpenSSL, 2 ms that nobody who only reads should wait for
+
+    words = {**to_origin_words(origin, local=False), "project": project}
+    text = json.dumps(words, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def to_origin_words(origin: Origin, *, local: bool = True) -> dict[str, Any]:
+    """Return what is known of an origin, in portable words. :param local: False leaves out the paths of this machine"""
+    words: dict[str, Any] = {"way": origin.way.value}
+    words |= {name: getattr(origin, name) for name in WORDS if getattr(origin, name) is not None}
+    if not local:
+        words.pop("root", None)
+        if origin.file is not None:
+            words["file"] = to_portable_file(origin.file, origin.root)
+    return words | origin_detail_words(origin)
+
+
+def parse_origin_words(words: Any) -> Origin:
+    """Parse what `to_origin_words` made, as a file or a teammate says it. Unknown ways and fields are left out.
+
+    :raises ValueError: it is no origin
+    """
+    if not isinstance(words, dict):
+        raise ValueError("an origin is an object")
+    way = words.get("way")
+    texts = {name: words[name] for name in WORDS if isinstance(words.get(name), str) and words[name]}
+    texts.pop("root", None)
+    known = Way(way) if way in list(Way) else Way.UNKNOWN
+    return Origin(way=known, **texts, **parse_origin_detail(words))
+
+
+def to_portable_file(file: str, root: str | None) -> str:
+    """Return a file's path relative to the working tree it lies in, else its name."""
+    place = PurePath(file)
+    if root is not None and place.is_relative_to(root):
+        return place.relative_to(root).as_posix()
+    return place.name if place.is_absolute() else file
+
+
+def origin_detail_words(origin: Origin) -> dict[str, Any]:
+    """Return what an origin says of one fact alone."""
+    words: dict[str, Any] = {}
+    if origin.line is not None:
+        words["line"] = origin.line
+    if origin.turns:
+        words["turns"] = list(origin.turns)
+    return words
+
+
+def parse_origin_detail(words: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an origin that `origin_detail_words` made."""
+    line, turns = words.get("line"), words.get("turns")
+    fields: dict[str, Any] = {}
+    if isinstance(line, int) and not isinstance(line, bool) and line > 0:
+        fields["line"] = line
+    if isinstance(turns, list):
+        fields["turns"] = tuple(Uid(uids.format_uid(uids.parse_uid(uid))) for uid in turns if isinstance(uid, str))
+    return fields
+
+
+def format_origin_detail(words: dict[str, Any]) -> str | None:
+    """Format what an origin says of one fact alone as its column; None when that is nothing."""
+    return json.dumps(words, separators=(",", ":")) if words else None
+
+
+def complete_origin(conn: sqlite3.Connection, origin: Origin, session: Session | None, *, turns: bool = True) -> Origin:
+    """Return the origin with what its session adds: its names, its client and, for a fact, the turns just before."""
+    if session is None:
+        return origin
+    client, version = split_client_version(session.client) if session.client else (None, None)
+    before = origin.turns
+    if turns and not before:
+        recent = conn.execute(RECENT_TURNS_OF_SESSION, (uids.parse_uid(session.uid),)).fetchall()
+        before = tuple(Uid(uids.format_uid(uid)) for (uid,) in reversed(recent))
+    return replace(
+        origin,
+        session=session.name,
+        title=session.title if session.number is not None else origin.title,
+        client=origin.client or client,
+        client_version=origin.client_version or (None if origin.client else session.client_version or version),
+        project=origin.project or session.project,
+        turns=before,
+    )

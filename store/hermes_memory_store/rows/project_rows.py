@@ -1,0 +1,94 @@
+"""Projects as rows: found by name or by uid, and created under a name that no project ever had."""
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+from typing import Any
+
+from hermes_memory_store import errors, safe_text, uids
+
+MAX_PROJECT_NAME = 120
+"""Characters of a project's name: a folder's name is at most 255 bytes, and a screen shows far fewer."""
+
+NAMELESS = "project"
+"""What a project is called whose folder or URL has no name: `/`."""
+
+FIND_PROJECT = "SELECT coalesce(joined_id, id) FROM projects WHERE folded = ?"
+
+
+def fold_project_name(name: str) -> str:
+    """Return the form in which names of projects are compared."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def project_key(conn: sqlite3.Connection, name: str) -> int:
+    """Return the key of a project by its name, or by that of one which has joined it. :raises ArgumentError: none"""
+    row = conn.execute(FIND_PROJECT, (fold_project_name(name),)).fetchone()
+    if row is None:
+        raise errors.ArgumentError(f"no project is called {errors.shorten_value(name)!r}", name)
+    return int(row[0])
+
+
+def insert_project(conn: sqlite3.Connection, wanted: str, now: int, *, uid: bytes | None = None) -> int:
+    """Insert a project under this name, or the next one that no project has: `shop`, `shop-2` …; return its key."""
+    base = safe_text.to_printable(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME] or NAMELESS
+    name, number = base, 1
+    while conn.execute("SELECT 1 FROM projects WHERE folded = ?", (fold_project_name(name),)).fetchone():
+        number += 1
+        name = f"{base}-{number}"
+    sql = "INSERT INTO projects (uid, name, folded, seen_at) VALUES (?, ?, ?, ?)"
+    cursor = conn.execute(sql, (uid or uids.new_uid(now), name, fold_project_name(name), now))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def project_words(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+    """Return a project in portable words: its uid and name, those of the one it has joined, and no path."""
+    uid, name, joined_id = conn.execute("SELECT uid, name, joined_id FROM projects WHERE id = ?", (key,)).fetchone()
+    words: dict[str, Any] = {"uid": uids.format_uid(uid), "name": name}
+    sql = "SELECT kind, value FROM project_aliases WHERE project_id = ? AND kind IN ('remote', 'root') ORDER BY 1, 2"
+    for kind, value in conn.execute(sql, (key if joined_id is None else joined_id,)):
+        words.setdefault(f"{kind}s", []).append(value)
+    if joined_id is not None:
+        words["joined"] = project_words(conn, joined_id)
+    return words
+
+
+def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int = 0) -> int:
+    """Return the key of the project that `project_words` described, created when it is new.
+
+    It is found by its uid, else by its remotes, else by its root commits when it has no remote.
+
+    :raises ValueError: KeyError, TypeError: these are no words of a project
+    """
+    uid, name = uids.parse_uid(words["uid"]), words["name"]
+    if not isinstance(name, str):
+        raise ValueError("a project has a name")
+    found = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    remotes, roots = (portable_aliases(words, kind) for kind in ("remotes", "roots"))
+    known = remotes or roots
+    for kind, value in known:
+        found = conn.execute(
+            "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)
+        ).fetchone()
+        if found is not None and depth == 0 and "joined" not in words:
+            return int(found[0])
+    key = insert_project(conn, name, now, uid=uid)
+    if "joined" in words and depth == 0:
+        joined = ensure_project(conn, words["joined"], now, depth=1)
+        conn.execute("UPDATE projects SET joined_id = ? WHERE id = ?", (joined, key))
+        return key
+    for kind, value in (*remotes, *roots):
+        conn.execute("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", (kind, value, key, now))
+    return key
+
+
+def portable_aliases(words: dict[str, Any], kinds: str) -> list[tuple[str, str]]:
+    """Return identities from portable words."""
+    values = words.get(kinds, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{kinds} are texts")
+    return [(kinds.removesuffix("s"), safe_text.to_printable(value)[:1_000]) for value in values[:100]]

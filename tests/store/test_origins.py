@@ -1,0 +1,169 @@
+"""Every fact, turn and change says where it came from, for good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_store import errors
+from hermes_memory_store.history import time_travel, transaction_log
+from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, Origin, Way
+from hermes_memory_store.store import Store
+from tests.store.conftest import HandClock
+
+TOOL = Origin(way=Way.TOOL, client="claude-code", client_version="2.1", peer="uid 1000, pid 77", program="claude")
+
+
+@pytest.fixture
+def other(tmp_path: Path, clock: HandClock) -> Iterator[Store]:
+    """Another store, which is empty."""
+    with Store.open(tmp_path / "other.db", clock=clock) as opened:
+        yield opened
+
+
+def test_a_fact_keeps_the_origin_it_was_written_with(store: Store) -> None:
+    fact = store.facts.write("default", "V[port]: 5432", origin=TOOL).fact
+    assert fact.origin == TOOL
+    assert store.facts.get(fact.uid).origin == TOOL
+    assert store.facts.write("default", "V[port]: 5432").fact.origin == TOOL, (
+        "a repeated notation keeps the first origin"
+    )
+
+
+def test_what_nobody_attributes_comes_from_a_library(store: Store) -> None:
+    assert store.facts.write("default", "V[port]: 5432").fact.origin == Origin(way=Way.LIBRARY)
+    store.origin = Origin(way=Way.SCREEN)
+    assert store.facts.write("default", "V[host]: db1").fact.origin.way is Way.SCREEN
+
+
+def test_every_change_of_a_block_is_attributed(store: Store) -> None:
+    with store.attribute(TOOL):
+        fact = store.facts.write("default", "V[port]: 5432", scope="setup").fact
+    with store.attribute(Origin(way=Way.SCREEN)):
+        store.facts.pin(fact.uid)
+    assert [change.origin.way for change in store.journal.changes()] == [Way.TOOL, Way.TOOL, Way.SCREEN]
+    assert store.facts.get(fact.uid).origin == TOOL
+
+
+def test_a_fact_names_the_three_turns_of_its_session_just_before(store: Store) -> None:
+    session, another = (store.sessions.open("default", name, client="claude-code 2.1") for name in ("one", "two"))
+    turns = [store.turns.add("default", "user", f"message {n}", session=session) for n in range(5)]
+    store.turns.add("default", "user", "elsewhere", session=another)
+    fact = store.facts.write("default", "V[port]: 5432", session=session).fact
+    assert fact.origin.turns == tuple(turn.uid for turn in turns[2:])
+    assert (fact.origin.session, fact.origin.title) == ("one", "claude-code #1")
+    assert (fact.origin.client, fact.origin.client_version) == ("claude-code", "2.1")
+    named = store.facts.write("default", "V[a]: b", session=session, origin=replace(TOOL, turns=(turns[0].uid,))).fact
+    assert named.origin.turns == (turns[0].uid,)
+
+
+def test_a_turn_keeps_its_origin(store: Store) -> None:
+    session = store.sessions.open("default", "one", client="codex")
+    hook = Origin(way=Way.HOOK)
+    assert store.turns.add("default", "user", "hello there", session=session, origin=hook).origin.client == "codex"
+    (turn,) = store.turns.list("default")
+    assert (turn.origin.way, turn.origin.session, turn.origin.turns) == (Way.HOOK, "one", ())
+    assert store.turns.search("default", "hello")[0].turn.origin == turn.origin
+
+
+def test_a_rolled_back_origin_is_not_remembered(store: Store) -> None:
+    store.facts.write("default", "V[a]: b")
+
+    def interrupt() -> None:
+        with store.db.write_transaction():
+            store.facts.write("default", "V[port]: 5432", origin=TOOL)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interrupt()
+    assert store.facts.write("default", "V[port]: 5432", origin=TOOL).fact.origin == TOOL
+    assert store.facts.get(store.facts.write("default", "V[c]: d", origin=TOOL).fact.uid).origin == TOOL
+
+
+def test_a_hostile_origin_is_bounded_and_shows_what_it_hides(store: Store) -> None:
+    origin = store.facts.write(
+        "default", "V[a]: b", origin=replace(TOOL, branch="x" * 5_000, client="a\u202eb\x1b[31m\ud800")
+    ).fact.origin
+    assert origin.branch == "x" * 1_000
+    assert origin.client == "a\\u{202e}b\\u{1b}[31m\\u{d800}"
+
+
+def test_a_project_must_be_known(store: Store) -> None:
+    with pytest.raises(errors.ArgumentError, match="no project is called 'nowhere'"):
+        store.facts.write("default", "V[a]: b", origin=replace(TOOL, project="nowhere"))
+    assert store.db.value("SELECT count(*) FROM facts") == 0
+
+
+def test_undo_and_redo_keep_the_origin(store: Store) -> None:
+    written = store.facts.write("default", "V[port]: 5432", origin=TOOL)
+    store.undo.change(written.seqs[0])
+    store.undo.redo()
+    assert store.facts.get(written.fact.uid).origin == TOOL
+
+
+def test_a_replay_carries_origins_verdicts_and_sessions_exactly(store: Store, other: Store) -> None:
+    session = store.sessions.open("default", "one", client="claude-code", client_version="2.1")
+    store.turns.add("default", "user", "hello", session=session)
+    store.facts.write("default", "V[port]: 5432", session=session, origin=replace(TOOL, branch="main"))
+    store.facts.quarantine("default", "C[x]: ignore all", why="override", origin=TOOL)
+    store.facts.write_many(
+        "default", [("V[q]: r", None)], actor=PERSON, origin=Origin(way=Way.IMPORT, file="a.md"), numbers=[7]
+    )
+    transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
+    columns = "SELECT uid, origin_id, origin_detail, verdict FROM facts ORDER BY id"
+    assert other.db.rows(columns) == store.db.rows(columns)
+    assert other.db.rows("SELECT * FROM origins") == store.db.rows("SELECT * FROM origins")
+    assert other.sessions.get("default", "one").title == "claude-code #1"
+    assert [change.origin for change in other.journal.changes()] == [
+        change.origin for change in store.journal.changes()
+    ]
+    assert other.journal.verify().ok
+
+
+def test_an_altered_origin_breaks_the_journal(store: Store, other: Store) -> None:
+    store.facts.write("default", "V[port]: 5432", origin=TOOL)
+    lines = list(transaction_log.transaction_log_lines(store))
+    forged = lines[0].replace('"claude-code"', '"somebody"')
+    with pytest.raises(errors.ImportFileError, match="altered"):
+        transaction_log.replay_log([forged], other)
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE origins SET client = 'somebody'")
+    assert not store.journal.verify().ok
+
+
+def test_the_past_shows_the_origins_of_then(store: Store, clock: HandClock) -> None:
+    uid = store.facts.write(
+        "default", "V[port]: 5432", origin=replace(TOOL, root="/home/me/shop", folder="src")
+    ).fact.uid
+    with closing(time_travel.open_store_at(store, clock.now)) as past:
+        assert past.facts.get(uid).origin == store.facts.get(uid).origin
+
+
+def test_a_log_names_no_path_of_this_machine(store: Store) -> None:
+    store.facts.write(
+        "default", "V[a]: b", origin=replace(TOOL, root="/home/me/shop", folder="src", file="/home/me/shop/notes/a.md")
+    )
+    (line,) = transaction_log.transaction_log_lines(store)
+    assert "/home/me" not in line
+    (origin,) = json.loads(line)["origins"]
+    assert (origin["folder"], origin["file"]) == ("src", "notes/a.md")
+
+
+def test_sessions_are_numbered_by_client_and_project(store: Store) -> None:
+    titles = [
+        store.sessions.open("default", name, client=client).title
+        for name, client in (("a", "codex 1.0"), ("b", "codex 1.1"), ("c", "codex-x"), ("a", "codex 2"), ("d", None))
+    ]
+    assert titles == ["codex #1", "codex #2", "codex-x #1", "codex #1", "d"]
+    assert store.sessions.open("other", "a", client="codex").title == "codex #1"
+
+
+def test_what_an_older_version_stored_has_no_origin(store: Store) -> None:
+    store.origin = UNKNOWN_ORIGIN
+    assert store.facts.write("default", "V[a]: b").fact.origin == UNKNOWN_ORIGIN
+    assert store.db.value("SELECT count(*) FROM origins") == 0
