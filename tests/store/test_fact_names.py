@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.memory import fact_lookup
 from hermes_memory_store.store import Store
 
 THEME = "default"
@@ -135,3 +136,56 @@ def test_an_end_is_answered_by_the_index_of_uids_alone(store: Store) -> None:
     plan = store.db.rows("EXPLAIN QUERY PLAN SELECT id FROM facts WHERE substr(uid, -4) IN (?)", (b"1234",))
 
     assert "COVERING INDEX" in plan[0][3]
+
+
+def count_steps(store: Store, theme: str, name: str) -> int:
+    """Steps of SQLite that a lookup takes, in tens: what its time is made of, on a busy machine, too."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    store.db.conn.set_progress_handler(count, 10)
+    try:
+        store.facts.get(name, theme=theme)
+    except errors.StoreError:
+        pass
+    finally:
+        store.db.conn.set_progress_handler(None, 0)
+    return steps
+
+
+def test_a_lookup_in_one_theme_takes_no_longer_for_what_others_hold(store: Store) -> None:
+    own = store.facts.write(THEME, "V[own]: 1").fact.uid
+    names = (own, own[:8], own[-8:], own[:6], "ffffff", "0" * 12)
+    before = [count_steps(store, THEME, name) for name in names]
+    for number in range(300):
+        store.facts.write("other", f"V[a{number}]: {number}")
+
+    after = [count_steps(store, THEME, name) for name in names]
+
+    assert all(abs(one - other) <= 2 for one, other in zip(before, after, strict=True)), (before, after)
+    assert count_steps(store, "other", "ffffff") > max(after) + 10
+
+
+def test_a_large_theme_finds_its_facts_as_a_small_one_does(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for uid, line, theme in ((ONE, "V[a]: 1", THEME), (OTHER, "V[b]: 2", "other")):
+        written(store, uid, line, theme)
+    names = [ONE, ONE[-8:], ONE[:24], ONE[:8], OTHER[-8:], OTHER]
+
+    def find_all() -> list[str]:
+        found: list[str] = []
+        for name in names:
+            try:
+                found.append(store.facts.get(name, theme=THEME).uid)
+            except errors.UnknownFact as error:
+                found.append(error.message)
+        return found
+
+    small = find_all()
+    monkeypatch.setattr(fact_lookup, "IS_SMALL", "SELECT 0 WHERE ? > 0")
+    assert find_all() == small
+    assert small[:4] == [ONE] * 4
+    assert ONE not in small[4:]
