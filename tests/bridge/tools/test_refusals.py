@@ -300,3 +300,20 @@ def test_numbers_of_a_token_are_of_its_theme_alone(tmp_path: Path) -> None:
             assert f"hermes_memory_{name}" not in said
         assert made.ask("GET", "/metrics", **bearer(blind))[0] == 403
         assert "hermes_memory_store_bytes" in made.ask("GET", "/metrics", **bearer(wide))[2]
+
+
+def test_what_one_client_is_offered_over_http_is_not_what_another_of_the_same_identity_is(tmp_path: Path) -> None:
+    """Since 2026-07-28 HTTP has no sessions: two hosts of one token and one name differ in the header alone."""
+    db = tmp_path / "memory.db"
+    with Store.open(db) as store:
+        _, secret = store.credentials.add("both", "marketing", Rights())
+    with door(db) as made:
+        written = call("memory_write", content="D[a]: b")
+        for header, refused in (
+            (None, False),
+            ("memory_search", True),
+            ("all", False),
+            ("memory_search,memory_tick", True),
+        ):
+            asked = {**bearer(secret), **({"x_hermes_tools": header} if header else {})}
+            assert ("tool.unknown" in made.ask(body=written, **asked)[2]) is refused, header
