@@ -98,8 +98,24 @@ def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[list[FoldRow]]:
 
 def load_words(row: FoldRow) -> dict[str, Any]:
     """Return what a row says changed; empty where a purge took it out."""
-    words = None if row.after is None else json.loads(row.after)
+    return parse_words(row.after)
+
+
+def parse_words(after: str | None) -> dict[str, Any]:
+    """Return the words of a row; empty for text that is damaged, which the chain tells, so that nothing follows from it."""
+    try:
+        words = json.loads(after or "{}")
+    except (ValueError, RecursionError):
+        return {}
     return words if isinstance(words, dict) else {}
+
+
+def parse_journaled_uid(text: object) -> bytes | None:
+    """Return the uid in a journal row; None for damaged text."""
+    try:
+        return uids.parse_uid(str(text))
+    except ValueError:
+        return None
 
 
 def fold_scopes(conn: sqlite3.Connection, timeline: ScopeTimeline) -> list[FoldedItem]:
@@ -113,7 +129,7 @@ def fold_scopes(conn: sqlite3.Connection, timeline: ScopeTimeline) -> list[Folde
             words = load_words(row)
             columns |= {name: value for name, value in words.items() if name in SCOPE_FIELDS}
             if "label" in words:
-                timeline.add(row.theme_id, words["label"], row.seq, row.uid)
+                timeline.add(row.theme_id, str(words["label"]), row.seq, row.uid)
         found.append(FoldedItem(rows[0].uid, rows[0].theme_id, columns, rows[0].seq, rows[-1].seq, False))
     timeline.sort()
     return found
@@ -132,15 +148,15 @@ def fold_facts(
         for row in rows:
             words = load_words(row)
             if row.begins:
-                kind, _, name = words.get("by", "").partition(":")
+                kind, _, name = str(words.get("by", "")).partition(":")
                 author = actors.get((kind, name)) if "by" in words else row.actor_id
                 columns = {"pinned": 0, "superseded_by": None, "cooled_by": None, "actor_id": author}
                 columns |= {"created_at": row.at, "updated_at": row.at, "scope": None}
             columns |= {name: value for name, value in words.items() if name in FACT_FIELDS}
             if "scope" in words or row.begins:
-                columns["scope"] = timeline.find(row.theme_id, words.get("scope"), row.seq)
+                columns["scope"] = timeline.find(row.theme_id, str(words.get("scope") or ""), row.seq)
             if words.get("superseded_by") is not None:
-                columns["superseded_by"] = uids.parse_uid(words["superseded_by"])
+                columns["superseded_by"] = parse_journaled_uid(words["superseded_by"])
         yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
 
 
@@ -174,9 +190,9 @@ def load_erased_turns(rows: Iterable[tuple[int, str | None]]) -> tuple[set[bytes
     named: set[bytes] = set()
     counted: dict[int, int] = {}
     for theme_id, after in rows:
-        words = json.loads(after or "{}")
-        if "uids" in words:
-            named.update(map(uids.parse_uid, words["uids"]))
-        else:
-            counted[theme_id] = counted.get(theme_id, 0) + int(words.get("turns", 0))
+        words = parse_words(after)
+        if isinstance(words.get("uids"), list):
+            named.update(uid for text in words["uids"] if (uid := parse_journaled_uid(text)) is not None)
+        elif isinstance(words.get("turns"), int):
+            counted[theme_id] = counted.get(theme_id, 0) + words["turns"]
     return named, counted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ FACT_NUMBERS = """
     SELECT uid, theme_id FROM journal NOT INDEXED
     WHERE entity = 'fact' AND before IS NULL AND (after IS NOT NULL OR op = 'create') AND op <> 'purge' ORDER BY seq
 """
+
+LOST_SCOPE_KEY = "SELECT scope_id FROM facts WHERE uid = ? AND scope_id NOT IN (SELECT id FROM scopes)"
 
 TURN_IN_BACKUP = """
     SELECT t.content, t.at, n.uid FROM turns t LEFT JOIN sessions n ON n.id = t.session_id WHERE t.uid = ?
@@ -48,7 +51,7 @@ def restore_rows(conn: sqlite3.Connection, found: Sequence[Difference], backups:
     triggers = conn.execute(FACET_TRIGGERS).fetchall()
     for name, _ in triggers:
         conn.execute(f"DROP TRIGGER {name}")
-    restore_scopes(conn, by_entity["scope"])
+    restore_scopes(conn, by_entity["scope"], by_entity["fact"])
     left = restore_facts(conn, by_entity["fact"])
     remove_unknown_scopes(conn, by_entity["scope"])
     restore_sessions(conn, by_entity["session"])
@@ -59,8 +62,12 @@ def restore_rows(conn: sqlite3.Connection, found: Sequence[Difference], backups:
     return left
 
 
-def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
-    """Restore scopes that differ or are gone; those of no origin stay until no fact is in them."""
+def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference], facts: Sequence[Difference]) -> None:
+    """Restore scopes that differ or are gone; those of no origin stay until no fact is in them.
+
+    :param facts: those that differ, of which some may still name a scope that is gone by its key
+    """
+    in_scope = {one.journaled["scope"]: one.uid for one in facts if one.stored and one.journaled}
     for one in found:  # a label may be wanted by another scope that has to give it back first
         if one.stored is not None:
             conn.execute("UPDATE scopes SET label = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
@@ -69,8 +76,9 @@ def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference]) -> Non
             continue
         if one.stored is None:
             uid = one.uid or uids.new_uid(one.journaled["opened_at"])
-            insert = "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, '', 'open', 0)"
-            conn.execute(insert.replace("''", "?"), (uid, one.journaled["theme_id"], f"\0{uid.hex()}"))
+            key = conn.execute(LOST_SCOPE_KEY, (in_scope.get(uid),)).fetchone() or (None,)
+            insert = "INSERT INTO scopes (id, uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, ?, 'open', 0)"
+            conn.execute(insert, (*key, uid, one.journaled["theme_id"], f"\0{uid.hex()}"))
             one = one._replace(uid=uid)
         set_columns(conn, "scopes", one.uid, one.journaled or {})
 
@@ -98,6 +106,8 @@ def restore_facts(conn: sqlite3.Connection, found: Sequence[Difference]) -> list
             conn.execute("DELETE FROM facts WHERE uid = ?", (one.uid,))
         elif one.stored is not None:  # its place may be wanted by another that has to give it back first
             conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (one.uid,))
+    if any(one.journaled is None for one in known):
+        reset_fact_numbers(conn)
     keys = find_fact_keys(conn, [one for one in known if one.stored is None])
     for one in known:
         must = dict(one.journaled or {})
@@ -146,6 +156,12 @@ def find_fact_keys(conn: sqlite3.Connection, gone: Sequence[Difference]) -> dict
             keys[one.uid] = max(low + last[theme_id], conn.execute(sql, (low, high)).fetchone()[0] or 0) + 1
             last[theme_id] = keys[one.uid] - low
     return keys
+
+
+def reset_fact_numbers(conn: sqlite3.Connection) -> None:
+    """Reset the number of each theme's newest fact to what the journal counts, without rows that it never made."""
+    counts = Counter(theme_id for _, theme_id in conn.execute(FACT_NUMBERS))
+    conn.executemany("UPDATE themes SET last_fact = ? WHERE id = ?", [(last, key) for key, last in counts.items()])
 
 
 def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -112,14 +114,12 @@ def check_rows(store: Store, repair: bool) -> Check:
     if doubt is not None:
         return Check("rows", False, f"{said}; nothing was restored, since the journal is damaged itself: {doubt}")
     kept = keep_copy(store)
-    left: list[Difference] = []
-    while some and (batch := [one for one in some if one not in left]):
+    tried: Counter[tuple[str, bytes]] = Counter()
+    while some:  # a restored scope may show that its facts differ, so a row may be restored twice
+        tried.update((one.entity, one.uid) for one in some)
         with store.db.write_transaction() as conn:
-            left += restore_rows(conn, batch, backup.find_backups(store.path))
-        some, remaining = load_differences(store)
-        if remaining >= count:
-            break
-        count = remaining
+            restore_rows(conn, some, backup.find_backups(store.path))
+        some, count = load_differences(store, lambda one: tried[one.entity, one.uid] < 2)
     rebuild_damaged_indexes(store.db, list(INDEXES))
     some, count = load_differences(store)
     said += f"; what they said is kept in {kept.name}"
@@ -135,10 +135,12 @@ def describe_unrestored(some: list[Difference], count: int) -> str:
     return f"{describe_differences(some, count)}{why}"
 
 
-def load_differences(store: Store) -> tuple[list[Difference], int]:
-    """Return the first rows that differ from the journal, and how many differ in all."""
+def load_differences(
+    store: Store, wanted: Callable[[Difference], bool] = lambda _: True
+) -> tuple[list[Difference], int]:
+    """Return the first rows that differ from the journal, and how many differ in all. :param wanted: only such as these"""
     with store.db.snapshot() as conn:
-        found = find_differences(conn)
+        found = filter(wanted, find_differences(conn))
         some = list(itertools.islice(found, AT_ONCE))
         return some, len(some) + sum(1 for _ in found)
 
