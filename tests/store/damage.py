@@ -7,13 +7,14 @@ then be healed (all that the store says is as before) or still be said after the
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import shutil
 import sqlite3
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -142,16 +143,26 @@ def sql(*statements: str) -> Damage:
         with closing(sqlite3.connect(path)) as conn:
             conn.create_function("chance", 1, lambda most: chance.randrange(most))
             for statement in statements:
-                while True:
-                    try:
-                        conn.execute(statement)
-                    except sqlite3.IntegrityError:
-                        continue  # another row has this place already: try the next one of chance
-                    break
+                execute_any(conn, itertools.repeat((statement, ())))
             conn.commit()
             conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     return damage
+
+
+def execute_any(conn: sqlite3.Connection, statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
+    """Execute the first of these statements that meets no other row in its place."""
+    for statement, values in statements:
+        try:
+            conn.execute(statement, values)
+        except sqlite3.IntegrityError:
+            continue
+        return
+
+
+def flip_character(text: str, place: int, bit: int) -> str:
+    """Return a text with one bit of one character flipped."""
+    return text[:place] + chr(ord(text[place]) ^ (1 << bit)) + text[place + 1 :]
 
 
 def one_of(table: str, where: str = "1") -> str:
@@ -219,9 +230,11 @@ def flip_bit(table: str, column: str) -> Damage:
         with closing(sqlite3.connect(path)) as conn:
             rows = conn.execute(f"SELECT rowid, {column} FROM {table} WHERE {column} <> ''").fetchall()
             key, text = chance.choice(rows)
-            place = chance.randrange(len(text))
-            flipped = text[:place] + chr(ord(text[place]) ^ (1 << chance.randrange(5))) + text[place + 1 :]
-            conn.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (flipped, key))
+            statement = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+            flipped = (
+                flip_character(text, chance.randrange(len(text)), chance.randrange(5)) for _ in itertools.count()
+            )
+            execute_any(conn, ((statement, (one, key)) for one in flipped))
             conn.commit()
             conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -29,8 +29,6 @@ class Anchor(NamedTuple):
 class AnchorReport(NamedTuple):
     """What the anchors say of a store's journal."""
 
-    count: int
-    """Anchors of this store."""
     newest: Anchor | None
     cut: list[Anchor]
     """Those whose row is not there: the end was cut off, or an older state was put in the store's place."""
@@ -56,7 +54,7 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
         ]
     anchors.sort(key=lambda one: one.head.seq)
     is_known = any((one.head.seq, one.head.hash) == (newest.seq, newest.hash) for one in anchors)
-    return AnchorReport(len(anchors), anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
+    return AnchorReport(anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
 
 
 def receipt_anchors(receipt: Receipt | None, mark: str) -> Iterator[Anchor]:

@@ -125,8 +125,8 @@ def find_differences(conn: sqlite3.Connection) -> Iterator[Difference]:
         scopes = fold_scopes(conn, timeline)
         yield from compare_scopes(conn, scopes)
         scope_uids = dict(conn.execute("SELECT id, uid FROM scopes NOT INDEXED"))
-        yield from compare_rows(session_source(conn, scope_uids))
-        yield from compare_rows(fact_source(conn, timeline, scope_uids))
+        yield from compare_rows(session_row_source(conn, scope_uids))
+        yield from compare_rows(fact_row_source(conn, timeline, scope_uids))
         yield from compare_turns(conn)
 
 
@@ -134,7 +134,7 @@ def find_differences(conn: sqlite3.Connection) -> Iterator[Difference]:
 def lossless_text(conn: sqlite3.Connection) -> Iterator[None]:
     """Read any bytes as text meanwhile: a damaged character must not end the comparison."""
     before = conn.text_factory
-    conn.text_factory = partial(bytes.decode, encoding="utf-8", errors="surrogateescape")  # type: ignore[assignment]
+    conn.text_factory = partial(bytes.decode, encoding="utf-8", errors="surrogateescape")
     try:
         yield
     finally:
@@ -184,11 +184,23 @@ def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterat
     yield from compare_rows(RowSource("scope", iter(rows), ordered, differing_columns))
 
 
-def fact_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]) -> RowSource:
+def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]) -> RowSource:
     """Return the facts and what the journal says of them."""
     actors = {(kind, name): key for key, kind, name in conn.execute("SELECT id, kind, name FROM actors")}
-    names = ("theme_id", "scope", "type", "target", "content", "tier", "pinned", "actor_id", "created_at", "updated_at")
-    names += ("superseded_by", "cooled_by")
+    names = (
+        "theme_id",
+        "scope",
+        "type",
+        "target",
+        "content",
+        "tier",
+        "pinned",
+        "actor_id",
+        "created_at",
+        "updated_at",
+        "superseded_by",
+        "cooled_by",
+    )
 
     def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
         for uid, theme_id, scope_id, *rest in conn.execute(STORED_FACTS):
@@ -206,10 +218,23 @@ def fact_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: d
     return RowSource("fact", rows(), fold_facts(conn, timeline, actors), columns, is_tombstoned)
 
 
-def session_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
+def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
     """Return the sessions and what the journal says of them."""
-    names = ("theme_id", "name", "client", "status", "started_at", "turn", "ended_at", "heartbeat_at", "heartbeat_ms")
-    names += ("lease_ms", "scope_id", "on_orphan", "checkpoint")
+    names = (
+        "theme_id",
+        "name",
+        "client",
+        "status",
+        "started_at",
+        "turn",
+        "ended_at",
+        "heartbeat_at",
+        "heartbeat_ms",
+        "lease_ms",
+        "scope_id",
+        "on_orphan",
+        "checkpoint",
+    )
     rows = ((uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SESSIONS))
     return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
 
@@ -267,7 +292,8 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     Its heartbeats and turns are not journaled, nor that one which had ended came back to life, so they are compared only
     with what follows from the journal. Columns that only must make sense get their expected value added to `must`.
     """
-    found = [name for name in ("theme_id", "name", "client", "started_at") if name in must and row[name] != must[name]]
+    plain: tuple[str, ...] = ("theme_id", "name", "client", "started_at")
+    found = [name for name in plain if name in must and row[name] != must[name]]
     has_ended = row["ended_at"] is not None
     came_back = (
         must["status"] in ENDED and isinstance(row["heartbeat_at"], int) and row["heartbeat_at"] >= must["ended_at"]

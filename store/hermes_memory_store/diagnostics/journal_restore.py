@@ -227,7 +227,7 @@ def find_kept_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, i
         except (errors.FileError, sqlite3.DatabaseError):
             continue  # it cannot be read: the next one may
         if row is not None and hashlib.sha256(row[0].encode()).hexdigest()[:32] == digest:
-            return row
+            return str(row[0]), int(row[1]), row[2]
     return None
 
 

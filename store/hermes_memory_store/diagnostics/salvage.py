@@ -186,7 +186,7 @@ def is_header_readable(path: Path) -> bool:
     """Check whether SQLite can read the list of tables of a file."""
     try:
         with connect_plainly(path) as conn:
-            return conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+            return conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     except (errors.FileError, *SQLITE_FAILURES):
         return False
 
