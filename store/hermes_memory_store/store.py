@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.memory.pressure import Pressure
     from hermes_memory_store.memory.sources import Sources
     from hermes_memory_store.memory.undo import Undo
+    from hermes_memory_store.projects.projects import Projects
     from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.search.search import Search
     from hermes_memory_store.sync.shared_turns import SharedTurns
@@ -140,6 +141,13 @@ class Store:
         from hermes_memory_store.memory.undo import Undo
 
         return Undo(self.db, self.names, self.journal)
+
+    @cached_property
+    def projects(self) -> Projects:
+        """Projects and what they are recognised by."""
+        from hermes_memory_store.projects.projects import Projects
+
+        return Projects(self.db, self.names, self.clock)
 
     @cached_property
     def purge(self) -> Purge:

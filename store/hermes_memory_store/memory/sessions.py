@@ -69,6 +69,13 @@ COUNT_BY_STATUS = """
     GROUP BY n.status
 """
 
+NUMBERS_OF_CLIENT = """
+    SELECT client, max(number) FROM sessions
+    WHERE theme_id = ?1 AND (client = ?2 OR client >= ?3 AND client < ?4) AND number IS NOT NULL
+      AND (project_id IS ?5 OR project_id IN (SELECT id FROM projects WHERE joined_id = ?5))
+    GROUP BY client
+"""
+
 NOT_ENDED = "('open', 'live', 'stale')"
 
 ABANDONED_SCOPES = f"""
@@ -421,11 +428,7 @@ def next_session_number(
         return None
     # The names that count as this client: with any version behind it, which begins with a space.
     low, high = f"{client} ", f"{client}!"
-    sql = (
-        "SELECT client, max(number) FROM sessions WHERE theme_id = ?1 AND (client = ?2 OR client >= ?3 AND client < ?4)"
-        " AND project_id IS ?5 AND number IS NOT NULL GROUP BY client"
-    )
-    rows = conn.execute(sql, (theme_id, client, low, high, project_id)).fetchall()
+    rows = conn.execute(NUMBERS_OF_CLIENT, (theme_id, client, low, high, project_id)).fetchall()
     return 1 + max((number for said, number in rows if split_client_version(said)[0] == client), default=0)
 
 

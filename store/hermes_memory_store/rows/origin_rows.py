@@ -239,8 +239,9 @@ def insert_origin_record(conn: sqlite3.Connection, theme_id: int, words: dict[st
 
 def to_clean_origin(origin: Origin) -> Origin:
     """Return the origin with bounded texts in which no character hides: they come from folders and from clients."""
-    texts: dict[str, Any] = {name: getattr(origin, name) for name in WORDS if getattr(origin, name) is not None}
-    return replace(origin, **{name: safe_text.to_printable(text[:MAX_WORD]) for name, text in texts.items()})
+    texts = ((name, getattr(origin, name)) for name in WORDS)
+    clean: dict[str, Any] = {name: safe_text.to_printable(text[:MAX_WORD]) for name, text in texts if text is not None}
+    return replace(origin, **clean)
 
 
 def origin_digest(origin: Origin, project: str | None) -> bytes:

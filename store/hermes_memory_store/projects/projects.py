@@ -1,0 +1,173 @@
+"""Projects: recognise the project of a folder by what it was seen as before, and give each a name.
+
+An identity that appears later, such as a first remote, joins the project that is known by its path or its common
+directory. Another remote is another project, even with the same history: forks are not their origin.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import replace
+
+from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Origin, Project
+from hermes_memory_store.projects.git_files import Repository, read_head
+from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.projects.root_commits import find_root_commit
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.project_rows import fold_project_name, insert_project
+
+FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
+
+PUT_ALIAS = """
+    INSERT INTO project_aliases VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET project_id = excluded.project_id
+    WHERE project_id <> excluded.project_id
+"""
+
+HAS_ALIAS = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = ?"
+
+WITHOUT_ROOT = """
+    SELECT value, project_id FROM project_aliases a
+    WHERE kind = 'dir' AND NOT EXISTS (
+      SELECT 1 FROM project_aliases WHERE project_id = a.project_id AND kind IN ('remote', 'root')
+    )
+    ORDER BY seen_at DESC LIMIT ?
+"""
+
+PROJECT_BY_NAME = """
+    SELECT id, uid, name FROM projects
+    WHERE id = (SELECT coalesce(joined_id, id) FROM projects WHERE folded = ?)
+"""
+
+
+class Projects:
+    """Find the project of a folder, and projects by name."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+        self._known: dict[tuple[tuple[str, str], ...], str] = {}
+        db.on_rollback(self._known.clear)
+
+    def locate(self, origin: Origin, folder: str | os.PathLike[str]) -> Origin:
+        """Return the origin with the project of a folder, its working tree, branch and commit.
+
+        Reads a few small files. Only a project that shows an identity for the first time is written down, in a write
+        of its own; in a store that is open for reading it stays without a name.
+
+        :raises StoreLocked: DiskFull; a new project could not be written down
+        """
+        seen = read_project(folder)
+        return replace(
+            origin,
+            project=self.recognise(seen),
+            root=seen.root,
+            folder=seen.folder,
+            branch=seen.branch,
+            commit=seen.commit,
+        )
+
+    def recognise(self, seen: ProjectSighting) -> str | None:
+        """Return the name of the project that was seen, known from now on; None: it is new and the store read-only."""
+        identities = storable_identities(seen)
+        name = self._known.get(identities)
+        if name is None:
+            name = self._find(identities)
+            if name is None:
+                if self._db.read_only:
+                    return None
+                with self._db.write_transaction() as conn:
+                    key = join_project(conn, seen.label, identities, self._clock())
+                    name = str(conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()[0])
+                self._names.origins.forget()
+            self._known[identities] = name
+        return name
+
+    def get(self, name: str) -> Project:
+        """Return a project by its name, or by that of one which has joined it. :raises QueryError: there is none"""
+        row = self._db.row(PROJECT_BY_NAME, (fold_project_name(name),))
+        if row is None:
+            known = [one for (one,) in self._db.rows("SELECT name FROM projects")]
+            near = " or ".join(map(repr, errors.closest_names(name, known))) or "no such name"
+            raise errors.QueryError(f"no project is called {errors.shorten_value(name)!r}; known: {near}", name)
+        key, uid, called = row
+        found: dict[str, list[str]] = {}
+        for kind, value in self._db.rows(
+            "SELECT kind, value FROM project_aliases WHERE project_id = ? ORDER BY seen_at, value", (key,)
+        ):
+            found.setdefault("path" if kind == "dir" else kind, []).append(value)
+        return Project(
+            uids.format_uid(uid),
+            called,
+            remotes=tuple(found.get("remote", ())),
+            roots=tuple(found.get("root", ())),
+            paths=tuple(found.get("path", ())),
+        )
+
+    def find_root_commits(self, most: int = 10) -> int:
+        """Find the root commits of repositories without a remote; return how many were found.
+
+        Runs Git, each time for as long as a minute: call it in the background, never before a write.
+
+        :param most: repositories looked at, those seen last first
+        """
+        count = 0
+        for common, key in self._db.rows(WITHOUT_ROOT, (most,)):
+            commit = read_head(Repository(common, common, common)).commit
+            root = None if commit is None else find_root_commit(common, commit)
+            if root is not None:
+                with self._db.write_transaction() as conn:
+                    note_root_commit(conn, key, root, self._clock())
+                self._known.clear()
+                self._names.origins.forget()
+                count += 1
+        return count
+
+    def _find(self, identities: tuple[tuple[str, str], ...]) -> str | None:
+        """Find the project whose identities these all are."""
+        keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
+        if len(keys) != 1 or None in keys:
+            return None
+        return str(self._db.value("SELECT name FROM projects WHERE id = ?", (keys.pop(),)))
+
+
+def storable_identities(seen: ProjectSighting) -> tuple[tuple[str, str], ...]:
+    """Return the identities of a sighting as text that can be stored: a path may hold bytes that are none."""
+    return tuple((kind, safe_text.to_printable(value)) for kind, value in seen.identities)
+
+
+def join_project(conn: sqlite3.Connection, label: str, identities: tuple[tuple[str, str], ...], now: int) -> int:
+    """Return the key of the project with these identities, all of which are its own from now on."""
+    known = {}
+    for kind, value in identities:
+        row = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
+        if row is not None:
+            known[kind] = int(row[0])
+    here = known.get("dir", known.get("path"))
+    key = known.get("remote", here)
+    if key is None:
+        key = insert_project(conn, label, now)
+    elif here is not None and here != key and conn.execute(HAS_ALIAS, (here, "remote")).fetchone() is None:
+        merge_projects(conn, here, key)
+    conn.executemany(PUT_ALIAS, [(kind, value, key, now) for kind, value in identities])
+    return key
+
+
+def note_root_commit(conn: sqlite3.Connection, key: int, root: str, now: int) -> None:
+    """Note a project's root commit; it joins the project that is known by it."""
+    row = conn.execute(FIND_ALIAS, ("root", root)).fetchone()
+    if row is None:
+        conn.execute(PUT_ALIAS, ("root", root, key, now))
+    elif row[0] != key and conn.execute(HAS_ALIAS, (key, "remote")).fetchone() is None:
+        merge_projects(conn, key, row[0])
+
+
+def merge_projects(conn: sqlite3.Connection, key: int, into: int) -> None:
+    """Let a project join another one: its identities become the other's, its name still finds it."""
+    conn.execute("UPDATE projects SET joined_id = ?1 WHERE id = ?2 OR joined_id = ?2", (into, key))
+    conn.execute("UPDATE project_aliases SET project_id = ? WHERE project_id = ?", (into, key))
