@@ -171,8 +171,7 @@ class Daemon:
         agents = self.agents
         work = (
             self.team.begin,
-            agents.renew_leases,
-            agents.sweep_lapsed_sessions,
+            agents.leases.keep,
             self.tokens.watch,
             agents.purge_hourly,
             self.note_reads,

@@ -23,6 +23,7 @@ from hermes_memory_bridge.launcher.dialing import (
     reap_children,
     to_daemon_command,
 )
+from hermes_memory_bridge.launcher.host_state import is_host_stopped
 from hermes_memory_bridge.launcher.paths import BridgePaths
 
 TYPE_CHECKING = False
@@ -38,6 +39,9 @@ RETRY_S = 600.0
 
 KEY = "io.hermes-memory/key"
 """The idempotency key of a call, in its `_meta`."""
+
+PING = b'{"hermes-memory":"ping"}'
+"""Begins the bridge's question whether the agent is alive."""
 
 CONNECTION_LOST_CODE = -32000
 """JSON-RPC code of a call that the end of the bridge cut off."""
@@ -72,6 +76,8 @@ class HostShim:
         self.subscribed: dict[str, bytes] = {}
         self.swallow: set[Any] = set()
         """Answers to what the shim itself said again."""
+        self.is_asked = False
+        """Whether the bridge has asked if the agent is alive, and has no answer yet."""
 
     def run(self) -> int:
         """Pump until the host disconnects."""
@@ -102,6 +108,7 @@ class HostShim:
             if 0 in ready and not self.read_host():
                 self.say_goodbye()
                 return 0
+            self.answer_ping()
             reap_children()
 
     def wait(self, watching: select.poll) -> dict[int, int]:
@@ -183,6 +190,9 @@ class HostShim:
         if not said:
             return False
         for line in self.from_bridge.feed(said):
+            if line.startswith(PING):
+                self.is_asked = True
+                continue
             if (self.pending or self.swallow) and b'"id"' in line:
                 message = parse_host_message(line)
                 number = message.get("id") if message and "method" not in message else None
@@ -194,12 +204,19 @@ class HostShim:
             write_all(self.wire, line)
         return True
 
+    def answer_ping(self) -> None:
+        """Tell the bridge that the agent is alive, if it asked. While the host is stopped it gets no answer."""
+        if self.is_asked and not is_host_stopped():
+            self.is_asked = False
+            self.send(encode_message({"hermes-memory": "pulse"}))
+
     def reconnect(self) -> None:
         """Answer calls in flight after the bridge has gone, and find or start another."""
         if self.bridge is not None:
             self.bridge.close()
             self.bridge = None
         self.from_bridge = LineBuffer()
+        self.is_asked = False
         opening = self.opening["id"] if self.opening is not None else None
         unanswered = opening is not None and opening in self.pending
         if unanswered:
@@ -337,6 +354,7 @@ def run_shim(options: dict[str, str]) -> int:
         "token": options.get("token") or os.environ.get("HERMES_MEMORY_TOKEN"),
         "tools": options.get("tools") or os.environ.get("HERMES_MEMORY_TOOLS"),
         "home": os.environ.get("HERMES_HOME", "").strip(),
+        "pulse": 1,
     }
     hello = {name: value for name, value in hello.items() if value}
     return HostShim(paths, hello, to_daemon_command(paths.store)).run()

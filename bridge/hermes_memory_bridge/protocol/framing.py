@@ -21,6 +21,12 @@ GREETING_S = 10.0
 GOODBYE = b'{"hermes-memory":"bye"'
 """Begins the last line of a client that leaves properly."""
 
+PING = b'{"hermes-memory":"ping"}\n'
+"""Asks a client that said `pulse` in its greeting whether it is alive."""
+
+PULSE = b'{"hermes-memory":"pulse"'
+"""Begins its answer."""
+
 Hello = dict[str, Any]
 
 

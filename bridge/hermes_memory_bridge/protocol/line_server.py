@@ -1,7 +1,8 @@
 """MCP over the line socket: newline-delimited JSON-RPC; a connection is a session and ends with the agent.
 
 Before the protocol each side sends one line. The client: its theme, and the session to resume. The bridge: the
-session's name, or why it refuses. A client that leaves properly says so in a last line.
+session's name, or why it refuses. A client that leaves properly says so in a last line. One that greets with `pulse`
+is asked between messages whether it is alive, and answers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -101,13 +103,15 @@ class LineServer:
             writer.write(framing.encode_message_line({"hermes-memory": 1, "error": error.as_dict()}))
             await writer.drain()
             return
-        writer.write(
-            framing.encode_message_line({"hermes-memory": 1, "version": __version__, "session": connection.name})
-        )
+        greeting = {"hermes-memory": 1, "version": __version__, "session": connection.name}
+        pulse = Pulse(connection, writer) if hello.get("pulse") else None
+        if pulse is not None:
+            greeting["pulse_s"] = self.agents.leases.ask_after_s
+        writer.write(framing.encode_message_line(greeting))
         farewell = ConnectionClose()
         connection.hang_up = lambda: farewell.close(writer)
         try:
-            await self._serve(connection, reader, writer, farewell)
+            await self._serve(connection, reader, writer, farewell, pulse)
         finally:
             if not self.closing:
                 await self.agents.remove(connection, properly=farewell.is_closing)
@@ -143,6 +147,7 @@ class LineServer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         farewell: ConnectionClose,
+        pulse: Pulse | None,
     ) -> None:
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -163,6 +168,8 @@ class LineServer:
                     if said.startswith(framing.GOODBYE):
                         farewell.is_closing = True
                         break
+                    if pulse is not None and pulse.is_answer(said):
+                        continue
                     plain = fast.find_plain_call(said)
                     if plain is not None:
                         calls.start_soon(answer, said, plain)
@@ -190,6 +197,30 @@ class LineServer:
                 tasks.cancel_scope.cancel()
         except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             log.info("a connection broke off")
+
+
+class Pulse:
+    """The question to a client whether it is alive. One that has not answered is not asked again: it still has the question."""
+
+    def __init__(self, connection: Connection, writer: asyncio.StreamWriter) -> None:
+        self.connection = connection
+        self.writer = writer
+        self.is_asked = False
+        connection.ask = self.ask
+
+    def ask(self) -> None:
+        """Ask, unless the last question is unanswered."""
+        if not self.is_asked and not self.writer.is_closing():
+            self.is_asked = True
+            self.writer.write(framing.PING)
+
+    def is_answer(self, said: bytes) -> bool:
+        """Note that the client spoke; return whether it answered the question."""
+        self.connection.heard_at = time.monotonic()
+        if not said.startswith(framing.PULSE):
+            return False
+        self.is_asked = False
+        return True
 
 
 class ConnectionClose:

@@ -46,6 +46,10 @@ ENVELOPE = {
     PREFIX + "clientCapabilities": {},
 }
 
+PING = b'{"hermes-memory":"ping"}'
+PULSE = b'{"hermes-memory":"pulse"}\n'
+"""The bridge asks between messages whether the agent is alive."""
+
 PASSING = frozenset({"internal", "store.locked", "store.disk_full", "store.unreadable", "rate.limited"})
 """Refusals after which trying again is of use."""
 
@@ -82,13 +86,15 @@ class BridgeLine:
         """:param answered: called at every answer: a bridge is running"""
         self.answered = answered
         self.path = find_line_socket(db)
-        self.hello = {"hermes-memory": 1, "theme": theme, "home": home, "pid": os.getpid()}
+        self.hello = {"hermes-memory": 1, "theme": theme, "home": home, "pid": os.getpid(), "pulse": 1}
         token = os.environ.get("HERMES_MEMORY_TOKEN")
         if token:
             self.hello["token"] = token
         self.bridge: socket.socket | None = None
         self.rest = bytearray()
         self.number = 0
+        self.pulse_s = 0.0
+        """How often the bridge asks whether the agent is alive; 0 when it never does."""
 
     def call(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Call a tool; return its text and its data. With a key, a repeated call is not executed twice.
@@ -135,6 +141,37 @@ class BridgeLine:
             self.bridge.close()
             self.bridge = None
         self.rest.clear()
+        self.pulse_s = 0.0
+
+    def answer_pings(self) -> None:
+        """Answer what the bridge asked between calls; whatever else it said belongs to no call."""
+        if self.bridge is None:
+            return
+        try:
+            self.bridge.settimeout(0)
+            while True:
+                said = self.bridge.recv(1 << 16)
+                if not said:
+                    raise ConnectionResetError("the bridge closed the connection")
+                self.rest += said
+                *lines, rest = bytes(self.rest).split(b"\n")
+                self.rest = bytearray(rest)
+                self.bridge.settimeout(CALL_S)
+                for line in lines:
+                    self._answer_ping(line)
+                self.bridge.settimeout(0)
+        except BlockingIOError:
+            return
+        except OSError:  # the next call connects anew
+            self.drop()
+
+    def _answer_ping(self, line: bytes) -> bool:
+        """Answer the bridge's question, if the line is one; return whether it is."""
+        if not line.startswith(PING):
+            return False
+        assert self.bridge is not None
+        self.bridge.sendall(PULSE)
+        return True
 
     def _send_calls(self, requests: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
         if self.bridge is None:
@@ -171,21 +208,24 @@ class BridgeLine:
             self.drop()
             raise BridgeNotReachable(str(answer["error"].get("message")))
         self.hello["resume"] = answer.get("session")
+        self.pulse_s = float(answer.get("pulse_s") or 0.0)
 
     def _read_answer(self) -> bytes:
-        """Read the next line.
+        """Read the next line, and answer the bridge's questions before it.
 
         :raises OSError: there will be none
         """
         assert self.bridge is not None
-        while b"\n" not in self.rest:
-            said = self.bridge.recv(1 << 16)
-            if not said:
-                raise ConnectionResetError("the bridge closed the connection")
-            self.rest += said
-        line, _, rest = bytes(self.rest).partition(b"\n")
-        self.rest = bytearray(rest)
-        return line
+        while True:
+            while b"\n" not in self.rest:
+                said = self.bridge.recv(1 << 16)
+                if not said:
+                    raise ConnectionResetError("the bridge closed the connection")
+                self.rest += said
+            line, _, rest = bytes(self.rest).partition(b"\n")
+            self.rest = bytearray(rest)
+            if not self._answer_ping(line):
+                return line
 
 
 class BridgeStarter:

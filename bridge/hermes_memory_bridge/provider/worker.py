@@ -153,6 +153,8 @@ class DeliveryWorker:
         try:
             while not self._stopping:
                 try:
+                    for line in self._lines.values():
+                        line.answer_pings()
                     self._answer()
                     if self._deliver():
                         continue
@@ -175,9 +177,11 @@ class DeliveryWorker:
         """Return the seconds until there may be work."""
         now = time.monotonic()
         waits = self.outbox.has_records or self.adopted is not None or self._questions or self._coming
+        asked = [line.pulse_s / 2 for line in self._lines.values() if line.pulse_s]
+        look_s = min(LOOK_S, *asked) if asked else LOOK_S
         if not waits:
-            return LOOK_S
-        return max(0.001, min(LOOK_S, self._retry_at - now))
+            return look_s
+        return max(0.001, min(look_s, self._retry_at - now))
 
     def _answer(self) -> None:
         """Answer requests; patient ones wait for a bridge that is just starting."""

@@ -1,4 +1,4 @@
-"""The connected agents: their sessions are kept alive while they are connected and ended when they leave."""
+"""The connected agents: admitted, and their sessions ended when they leave. `lease_keeper.py` keeps them alive."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.tools import select_tools
@@ -21,9 +22,6 @@ from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 1.0
-"""Interval between checks for lapsed leases: at most half of the shortest lease, which is 2 s."""
-
 HOUR_S = 3600
 
 MOST_OF_A_TOKEN = 64
@@ -31,13 +29,14 @@ MOST_OF_A_TOKEN = 64
 
 
 class ConnectionRegistry:
-    """Admit connections, renew their leases, and clean up the sessions of dead ones."""
+    """Admit connections, and end their sessions when they leave."""
 
     def __init__(self, worker: StoreWorker, lease: LeaseTimes, trust: WriteChecks | None = None) -> None:
         self.worker = worker
         self.lease = lease
         self.trust = trust
         self.connections: set[Connection] = set()
+        self.leases = LeaseKeeper(worker, lease, lambda: list(self.connections))
         self.last_departure = time.monotonic()
         """Monotonic time at which a persistent connection last ended; other clients are tracked by their requests."""
 
@@ -126,27 +125,6 @@ class ConnectionRegistry:
         if held:
             await self.worker.write(lambda store: end_sessions(store, held, properly=True))
 
-    async def renew_leases(self) -> None:
-        """Renew the leases of all connected agents in one write; run until cancelled."""
-        while True:
-            await asyncio.sleep(self.lease.heartbeat_ms / 1000)
-            since = time.monotonic() - self.lease.heartbeat_ms / 1000
-            held = [session for connection in self.connections for session in connection.alive(since)]
-            if held:
-                await self._write_despite_errors(to_lease_renewal(held))
-
-    async def sweep_lapsed_sessions(self) -> None:
-        """Find sessions whose lease lapsed, whichever process they belonged to; run until cancelled."""
-        while True:
-            await asyncio.sleep(min(LOOK_S, self.lease.lease_ms / 4000))
-            try:
-                lapsed = await self.worker.read(lambda store: store.sessions.has_lapsed())
-            except StoreError as error:
-                log.error("leases could not be looked at: %s", error.message)
-                continue
-            if lapsed:
-                await self._write_despite_errors(lambda store: store.sessions.sweep())
-
     async def purge_hourly(self) -> None:
         """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled."""
         while True:
@@ -159,11 +137,6 @@ class ConnectionRegistry:
             await self.worker.write(job, alone=alone)
         except StoreError as error:
             log.error("housekeeping failed, and is tried again: %s", error.message)
-
-
-def to_lease_renewal(sessions: list[Session]) -> Callable[[Store], None]:
-    """Return the write that renews these leases."""
-    return lambda store: store.sessions.renew(sessions)
 
 
 def end_sessions(store: Store, sessions: list[Session], *, properly: bool) -> None:

@@ -75,7 +75,7 @@ class Connection:
         :param pid: process at the other end, if it is on this machine
         :param home: `$HERMES_HOME` as the host reports it, not verified yet: see `toolkit.host_folders`
         :param tools: the tools to offer: `core`, `all`, or names; None when it chose none
-        :param holds: whether being connected renews its leases; otherwise only calls do
+        :param holds: whether being connected renews its leases, unless it no longer answers; otherwise only calls do
         """
         self.store = store
         self.theme = theme
@@ -96,9 +96,15 @@ class Connection:
         self.stream_enders: set[Callable[[], None]] = set()
         """Callbacks that end its notification streams."""
         self.streams = 0
-        """Number of open notification streams; while there is one, the peer is alive."""
+        """Number of open notification streams."""
         self.last_activity = time.monotonic()
         """Monotonic time of its last message."""
+        self.ask: Callable[[], None] | None = None
+        """Asks the peer whether it is alive; None when it cannot be asked."""
+        self.heard_at = time.monotonic()
+        """Monotonic time at which a peer that can be asked last said anything."""
+        self.is_silent = False
+        """Whether the peer has left the question unanswered for too long."""
         self.client: str | None = None
         """Name and version of the connected program, known after its handshake."""
         self.name = resume or self.new_session_name()
@@ -253,13 +259,14 @@ class Connection:
                 del self._known[name]
 
     def alive(self, since: float) -> list[Session]:
-        """Return the sessions to renew: all while it is connected, else those active since then.
+        """Return the sessions to renew: all while it is connected and answers, else those active since then.
 
-        Several workers may share a connection, and calls of one must not keep a dead one's session alive.
+        An open stream proves nothing: a stopped client has it open, too. Several workers may share a connection, and
+        calls of one must not keep a dead one's session alive.
         """
         with self._lock:
-            if self.holds or self.streams:
-                return list(self._known.values())
+            if self.holds:
+                return [] if self.is_silent else list(self._known.values())
             heard = {**self._heard, self.name: self.last_activity}
             return [session for name, session in self._known.items() if heard.get(name, 0.0) > since]
 

@@ -127,7 +127,7 @@ class Sessions:
         """
         whose = to_theme_name(theme)
         with self._db.write_transaction() as conn:
-            now = self._journal.now(conn)
+            now, beat = self._journal.now(conn), self._clock()
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.new_uid(now)
             called = uids.format_uid(uid) if name is None else validate_session_name(name)
@@ -139,14 +139,14 @@ class Sessions:
                 conn.execute(
                     "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
                     " heartbeat_ms, lease_ms, on_orphan) VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
-                    (uid, theme_id, called, client, pid, now, now, heartbeat_ms, lease_ms, str(on_orphan)),
+                    (uid, theme_id, called, client, pid, now, beat, heartbeat_ms, lease_ms, str(on_orphan)),
                 )
             else:
                 uid = found[0]
                 conn.execute(
                     "UPDATE sessions SET status = 'open', client = ?, pid = ?, heartbeat_at = ?, heartbeat_ms = ?,"
                     " lease_ms = ?, on_orphan = ?, ended_at = NULL WHERE uid = ?",
-                    (client, pid, now, heartbeat_ms, lease_ms, str(on_orphan), uid),
+                    (client, pid, beat, heartbeat_ms, lease_ms, str(on_orphan), uid),
                 )
             numbered = number_session(conn, self._names, theme_id, uid, found, client, client_version, project)
             said = {"name": called, "client": client, "status": "open", **numbered}
@@ -186,19 +186,37 @@ class Sessions:
     def heartbeat(self, session: Session) -> None:
         """Renew the lease. A session that was considered dead becomes active again."""
         with self._db.write_transaction() as conn:
+            self._revive(conn, session)
             conn.execute(
-                "UPDATE sessions SET heartbeat_at = max(heartbeat_at, ?), status = 'live', ended_at = NULL WHERE uid = ?",
+                "UPDATE sessions SET heartbeat_at = ?, status = 'live' WHERE uid = ?",
                 (self._clock(), uids.parse_uid(session.uid)),
             )
 
     def renew(self, running: builtins.list[Session]) -> None:
-        """Renew many leases at once. A session that has ended meanwhile stays ended."""
+        """Renew many leases at once. An orphan is alive again; a session that was ended meanwhile stays ended."""
         now = self._clock()
         with self._db.write_transaction() as conn:
+            for session in running:
+                self._revive(conn, session, only=SessionStatus.ORPHANED)
             conn.executemany(
-                "UPDATE sessions SET heartbeat_at = max(heartbeat_at, ?), status = 'live'"
-                " WHERE uid = ? AND ended_at IS NULL",
+                "UPDATE sessions SET heartbeat_at = ?, status = 'live' WHERE uid = ? AND ended_at IS NULL",
                 [(now, uids.parse_uid(session.uid)) for session in running],
+            )
+
+    def shift_leases(self, by_ms: int) -> None:
+        """Move the leases of all running sessions with the clock, which was set or stood still: who had time left has it still.
+
+        No lease begins in the future, whatever the clock was before.
+
+        :param by_ms: by how much the clock moved more than time passed; negative when it was set back
+        """
+        now = self._clock()
+        set_back = "" if by_ms >= 0 else " AND heartbeat_at > ?1"  # the others have been renewed since
+        with self._db.write_transaction() as conn:
+            conn.execute(
+                "UPDATE sessions SET heartbeat_at = min(?1, heartbeat_at + ?2)"
+                f" WHERE status IN {NOT_ENDED} AND (?2 <> 0 OR heartbeat_at > ?1){set_back}",
+                (now, by_ms),
             )
 
     @retry_without_index
@@ -210,13 +228,13 @@ class Sessions:
                 (uids.parse_uid(session.uid),),
             )
 
-    def has_lapsed(self) -> bool:
-        """Check whether `sweep` would find anything; read-only."""
+    def has_lapsed(self, at: int | None = None) -> bool:
+        """Check whether `sweep` would find anything; read-only. :param at: the time to judge by; now unless given"""
         sql = (
             f"SELECT 1 FROM sessions WHERE status IN {NOT_ENDED}"
             " AND heartbeat_at + lease_ms * (1 + (status = 'stale')) < ? LIMIT 1"
         )
-        return self._db.value(sql, (self._clock(),)) is not None
+        return self._db.value(sql, (self._clock() if at is None else at,)) is not None
 
     def ms_until_lapse(self) -> int | None:
         """Return the milliseconds until the last lease lapses, or None when there is no lease.
@@ -251,10 +269,10 @@ class Sessions:
             ).fetchone()
             session_id, theme_id, last_turn, present = row
             update_scope_streaks(conn, session_id, last_turn, turn)
+            self._revive(conn, session)
             conn.execute(
-                "UPDATE sessions SET turn = ?, heartbeat_at = max(heartbeat_at, ?), status = 'live', ended_at = NULL"
-                " WHERE id = ?",
-                (turn, change.now, session_id),
+                "UPDATE sessions SET turn = ?, heartbeat_at = ?, status = 'live' WHERE id = ?",
+                (turn, self._clock(), session_id),
             )
             referred = [
                 scope
@@ -284,12 +302,14 @@ class Sessions:
         self._end(session, SessionStatus.CLOSED, keep_checkpoint=True, actor=actor)
 
     @retry_without_index
-    def sweep(self) -> builtins.list[Session]:
+    def sweep(self, at: int | None = None) -> builtins.list[Session]:
         """Find sessions whose lease lapsed: stale at first, orphaned after a second lease, by their own policy.
 
         Returns those whose status changed. Any running bridge calls this at least every half lease.
+
+        :param at: the time to judge by; now unless given
         """
-        now = self._clock()
+        now = self._clock() if at is None else at
         sql = SELECT_SESSIONS + f" WHERE n.status IN {NOT_ENDED} AND n.heartbeat_at + n.lease_ms < ?"
         lapsed = [to_session(row) for row in self._db.rows(sql, (now,))]
         for session in lapsed:
@@ -370,6 +390,20 @@ class Sessions:
             )
             actor = actor or Actor("session", session.name)
             self._record(conn, status.value, uid, theme_id, {"status": status.value, "turn": turn}, actor, now)
+
+    def _revive(self, conn: sqlite3.Connection, session: Session, *, only: SessionStatus | None = None) -> None:
+        """Reopen a session that has ended, if it ended so: its agent is there all the same."""
+        uid = uids.parse_uid(session.uid)
+        row = conn.execute(
+            "SELECT theme_id, client FROM sessions WHERE uid = ? AND ended_at IS NOT NULL AND (?2 IS NULL OR status = ?2)",
+            (uid, only),
+        ).fetchone()
+        if row is None:
+            return
+        conn.execute("UPDATE sessions SET status = 'open', ended_at = NULL WHERE uid = ?", (uid,))
+        said = {"name": session.name, "client": row[1], "status": "open"}
+        actor = Actor("session", session.name)
+        self._record(conn, "open", uid, row[0], said, actor, self._journal.now(conn))
 
     def _record(
         self, conn: sqlite3.Connection, op: str, uid: bytes, theme_id: int, after: dict[str, Any], actor: Actor, at: int
