@@ -21,6 +21,8 @@ from hermes_memory_bridge.cli.bridge_options import (
 from hermes_memory_bridge.daemon.daemon_start import LOG_LEVELS, ServeOptions, run_daemon_process
 from hermes_memory_bridge.daemon.error_report import report_failure
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,8 +77,15 @@ def start_command(**options: Any) -> int:
 def restart_command(**options: Any) -> int:
     """Restart the bridge."""
     from hermes_memory_bridge.daemon.control import ask_bridge
+    from hermes_memory_store.database.store_version import UPGRADE_HINT
 
-    if ask_bridge(BridgePaths.of(options["db"]), "status") is not None:
+    running = ask_bridge(BridgePaths.of(options["db"]), "status")
+    if running is not None:
+        if is_older(__version__, str(running.get("version"))):
+            return report_failure(
+                f"process {running['pid']} is version {running['version']}, newer than this program ({__version__}): "
+                f"{UPGRADE_HINT}"
+            )
         stop_bridge(options["db"])
     return start_bridge(ServeOptions(**options))
 
@@ -97,7 +106,7 @@ def start_bridge(options: ServeOptions) -> int:
     paths = BridgePaths.of(options.db)
     paths.make_folder()
     running = ask_bridge(paths, "status")
-    if running is not None and not running["stopping"]:
+    if running is not None and not running["stopping"] and not is_older(running.get("version"), __version__):
         print(f"process {running['pid']} serves {paths.store} already")
         return 0
     command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", paths.store]
@@ -109,7 +118,7 @@ def start_bridge(options: ServeOptions) -> int:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         running = ask_bridge(paths, "status")
-        if running is not None and not running["stopping"]:
+        if running is not None and not running["stopping"] and not is_older(running.get("version"), __version__):
             print(f"process {running['pid']} serves {paths.store}")
             return 0
         if dialing.poll_exit_code(child):

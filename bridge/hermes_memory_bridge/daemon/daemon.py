@@ -29,6 +29,7 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.versions import is_older
 from hermes_memory_bridge.protocol import sdk_internals
 from hermes_memory_bridge.protocol.descriptors import (
     ACCEPT_BURST,
@@ -53,6 +54,7 @@ from hermes_memory_bridge.team.sync_control import TeamSync
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.trust import Vault, WriteChecks
 from hermes_memory_bridge.version import __version__
+from hermes_memory_store.database.store_version import UPGRADE_HINT, find_installed_version
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -62,6 +64,10 @@ TAKEOVER_TIMEOUT_S = 10.0
 
 IDLE_POLL_S = 0.1
 """How long to wait at least before looking again whether anybody is there."""
+
+
+OUTDATED_POLL_S = 1.0
+"""How often to look whether the store was raised above this program's version."""
 
 
 class AlreadyServed(Exception):
@@ -80,6 +86,8 @@ class DaemonSettings:
     limits: ClientLimits = field(default_factory=ClientLimits)
     shares: DescriptorShares = field(default_factory=DescriptorShares)
     """How many connections of each kind there may be."""
+    given: dict[str, Any] = field(default_factory=dict)
+    """The options it was started with, for a newer bridge that takes over."""
 
 
 READ_LOG_DELAY_S = 2.0
@@ -150,6 +158,7 @@ class Daemon:
             "uptime_s": round(time.time() - self.started),
             "connections": len(self.agents.connections),
             "stopping": self.stopping.is_set(),
+            "serve": self.settings.given,
         }
 
     async def run(self) -> None:
@@ -179,6 +188,7 @@ class Daemon:
             self.notices.watch,
             self.vectors.fill_forever,
             self.linger,
+            self.give_way,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))
@@ -224,6 +234,17 @@ class Daemon:
             )  # whoever is there may leave before the lease lapses
         self.stopping.set()
 
+    async def give_way(self) -> None:
+        """Stop once a newer program has raised the store and is installed here: the next shim starts that one."""
+        while True:
+            await asyncio.sleep(OUTDATED_POLL_S)
+            if self.worker.is_outdated.is_set():
+                installed = await asyncio.to_thread(find_installed_version)
+                if installed is not None and is_older(__version__, installed):
+                    log.info("version %s is installed now; this bridge, %s, gives way", installed, __version__)
+                    self.stopping.set()
+                    return
+
     async def last_use(self) -> float:
         """Return when a client was last connected; infinite while one is.
 
@@ -265,7 +286,7 @@ async def run_daemon(paths: BridgePaths, settings: DaemonSettings) -> None:
 
 @contextlib.contextmanager
 def hold_daemon_lock(paths: BridgePaths) -> Any:
-    """Hold the lock of a store's bridge.
+    """Hold the lock of a store's bridge. An older bridge that holds it is asked to end in good order.
 
     :raises AlreadyServed: another bridge holds it, and answers
     """
@@ -279,13 +300,24 @@ def hold_daemon_lock(paths: BridgePaths) -> Any:
             except BlockingIOError:
                 other = ask_bridge(paths, "status")
                 if other is not None and not other["stopping"]:
-                    raise AlreadyServed(f"process {other['pid']} serves {paths.store} already") from None
+                    if not is_older(other.get("version"), __version__) or time.monotonic() > deadline:
+                        raise AlreadyServed(format_already_served(paths, other)) from None
+                    log.info("taking over from process %s, version %s", other["pid"], other["version"])
+                    ask_bridge(paths, "stop")
                 if time.monotonic() > deadline:
                     raise AlreadyServed(f"another process holds {paths.lock} and does not answer") from None
             time.sleep(0.02)
         yield
     finally:
         os.close(handle)
+
+
+def format_already_served(paths: BridgePaths, other: dict[str, Any]) -> str:
+    """Say which process serves a store and, if that is a newer program than this one, what to do."""
+    said = f"process {other['pid']} serves {paths.store} already"
+    if is_older(__version__, str(other.get("version"))):
+        said += f", with version {other['version']}; this program is version {__version__}: {UPGRADE_HINT}"
+    return said
 
 
 def listen_on_socket(path: str) -> socket.socket:

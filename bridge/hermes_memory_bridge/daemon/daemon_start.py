@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 
 from hermes_memory_bridge.daemon.error_report import report_failure
 from hermes_memory_bridge.launcher.paths import BridgePaths
@@ -53,6 +53,39 @@ def parse_serve_options(words: list[str]) -> ServeOptions | None:
     return ServeOptions(**options)  # type: ignore[arg-type]  # each value was made by the type of its option
 
 
+def to_given_options(options: ServeOptions) -> dict[str, str | float | bool]:
+    """Return the options that differ from their defaults, by name; the store apart."""
+    return {name: value for name, value in asdict(options).items() if value and name != "db"}
+
+
+def find_older_options(paths: BridgePaths) -> ServeOptions | None:
+    """Return the options of a running bridge of an older version; None when there is none, or it cannot be known."""
+    from hermes_memory_bridge.daemon.control import ask_bridge
+    from hermes_memory_bridge.launcher.versions import is_older
+    from hermes_memory_bridge.version import __version__
+
+    running = ask_bridge(paths, "status")
+    if running is None or not is_older(running.get("version"), __version__):
+        return None
+    if isinstance(running.get("serve"), dict):
+        known = {one.name for one in fields(ServeOptions)}
+        return ServeOptions(**{name: value for name, value in running["serve"].items() if name in known})
+    try:  # before 0.2 a bridge did not tell; Linux does
+        words = Path(f"/proc/{int(running['pid'])}/cmdline").read_text(encoding="utf-8").rstrip("\0").split("\0")
+    except (OSError, ValueError):
+        return None
+    return parse_serve_options(words[words.index("serve") + 1 :]) if "serve" in words else None
+
+
+def inherit_options(options: ServeOptions, older: ServeOptions | None) -> ServeOptions:
+    """Return the options of a bridge that takes over: what it was not told itself is as in the older one."""
+    if older is None:
+        return options
+    given = {name: value for name, value in asdict(options).items() if value}
+    merged = ServeOptions(**{**asdict(older), **given})
+    return replace(merged, linger=None) if older.linger is None else merged  # it stays, if the older one did
+
+
 def run_daemon_process(options: ServeOptions) -> int:
     """Run the bridge until it is stopped."""
     import gc
@@ -66,6 +99,9 @@ def run_daemon_process(options: ServeOptions) -> int:
 
     gc.freeze()
     gc.enable()
+    paths = BridgePaths.of(options.db)
+    paths.make_folder()
+    options = inherit_options(options, find_older_options(paths))
     level = (options.log_level or "info").lower()
     if level not in LOG_LEVELS:
         return report_failure(f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {options.log_level!r}")
@@ -78,9 +114,9 @@ def run_daemon_process(options: ServeOptions) -> int:
         )
     lease = LeaseTimes(round(heartbeat_s * 1000), round(timeout_s * 1000))
     limits = STRICT_LIMITS if strict else ClientLimits()
-    settings = daemon.DaemonSettings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits)
-    paths = BridgePaths.of(options.db)
-    paths.make_folder()
+    settings = daemon.DaemonSettings(
+        linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits, given=to_given_options(options)
+    )
     logs.configure_bridge_log(Path(paths.log), level)
     try:
         daemon.serve_store(paths, settings)

@@ -11,6 +11,8 @@ import time
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import connect_own_socket
 from hermes_memory_bridge.launcher.silence import wait_for_answer
+from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ class GreetingRefused(Exception):
 def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
     """Connect to the bridge and exchange greetings; return the connection and the bridge's answer.
 
+    In place of a bridge of an older version one of this version is started, which asks the older one to end. When that
+    does not come about, the older one serves on.
+
     :param hello: the greeting: theme, profile, token, tools
     :param command: starts a bridge
     :raises GreetingRefused: the bridge rejected the greeting
@@ -49,7 +54,14 @@ def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -
         while True:
             reap_children()
             try:
-                return greet_bridge(paths, hello)
+                bridge, answer = greet_bridge(paths, hello)
+                if not is_older(answer.get("version"), __version__) or time.monotonic() > deadline:
+                    return bridge, answer
+                if starting is None:
+                    starting = start_bridge_alone(paths, command)
+                elif starting.has_ended():
+                    return bridge, answer
+                leave_bridge(bridge)
             except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
                 if starting is None:
                     starting = start_bridge_alone(paths, command)
@@ -91,6 +103,16 @@ def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.sock
     return bridge, answer
 
 
+def leave_bridge(bridge: socket.socket) -> None:
+    """End a connection properly."""
+    try:
+        bridge.sendall(encode_message({"hermes-memory": "bye"}))
+    except OSError:
+        return  # it has ended already
+    finally:
+        bridge.close()
+
+
 class BridgeStart:
     """The start of a bridge by this process. Nobody else starts one until it is over."""
 
@@ -106,6 +128,10 @@ class BridgeStart:
         if how is not None:
             self.process = None
         return bool(how)
+
+    def has_ended(self) -> bool:
+        """Check whether the bridge exited, for whatever reason."""
+        return self.has_failed() or self.process is None
 
     def is_over(self) -> None:
         """Check whether the start is over: the bridge listens, or never will."""

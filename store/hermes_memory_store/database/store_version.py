@@ -84,13 +84,20 @@ def find_last_program(conn: sqlite3.Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def record_program(conn: sqlite3.Connection) -> None:
-    """Record that this program brought the file up to date."""
+def find_installed_version() -> str | None:
+    """Return the version that is installed now, which may be newer than the running one; None in a source tree."""
     from importlib.metadata import PackageNotFoundError, version  # here, not above: it takes 15 ms
 
     try:
-        program = version(PROGRAM)
-    except PackageNotFoundError:  # run from a source tree that is not installed
+        return version(PROGRAM)
+    except PackageNotFoundError:
+        return None
+
+
+def record_program(conn: sqlite3.Connection) -> None:
+    """Record that this program brought the file up to date."""
+    program = find_installed_version()
+    if program is None:
         return
     conn.execute(
         "INSERT OR REPLACE INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",

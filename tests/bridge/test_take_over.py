@@ -1,0 +1,160 @@
+"""Versions side by side: a newer program takes over from an older bridge, never the other way round."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.version import __version__
+from hermes_memory_store.store import Store
+from tests.bridge.running import Shim, bridge, environment, until
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("0.1.1", "0.2.0", True),
+        ("0.2.0", "0.1.1", False),
+        ("0.9.0", "0.10.0", True),
+        ("0.2.0", "0.2.0", False),
+        ("0.2", "0.2.0", False),
+        ("0.2.0", "0.2", False),
+        ("0.2.0rc1", "0.2.0", True),
+        ("0.2.0", "0.2.0rc1", False),
+        ("0.2.0.dev3", "0.2.0", True),
+        ("0.2.0", "0.2.0+local", False),
+        ("0.2.0.post1", "0.2.0", False),
+        (None, "0.2.0", False),
+        ("", "0.2.0", False),
+        ("unknown", "0.2.0", False),
+        ("0.2.0", "unknown", False),
+    ],
+)
+def test_which_version_is_older(one: str | None, other: str, expected: bool) -> None:
+    assert is_older(one, other) is expected
+
+
+def program(folder: Path, version: str) -> dict[str, str]:
+    """The program in another version, as the environment that runs it."""
+    shutil.copytree(HERE / "bridge" / "hermes_memory_bridge", folder / "hermes_memory_bridge")
+    (folder / "hermes_memory_bridge" / "version.py").write_text(f'"""A version."""\n\n__version__ = "{version}"\n')
+    return environment(folder) | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+
+
+@contextmanager
+def serving(db: Path, env: dict[str, str], *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A bridge of that program."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
+        env=env,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            until(lambda: process.poll() is not None or ask_bridge(BridgePaths.of(db), "status"), "the bridge")
+            yield process
+        finally:
+            process.kill()
+
+
+def running_version(db: Path) -> str | None:
+    found = ask_bridge(BridgePaths.of(db), "status")
+    return None if found is None or found["stopping"] else str(found["version"])
+
+
+@pytest.mark.crash
+def test_a_newer_shim_takes_over_from_an_older_bridge_whose_agents_notice_nothing(db: Path, tmp_path: Path) -> None:
+    older = program(tmp_path / "older", "0.0.9")
+    with serving(db, older, "--heartbeat", "7", "--timeout", "21") as bridge_before, Shim(db) as newer:
+        assert running_version(db) == "0.0.9"
+        with OldShim(db, older) as agent:
+            agent.open()
+            agent.call("memory_write", content="D[before]: kept")
+            assert running_version(db) == "0.0.9"
+            newer.open()
+            assert running_version(db) == __version__
+            assert bridge_before.wait(20) == 0
+            status = ask_bridge(BridgePaths.of(db), "status")
+            assert status is not None
+            assert status["serve"] == {"heartbeat": 7.0, "timeout": 21.0}, "options of the one before, which stays"
+            answer = agent.call("memory_search", query="kept")
+            assert "D[before]: kept" in answer["result"]["content"][0]["text"]
+            agent.call("memory_write", content="D[after]: kept")
+            assert running_version(db) == __version__
+            with Store.open(db) as store:
+                assert len(store.sessions.list()) == 1, "the agent's session goes on"
+                assert store.search.find("default", "kept").total == 2
+            agent.close()
+        newer.close()
+        stop(db)
+
+
+class OldShim(Shim):
+    """A shim of another program."""
+
+    def __init__(self, db: Path, env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+        )
+        self.number = 0
+
+
+def stop(db: Path) -> None:
+    """End whatever bridge serves the store."""
+    ask_bridge(BridgePaths.of(db), "stop")
+    until(lambda: ask_bridge(BridgePaths.of(db), "status") is None, "the end of the bridge")
+
+
+@pytest.mark.crash
+def test_an_older_program_never_takes_over_from_a_newer_bridge_and_says_what_to_do(db: Path, tmp_path: Path) -> None:
+    older = program(tmp_path / "older", "0.0.9")
+    with bridge(db), serving(db, older) as second:
+        assert second.wait(20) == 0
+        assert second.stderr is not None
+        assert "pip install -U hermes-memory-tui" in second.stderr.read()
+        assert running_version(db) == __version__
+        with OldShim(db, older) as agent:
+            agent.open()
+            assert "stored:" in agent.call("memory_write", content="D[a]: b")["result"]["content"][0]["text"]
+            agent.close()
+        restarted = subprocess.run(
+            [sys.executable, "-m", "hermes_memory_bridge", "restart", "--db", str(db)],
+            env=older,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert restarted.returncode == 1
+        assert "newer than this program" in restarted.stderr
+        assert running_version(db) == __version__
+
+
+def test_a_bridge_whose_store_was_raised_reads_on_and_refuses_writes_with_a_sentence(db: Path) -> None:
+    with bridge(db), Shim(db) as shim:
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis")
+        with closing(sqlite3.connect(db)) as conn:
+            conn.execute("PRAGMA user_version = 999")
+        for _ in range(2):
+            refused = shim.call("memory_write", content="D[lost]: refused")["result"]
+            assert refused["structuredContent"]["error"]["code"] == "store.too_new"
+            assert "pip install -U" in refused["content"][0]["text"]
+        assert "redis" in shim.call("memory_search", query="redis")["result"]["content"][0]["text"]
+        shim.close()
