@@ -17,7 +17,10 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.versions import is_older
 from hermes_memory_bridge.version import __version__
+from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.store import Store
+from hermes_memory_tui.app import open_memory
+from hermes_memory_tui.system.bridge_client import replace_older_bridge
 from tests.bridge.running import Shim, bridge, environment, until
 
 HERE = Path(__file__).resolve().parents[2]
@@ -158,3 +161,46 @@ def test_a_bridge_whose_store_was_raised_reads_on_and_refuses_writes_with_a_sent
             assert "pip install -U" in refused["content"][0]["text"]
         assert "redis" in shim.call("memory_search", query="redis")["result"]["content"][0]["text"]
         shim.close()
+
+
+@pytest.mark.crash
+def test_the_inspector_and_a_command_that_raises_the_store_have_the_older_bridge_replaced(
+    db: Path, tmp_path: Path
+) -> None:
+    older = program(tmp_path / "older", "0.0.9")
+    Store.open(db).close()
+    with serving(db, older, "--linger", "30") as before:
+        open_memory(db, read_only=True).close()
+        assert running_version(db) == "0.0.9", "who only looks ends nothing"
+        open_memory(db, read_only=False).close()
+        assert running_version(db) == __version__
+        assert before.wait(20) == 0
+    stop(db)
+    with serving(db, older) as before:
+        with closing(sqlite3.connect(db)) as conn:  # as if the older program had made it
+            conn.execute(f"PRAGMA user_version = {STORE_VERSION - 1}")
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        replace_older_bridge(db)
+        assert running_version(db) == __version__
+        assert before.wait(20) == 0
+    stop(db)
+    with Store.open(db) as store:
+        assert store.db.value("PRAGMA user_version") == STORE_VERSION
+
+
+@pytest.mark.crash
+def test_a_bridge_whose_store_was_raised_gives_way_once_the_newer_program_is_installed(
+    db: Path, tmp_path: Path
+) -> None:
+    older = program(tmp_path / "older", "0.0.9")  # the installed version is this one's
+    with serving(db, older) as before, OldShim(db, older) as agent:
+        agent.open()
+        agent.call("memory_status")
+        with closing(sqlite3.connect(db)) as conn:
+            conn.execute("PRAGMA user_version = 999")
+        refused = agent.call("memory_write", content="D[lost]: refused")["result"]
+        assert refused["structuredContent"]["error"]["code"] == "store.too_new"
+        assert before.wait(20) == 0
+        unserved = agent.call("memory_write", content="D[lost]: refused")
+        assert "was written by a newer version" in unserved["error"]["message"], "whatever is installed is too old"
+        agent.close()

@@ -174,9 +174,13 @@ def open_memory(path: str | Path | None, read_only: bool) -> Memory:
 
     :raises StoreError:
     """
+    from hermes_memory_store.database.filesystem import default_store_path
     from hermes_memory_store.errors import StoreOlder
     from hermes_memory_tui.model.memory import Memory
+    from hermes_memory_tui.system.bridge_client import replace_older_bridge
 
+    if not read_only:
+        replace_older_bridge(Path(path).expanduser() if path is not None else default_store_path())
     try:
         return Memory.open(path, read_only=read_only)
     except StoreOlder as error:

@@ -70,6 +70,8 @@ def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     if isinstance(running.get("serve"), dict):
         known = {one.name for one in fields(ServeOptions)}
         return ServeOptions(**{name: value for name, value in running["serve"].items() if name in known})
+    from pathlib import Path
+
     try:  # before 0.2 a bridge did not tell; Linux does
         words = Path(f"/proc/{int(running['pid'])}/cmdline").read_text(encoding="utf-8").rstrip("\0").split("\0")
     except (OSError, ValueError):

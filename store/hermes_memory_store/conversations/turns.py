@@ -234,7 +234,8 @@ class Turns:
 
     def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]:
         """Yield all turns of a theme in the order in which they were captured."""
-        return map(to_turn, conn.execute(f"{ROWS} WHERE t.theme_id = ? ORDER BY t.id", (theme_id,)))
+        rows = conn.execute(f"{ROWS} WHERE t.theme_id = ? ORDER BY t.id", (theme_id,))
+        return (to_turn(row, self._names.origins) for row in rows)
 
     def erase_within(
         self,

@@ -84,6 +84,19 @@ def find_last_program(conn: sqlite3.Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
+def read_header_version(path: Path) -> int | None:
+    """Return the version in a file's header, without opening the store; None when there is no such file.
+
+    It stands at offset 60 (https://sqlite.org/fileformat.html, section 1.3). A version that was raised a moment ago may
+    still stand in the write-ahead log alone.
+    """
+    try:
+        with path.open("rb") as file:
+            return int.from_bytes(file.read(64)[60:], "big")
+    except OSError:
+        return None
+
+
 def find_installed_version() -> str | None:
     """Return the version that is installed now, which may be newer than the running one; None in a source tree."""
     from importlib.metadata import PackageNotFoundError, version  # here, not above: it takes 15 ms

@@ -10,6 +10,8 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from hermes_memory_store.database.write_ahead_log import log_path
+
 HEADER = struct.Struct(">8I")
 
 FRAME = struct.Struct(">6I")
@@ -26,11 +28,6 @@ class LogScan(NamedTuple):
     lost: int
     """Committed transactions behind the one it belongs to, all of which SQLite passes over."""
     is_header_damaged: bool
-
-
-def log_path(db: Path) -> Path:
-    """Return the path of a store's write-ahead log."""
-    return db.with_name(db.name + "-wal")
 
 
 def describe_log_damage(db: Path) -> str | None:

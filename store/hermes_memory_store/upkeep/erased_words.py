@@ -48,12 +48,12 @@ class ErasedWords:
 
     def is_in(self, text: str) -> bool:
         """Check whether a text holds what was said."""
-        folded = fold_text(text)
+        folded = fold_words(text)
         return any(holds_phrase(folded, phrase) for phrase in self.phrases)
 
     def is_in_own(self, text: str) -> bool:
         """Check whether a text that belongs to the facts holds what was said, even a single ordinary word."""
-        folded = fold_text(text)
+        folded = fold_words(text)
         return any(holds_phrase(folded, phrase) for phrase in self.phrases | self.contents)
 
 
@@ -67,15 +67,15 @@ def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> Er
             notations[f"{kind}[{target}]: {content}"] = None
         for row in conn.execute(VERSIONS, (uid,)):
             contents |= {said: None for text in row if (said := json.loads(text or "{}").get("content"))}
-    phrases = {fold_text(text) for text in notations}
+    phrases = {fold_words(text) for text in notations}
     for content in contents:
         words = [word.strip(".:!?") for word in WORD.findall(content)]
-        phrases |= {fold_text(word) for word in words if is_distinctive(word)}
+        phrases |= {fold_words(word) for word in words if is_distinctive(word)}
         if len(words) > 1:
-            phrases.add(fold_text(content))
+            phrases.add(fold_words(content))
     return ErasedWords(
         frozenset(uids.format_uid(uid) for uid in wanted),
-        frozenset(fold_text(content) for content in contents),
+        frozenset(fold_words(content) for content in contents),
         frozenset(phrases),
     )
 
@@ -89,7 +89,7 @@ def is_distinctive(word: str) -> bool:
     return len(word) >= MIN_DISTINCTIVE and (has_digits or (joined and has_letters))
 
 
-def fold_text(text: str) -> str:
+def fold_words(text: str) -> str:
     """Return a text without regard to case and line breaks."""
     return " ".join(text.casefold().split())
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.schema import STORE_VERSION
+from hermes_memory_store.database.store_version import read_header_version
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_themes import resolve_theme
@@ -85,6 +87,10 @@ class CommandSettings:
             yield store
 
     def _open_store(self, path: Path, writing: bool, noting: bool, creating: bool) -> Store:
+        if (read_header_version(path) or STORE_VERSION) < STORE_VERSION:
+            from hermes_memory_tui.system.bridge_client import replace_older_bridge
+
+            replace_older_bridge(path)
         try:
             if writing or creating:
                 return Store.open(path, create=creating)

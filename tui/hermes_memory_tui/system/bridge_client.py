@@ -7,7 +7,13 @@ from typing import Any
 
 from hermes_memory_bridge.daemon import control
 from hermes_memory_bridge.daemon.control import ForeignBridge, StoppedBridge
+from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, leave_bridge, to_daemon_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.version import __version__
+from hermes_memory_store.database.schema import STORE_VERSION
+from hermes_memory_store.database.store_version import read_header_version
+from hermes_memory_store.errors import StoreLocked
 
 ANSWER_S = 1.0
 """How long the bridge may take: the screen waits in a thread, and asks again a moment later."""
@@ -41,6 +47,34 @@ def end_live_session(store: Path, theme: str, session: str) -> bool:
 def request_sync(store: Path, action: str) -> dict[str, Any] | None:
     """Ask the bridge to run a sync action or to report the sync status. None when no bridge answers."""
     return request_bridge(BridgePaths.of(store), "sync", 5.0 if action != "status" else ANSWER_S, action=action)
+
+
+def replace_older_bridge(store: Path) -> None:
+    """Have a bridge of this version serve in place of an older one, before this program raises the store under it.
+
+    :raises StoreLocked: the older one does not end, and must not go on writing to what this program would raise
+    """
+    paths = BridgePaths.of(store)
+    if not Path(paths.line).exists():
+        return
+    answer = request_bridge(paths, "status", ANSWER_S)
+    if answer is None or not is_older(answer.get("version"), __version__):
+        return
+    why = "it did not end"
+    try:
+        bridge, greeting = dial_bridge(paths, {}, to_daemon_command(paths.store))
+        leave_bridge(bridge)
+        if not is_older(greeting.get("version"), __version__):
+            return
+    except (GreetingRefused, OSError) as error:
+        why = str(error)
+    version = read_header_version(store)
+    if version is not None and version < STORE_VERSION:
+        raise StoreLocked(
+            f"an older bridge, process {answer['pid']} of version {answer['version']}, serves {store} ({why}); nothing was "
+            "changed, stop it with `hermes-memory-bridge stop` and try again",
+            store,
+        )
 
 
 def request_bridge(places: BridgePaths, command: str, timeout_s: float, **arguments: Any) -> dict[str, Any] | None:
