@@ -119,11 +119,11 @@ class ConnectionRegistry:
         return None
 
     async def remove_all(self) -> None:
-        """End every session properly when the bridge stops."""
+        """End every session properly when the bridge stops. Where the store takes no writes any more, their leases end them."""
         leaving, self.connections = self.connections, set()
         held = [session for connection in leaving for session in connection.sessions()]
         if held:
-            await self.worker.write(lambda store: end_sessions(store, held, properly=True))
+            await self._write_despite_errors(lambda store: end_sessions(store, held, properly=True))
 
     async def purge_hourly(self) -> None:
         """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled."""
