@@ -117,6 +117,8 @@ class Reversal:
             return False
         if differs:
             raise self._conflict(row, differs, format_fact_name(stored))
+        if row.before is not None:
+            self._refuse_repeated(row, format_fact_name(stored))
         self._refuse_touched(stored, row)
         columns = self._former_columns(stored, row)
         scope = columns.get("scope") or self._scope(stored.scope_id)
@@ -149,6 +151,17 @@ class Reversal:
             then = self._conn.execute(LABEL_OF_SCOPE_THEN, (row.seq, stored.scope_id)).fetchone()[0]
             stands["scope"] = None if then == UNSCOPED else then or self._scope(stored.scope_id)
         return [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
+
+    def _refuse_repeated(self, row: Change, name: str) -> None:
+        """Refuse to revert columns that a later change set again, though they are as this one left them by now.
+
+        Undone beneath it, they would never again be as the later change left them, which could then not be undone.
+        """
+        columns = [one for one in row.after or {} if one != "updated_at"]
+        for change, _, after, undoes, *_ in self._later(row):
+            again = [one for one in columns if after is not None and one in json.loads(after)]
+            if undoes is None and again and change != self._first and not is_change_undone(self._conn, change):
+                raise self._conflict(row, again, name, change)
 
     def _refuse_touched(self, stored: FactRow, row: Change) -> None:
         """Refuse to revert what somebody else has changed since."""
@@ -224,6 +237,7 @@ class Reversal:
                 return False
             if differs:
                 raise self._conflict(row, differs, f"scope {stands['label']!r}")
+            self._refuse_repeated(row, f"scope {stands['label']!r}")
             self._refuse_taken(stands, row)
         elif has_facts(self._conn, stands["id"]):
             facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]

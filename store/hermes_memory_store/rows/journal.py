@@ -234,14 +234,14 @@ class Journal:
 
 
 def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None = None) -> bool:
-    """Check whether a change has been undone, and that undo not undone in turn.
+    """Check whether a change has been undone, by an undo that is not undone in turn.
 
     :param undoing: a change that is being undone just now, and counts as undone
     """
     if change == undoing:
         return True
-    newest = conn.execute("SELECT max(change) FROM journal WHERE undoes = ?", (change,)).fetchone()[0]
-    return newest is not None and not is_change_undone(conn, newest, undoing)
+    undos = conn.execute("SELECT DISTINCT change FROM journal WHERE undoes = ?", (change,)).fetchall()
+    return any(not is_change_undone(conn, undo, undoing) for (undo,) in undos)
 
 
 def redact_journal(conn: sqlite3.Connection, uid: bytes) -> None:

@@ -27,6 +27,9 @@ MIN_LONG = 20
 
 WORD = re.compile(r"[^\s\"'`<>(){}\[\],;]+")
 
+TOKEN = re.compile("[a-z0-9]+")
+"""A run of characters that a folded phrase and a text that holds it have in common as a whole."""
+
 VERSIONS = "SELECT before, after FROM journal WHERE uid = ? AND entity = 'fact' AND digest IS NULL"
 
 PRESENT = "SELECT type, target, content FROM facts WHERE uid = ?"
@@ -36,25 +39,36 @@ QUESTIONS = "SELECT id, why FROM injections WHERE why IS NOT NULL"
 ANSWERS = "SELECT key, answer FROM calls"
 
 
+class PhraseSet:
+    """Folded phrases to look for in texts; a text costs its own length, however many phrases there are."""
+
+    def __init__(self, phrases: Iterable[str] = ()) -> None:
+        self.phrases = frozenset(phrases)
+        self._by_token: dict[str, list[str]] = {}
+        for phrase in self.phrases:
+            self._by_token.setdefault(max(TOKEN.findall(phrase), key=len, default=""), []).append(phrase)
+
+    def __or__(self, other: PhraseSet) -> PhraseSet:
+        return PhraseSet(self.phrases | other.phrases)
+
+    def is_in(self, text: str) -> bool:
+        """Check whether a text holds one of the phrases, not as a part of longer words."""
+        folded = fold_words(text)
+        tokens = {"", *TOKEN.findall(folded)}
+        return any(
+            holds_phrase(folded, phrase) for token in tokens & self._by_token.keys() for phrase in self._by_token[token]
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ErasedWords:
     """What one or several facts ever said."""
 
     uids: frozenset[str]
-    contents: frozenset[str]
-    """Folded contents, all of them."""
-    phrases: frozenset[str]
-    """Folded texts that are looked for everywhere."""
-
-    def is_in(self, text: str) -> bool:
-        """Check whether a text holds what was said."""
-        folded = fold_words(text)
-        return any(holds_phrase(folded, phrase) for phrase in self.phrases)
-
-    def is_in_own(self, text: str) -> bool:
-        """Check whether a text that belongs to the facts holds what was said, even a single ordinary word."""
-        folded = fold_words(text)
-        return any(holds_phrase(folded, phrase) for phrase in self.phrases | self.contents)
+    contents: PhraseSet
+    """All contents, to be looked for in what is known to belong to the facts."""
+    phrases: PhraseSet
+    """What is looked for everywhere."""
 
 
 def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> ErasedWords:
@@ -75,8 +89,8 @@ def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> Er
             phrases.add(fold_words(content))
     return ErasedWords(
         frozenset(uids.format_uid(uid) for uid in wanted),
-        frozenset(fold_words(content) for content in contents),
-        frozenset(phrases),
+        PhraseSet(fold_words(content) for content in contents),
+        PhraseSet(phrases),
     )
 
 
@@ -126,13 +140,14 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
-    asked = sum(words.is_in(why) for _, why in conn.execute(QUESTIONS))
-    return asked + sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
+    asked = sum(words.phrases.is_in(why) for _, why in conn.execute(QUESTIONS))
+    answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
+    return asked + answered
 
 
 def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str]]) -> int:
     """Take the question out of records that hold the words."""
-    held = [(key,) for key, why in rows if words.is_in(why)]
+    held = [(key,) for key, why in rows if words.phrases.is_in(why)]
     conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", held)
     return len(held)
 
@@ -157,7 +172,7 @@ def clean_answer(answer: str, words: ErasedWords) -> str:
         said = json.loads(answer)
     except ValueError:
         said = answer
-    clean = clean_value(said, words.is_in_own if is_own else words.is_in, words.uids)
+    clean = clean_value(said, (words.phrases | words.contents if is_own else words.phrases).is_in, words.uids)
     return answer if clean == said else json.dumps(clean, ensure_ascii=False)
 
 

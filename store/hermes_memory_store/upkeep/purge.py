@@ -25,7 +25,7 @@ from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, Fa
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
-from hermes_memory_store.upkeep.erased_words import count_records, erase_from_records, load_erased_words
+from hermes_memory_store.upkeep.erased_words import PhraseSet, count_records, erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
@@ -318,19 +318,23 @@ class Purge:
         words = load_erased_words(conn, keys)
         rows = [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (key,)).fetchone() for key in keys]
         reader = RowReader(self._names)
-        turns = [turn for key, row in zip(keys, rows, strict=True) for turn in self._turns_of(conn, key, row[2])]
-        turns = list({turn.uid: turn for turn in turns}.values()) if with_turns else []
+        themes: dict[int, list[bytes]] = {}
+        for key, row in zip(keys, rows, strict=True):
+            themes.setdefault(row[2], []).append(key)
+        turns = [
+            turn for theme_id, some in themes.items() if with_turns for turn in self._turns_of(conn, some, theme_id)
+        ]
         others = conn.execute(OTHER_FACTS).fetchall()
         erased = set(keys)
         same = [
             conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone()
             for uid, content in others
-            if uid not in erased and words.is_in(content)
+            if uid not in erased and words.phrases.is_in(content)
         ]
         items = [*keys, *(uids.parse_uid(turn.uid) for turn in turns)]
         return FactPurgePlan(
             facts=tuple(reader.facts(rows)),
-            versions=len(words.contents),
+            versions=len(words.contents.phrases),
             turns=tuple(turns),
             records=count_records(conn, words),
             backups=self._eraser.count_copies(items),
@@ -338,12 +342,17 @@ class Purge:
             others=tuple(reader.facts(same)),
         )
 
-    def _turns_of(self, conn: sqlite3.Connection, uid: bytes, theme_id: int) -> Iterator[Turn]:
-        """Yield the turns that hold a fact's words; those of the sessions that wrote it also where it is one ordinary word."""
-        words = load_erased_words(conn, [uid])
-        writers = {name for (name,) in conn.execute(WRITERS, (uid,))}
+    def _turns_of(self, conn: sqlite3.Connection, keys: Collection[bytes], theme_id: int) -> Iterator[Turn]:
+        """Yield the turns of a theme that hold the words of facts; of one ordinary word, those of the sessions that said it."""
+        everywhere = load_erased_words(conn, keys).phrases
+        own: dict[str, PhraseSet] = {}
+        for key in keys:
+            contents = load_erased_words(conn, [key]).contents
+            for (writer,) in conn.execute(WRITERS, (key,)):
+                own[writer] = own.get(writer, PhraseSet()) | contents
         for turn in self._turns().of_theme(conn, theme_id):
-            if words.is_in(turn.content) or (turn.session in writers and words.is_in_own(turn.content)):
+            said_by = own.get(turn.session or "")
+            if everywhere.is_in(turn.content) or (said_by is not None and said_by.is_in(turn.content)):
                 yield turn
 
     def _where(

@@ -6,6 +6,7 @@ that a scope goes with the last fact in it where nothing that still holds opened
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class Deed:
     after: Picture
     acts: dict[str, set[str]] = field(default_factory=dict)
     """Operations by thing."""
+    sets: dict[str, set[str]] = field(default_factory=dict)
+    """Columns by thing that it set, be it to what they were."""
     by_relief: set[str] = field(default_factory=set)
     """Things that only relief moved."""
     from_team: set[str] = field(default_factory=set)
@@ -96,6 +99,7 @@ class UndoModel:
                 continue
             deed = made.setdefault(change, Deed(change, undoes, kind, name, before, self.now))
             deed.acts.setdefault(uid, set()).add(op)
+            deed.sets.setdefault(uid, set()).update(json.loads(after or "{}"))
             relief[change, uid] = relief.get((change, uid), True) and kind == "relief"
             if kind == "sync" and (
                 '"content":' in (after or "") or '"scope":' in (after or "") or '"updated_at":' in (after or "")
@@ -228,9 +232,21 @@ class UndoModel:
             for name in names
             if thing[name] != after[name] and not (name == "superseded_by" and after[name] not in self.now)
         ]
+        if not made:
+            found += self._set_again(deed, uid)
         if not made and not sparing:
             return found
         return found + [f"{uid} was touched by {later}" for later in self._touches(deed, uid)]
+
+    def _set_again(self, deed: Deed, uid: str) -> list[str]:
+        """Later changes that hold and set a column again that a change set."""
+        columns = set(deed.columns(uid))
+        return [
+            f"{uid} was set again by {one.number}"
+            for one in self.deeds.values()
+            if one.number > deed.number and one.undoes is None and not self.is_undone(one.number)
+            if uid in one.acts and (not one.exact or one.sets.get(uid, set()) & columns)
+        ]
 
     def touched_since(self, number: int) -> set[str]:
         """Facts of a change that somebody else meant to change since, and that are so still."""
@@ -258,6 +274,7 @@ class UndoModel:
         if thing["status"] == "withdrawn" and not self.is_opened(uid):
             return []  # left out
         found = [f"scope {uid} has another {name}" for name in deed.columns(uid) if thing[name] != after[name]]
+        found += self._set_again(deed, uid)
         if "label" in deed.columns(uid):
             found += [
                 f"{former['label']} is taken"

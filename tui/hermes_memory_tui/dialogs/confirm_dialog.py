@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from hermes_memory_store.model import Change, Gauge, Tier
+from hermes_memory_store.model import Change, FactPurgePlan, Gauge, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.dialogs.modal import Modal
@@ -140,6 +140,8 @@ def preview_text(preview: Preview) -> Content:
             Content("Purged from the store, its journal, its index and the backups of this program."),
             Content.styled("To keep them, archive instead.", "$dim"),
         ]
+    if preview.purge is not None:
+        lines += fact_purge_lines(preview.purge)
     if preview.same:
         lines += [
             Content(""),
@@ -163,6 +165,28 @@ def preview_text(preview: Preview) -> Content:
     for before, after in preview.gauges:
         lines += [Content(""), preview_gauge_line("now", before), preview_gauge_line("after", after)]
     return Content("\n").join(lines)
+
+
+def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
+    """Return lines on what a purge of single facts erases besides them, and on what it leaves."""
+    counts = {
+        "version": plan.versions,
+        "captured message": len(plan.turns),
+        "record": plan.records,
+        "backup": plan.backups,
+        "team row": plan.team_rows,
+    }
+    lines = [Content("With them: " + ", ".join(display_formats.pluralise(n, noun) for noun, n in counts.items() if n))]
+    for turn in plan.turns[:MAX_SIDE_EFFECTS]:
+        said = to_printable(" ".join(turn.content.split()))[:100]
+        lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), said))
+    if len(plan.turns) > MAX_SIDE_EFFECTS:
+        rest = display_formats.format_count(len(plan.turns) - MAX_SIDE_EFFECTS)
+        lines.append(Content.styled(f"  and {rest} more messages", "$dim"))
+    if plan.others:
+        names = ", ".join(display_formats.fact_name(fact) for fact in plan.others[:MAX_SIDE_EFFECTS])
+        lines.append(Content.styled(f"The same words stand in: {names}", "$warning"))
+    return lines
 
 
 def side_effect_line(change: Change, preview: Preview) -> Content:

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 
 from hermes_memory_store.errors import FileError, StoreError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Change, Fact, FactType, Gauge, Tier
+from hermes_memory_store.model import Change, Fact, FactPurgePlan, FactType, Gauge, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.text import display_formats
 
@@ -42,7 +42,7 @@ WARM = BulkAction("warm", "warmed", lambda store, uids: store.facts.warm(uids))
 COOL = BulkAction("cool", "cooled", lambda store, uids: store.facts.cool(uids))
 PIN = BulkAction("pin", "pinned", lambda store, uids: store.facts.pin(uids, True))
 UNPIN = BulkAction("unpin", "unpinned", lambda store, uids: store.facts.pin(uids, False))
-PURGE = BulkAction("purge", "purged", lambda store, uids: store.purge.erase(uids), final=True)
+PURGE = BulkAction("purge", "purged", lambda store, uids: store.purge.execute_facts(uids), final=True)
 
 
 def move_to_scope(label: str | None) -> BulkAction:
@@ -75,6 +75,8 @@ class Preview:
     """Whether side effects, gauges and errors are known."""
     scope: str | None = None
     """The scope it removes as a whole, if any."""
+    purge: FactPurgePlan | None = None
+    """What a purge of these facts erases besides them."""
 
 
 class DryRunRollback(Exception):
@@ -95,7 +97,8 @@ def preview_bulk_action(store: Store, act: BulkAction, facts: Sequence[Fact], *,
         scope=scope,
     )
     if act.final:
-        return replace(counted, gauges=gauges_after_purge(store, facts))
+        plan = None if scope is not None else store.purge.preview_facts([fact.uid for fact in facts])
+        return replace(counted, gauges=gauges_after_purge(store, facts), purge=plan)
     if len(facts) > MAX_DRY_RUN:
         return replace(counted, foretold=False)
     return dry_run(store, counted, facts)

@@ -29,6 +29,7 @@ from hermes_memory_store.model import (
     Fact,
     FactFilter,
     FactPage,
+    FactPurgePlan,
     FactType,
     Gauge,
     Millis,
@@ -38,6 +39,7 @@ from hermes_memory_store.model import (
     Sort,
     ThemeSummary,
     Tier,
+    UndoResult,
 )
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_query
@@ -125,6 +127,9 @@ class FactDetails:
 
 
 BY_UNDO = "u undoes."
+
+LEFT_SHOWN = 3
+"""Reasons why an undo left something that its message gives; the dialog before it gave more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,12 +601,38 @@ class Memory:
 
         :raises UndoConflict: when later changes depend on it
         """
-        together = self._together.get(change.change, (change.change,))
-        with self._store.db.write_transaction():
-            undone = [self._store.undo.change(one) for one in reversed(together)]
+        undone = self._undo_together(change)
         self._redo.append(tuple(one.seqs[0] for one in undone))
         uids = {uid: None for one in undone for uid in one.uids}
-        return ActionResult(f"undone: {self._describe_undo(change, uids)}", first_fact_uid(change), "ctrl+r redoes.")
+        said = f"undone: {self._describe_undo(change, uids)}{left_note(why for one in undone for why in one.left)}"
+        return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")
+
+    def preview_undo_change(self, change: Change) -> tuple[str, ...]:
+        """Return what `undo_change` would leave as it is, and why, without undoing anything.
+
+        :raises NothingToUndo: UndoConflict, as `undo_change`
+        """
+        found: list[str] = []
+
+        def undo() -> UndoResult:
+            undone = self._undo_together(change)
+            found.extend(why for one in undone for why in one.left)
+            return undone[0]
+
+        self._store.undo.preview(undo)
+        return tuple(found)
+
+    def _undo_together(self, change: Change) -> list[UndoResult]:
+        together = self._together.get(change.change, (change.change,))
+        with self._store.db.write_transaction():
+            return [self._store.undo.change(one) for one in reversed(together)]
+
+    def preview_undo_session(self, theme: str, name: str) -> UndoResult:
+        """Return what `undo_session` would undo and leave, without undoing anything.
+
+        :raises NothingToUndo: UndoConflict, as `undo_session`
+        """
+        return self._store.undo.preview(lambda: self._store.undo.session(name, theme=theme, leaving=True))
 
     def undo_session(self, theme: str, name: str) -> ActionResult:
         """Undo every change by a session that is still in effect.
@@ -613,9 +644,7 @@ class Memory:
         rows = [self._store.journal.get(seq) for seq in undone.seqs]
         self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
         said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(name)} undone"
-        if undone.left:
-            said += f"; {len(undone.left)} skipped because of later changes: {undone.left[0]}"
-        return ActionResult(said, back="ctrl+r redoes.")
+        return ActionResult(said + left_note(undone.left), back="ctrl+r redoes.")
 
     @retry_without_index
     def redo(self) -> ActionResult:
@@ -628,7 +657,8 @@ class Memory:
         self._redo.pop()
         first = rows[0] if rows[0].undoes is None else self._store.journal.get(rows[0].undoes)
         uids = {uid: None for one in redone for uid in one.uids}
-        return ActionResult(f"redone: {self._describe_undo(first, uids)}", first_fact_uid(first))
+        said = f"redone: {self._describe_undo(first, uids)}{left_note(why for one in redone for why in one.left)}"
+        return ActionResult(said, first_fact_uid(first))
 
     def newest_change_of(self, fact: Fact) -> Change:
         """Return the newest change of a fact that is still in effect.
@@ -736,10 +766,19 @@ class Memory:
         return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), short_uid(uid))
 
 
+def left_note(reasons: Iterable[str]) -> str:
+    """Return a note on what an undo left as it is."""
+    left = list(dict.fromkeys(reasons))
+    if not left:
+        return ""
+    more = f"; and {len(left) - LEFT_SHOWN} more" if len(left) > LEFT_SHOWN else ""
+    return f"; {len(left)} left as is: {'; '.join(map(to_printable, left[:LEFT_SHOWN]))}{more}"
+
+
 def unreached_copies_note(answer: object) -> str:
     """Return a note on the copies that a purge could not reach."""
     match answer:
-        case (int(), tuple() as copies) if copies:
+        case (int(), tuple() as copies) | FactPurgePlan(unreached=copies) if copies:
             return f"; not removed from {', '.join(map(str, copies))}, which could not be cleaned"
     return ""
 

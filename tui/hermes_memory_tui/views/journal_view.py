@@ -22,6 +22,7 @@ from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
+from hermes_memory_tui.views.session_actions import left_lines
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, key_hint_line
@@ -199,6 +200,10 @@ class JournalView(PagedView[JournalPage]):
         if len(rows) <= 1:
             self.write(lambda: self.memory.undo_change(change))
             return
+        try:
+            left = self.memory.preview_undo_change(change)
+        except StoreError as error:  # the person sees why before asking for it all the same
+            left = (str(error),)
         names, now = self.data.named if self.data else {}, self.memory.now()
         lines: list[Line] = [
             Content(f"This change has {len(rows)} rows; they are undone together."),
@@ -216,6 +221,7 @@ class JournalView(PagedView[JournalPage]):
                 f"made {display_formats.format_ago(change.at, now)} by {display_formats.actor_name(change.actor)}",
                 "$dim",
             ),
+            *left_lines(left),
         ]
         self.ask_then(
             Question(f"undo change #{change.change}", lines),

@@ -28,11 +28,14 @@ INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionSt
 UNDOABLE = ("fact", "scope")
 """Entities whose changes a session can undo."""
 
+LEFT_SHOWN = 8
+"""Reasons why an undo leaves something that its dialog shows."""
+
 ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
 
 
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
-    """Show what a session wrote, and undo all of it when the person confirms."""
+    """Show what an undo of all a session wrote would undo and leave, and do it when the person confirms."""
 
     def read(store: Store) -> tuple[list[Change], dict[str, str]]:
         wrote = [
@@ -43,24 +46,40 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
 
     try:
         standing, names = view.memory.read_view(read)
+        if not standing:
+            view.notify("Nothing to undo in this session.", timeout=4)
+            return
+        found = view.memory.preview_undo_session(session.theme, session.name)
     except StoreError as error:
         view.show_error(error)
         return
     now = view.memory.now()
+    undone = [one for one in standing if one.seq in found.undone]
     lines: list[Line] = [
         Content.assemble("Undo all writes of ", (to_printable(session.name), "bold"), " that are still in effect."),
-        Content.styled("Writes with later changes on top are skipped and listed. ctrl+r redoes.", "$dim"),
+        Content.styled("ctrl+r redoes.", "$dim"),
         Content(""),
-        *(change_summary_line(one, names, now) for one in standing[:14]),
-        *([Content.styled(f"and {len(standing) - 14} more rows", "$dim")] if len(standing) > 14 else []),
+        *(change_summary_line(one, names, now) for one in undone[:14]),
+        *([Content.styled(f"and {len(found.undone) - 14} more rows", "$dim")] if len(found.undone) > 14 else []),
+        *left_lines(found.left),
     ]
-    if not standing:
-        view.notify("Nothing to undo in this session.", timeout=4)
-        return
     view.ask_then(
         Question(f"undo writes of {to_printable(session.name)[:24]}", lines),
         lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
     )
+
+
+def left_lines(left: Sequence[str]) -> list[Line]:
+    """Return lines on what an undo leaves as it is, and why."""
+    if not left:
+        return []
+    more = len(left) - LEFT_SHOWN
+    return [
+        Content(""),
+        Content.styled(f"left as is ({len(left)}):", "bold"),
+        *(Content.styled(to_printable(why), "$warning") for why in left[:LEFT_SHOWN]),
+        *([Content.styled(f"and {more} more", "$dim")] if more > 0 else []),
+    ]
 
 
 def confirm_end_session(view: BaseView[Any], session: Session) -> None:
