@@ -337,3 +337,16 @@ async def test_messages_are_erased_when_their_theme_keeps_them_no_longer(
         assert (str(told.actor), told.entity, told.after) == ("relief", "turn", {"turns": 1})
     finally:
         await asyncio.to_thread(hub.close)
+
+
+@pytest.mark.parametrize("chosen", [None, "memory_search", "core"])
+async def test_a_tool_hidden_from_a_connection_does_not_run_however_it_is_reached(
+    hub: StoreWorker, chosen: str | None
+) -> None:
+    desk = Desk(hub)
+    desk.connection.tools = chosen
+    offered = select_tools(chosen or "core")
+    for tool in TOOLS.keys() - offered.keys():
+        answer = await desk(tool, content="D[a]: hidden", name="x", session_id="x", scope="a", uid="a" * 8, query="a")
+        assert (answer.data["error"]["code"], answer.text) == ("tool.unknown", f"unknown tool: {tool}")
+    assert await hub.read(lambda store: (store.sessions.list(), store.journal.last_seq())) == ([], 0)
