@@ -21,7 +21,7 @@ from hermes_memory_bridge.cli.bridge_options import (
 from hermes_memory_bridge.daemon.daemon_start import LOG_LEVELS, ServeOptions, run_daemon_process
 from hermes_memory_bridge.daemon.error_report import report_failure
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -29,7 +29,7 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.protocol import sdk_internals
 from hermes_memory_bridge.protocol.descriptors import (
     ACCEPT_BURST,

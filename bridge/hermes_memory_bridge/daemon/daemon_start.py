@@ -61,7 +61,7 @@ def to_given_options(options: ServeOptions) -> dict[str, str | float | bool]:
 def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     """Return the options of a running bridge of an older version; None when there is none, or it cannot be known."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher.versions import is_older
+    from hermes_memory_bridge.launcher.version_order import is_older
     from hermes_memory_bridge.version import __version__
 
     running = ask_bridge(paths, "status")

@@ -11,7 +11,7 @@ import time
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import connect_own_socket
 from hermes_memory_bridge.launcher.silence import wait_for_answer
-from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
 
 TYPE_CHECKING = False

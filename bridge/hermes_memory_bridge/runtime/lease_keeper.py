@@ -18,7 +18,7 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Session
+from hermes_memory_store.model import Millis, Session
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class LeaseKeeper:
         if now >= self._judge_from:
             await self._sweep(at)
 
-    async def _notice_jump(self, now: float, at: int) -> bool:
+    async def _notice_jump(self, now: float, at: Millis) -> bool:
         """Notice that the clock was set, or that the machine or this process was stopped; return whether leases are right."""
         passed_s = now - self._looked
         ahead_s = (at - self._looked_at) / 1000 - min(passed_s, self.look_s)

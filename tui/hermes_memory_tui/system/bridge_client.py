@@ -9,7 +9,7 @@ from hermes_memory_bridge.daemon import control
 from hermes_memory_bridge.daemon.control import ForeignBridge, StoppedBridge
 from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, leave_bridge, to_daemon_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.versions import is_older
+from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
