@@ -9,16 +9,20 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.host_state import find_process_state
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.provider.bridge_line import BridgeLine
 from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
@@ -281,6 +285,64 @@ def test_a_lease_that_begins_in_the_future_does_when_the_clock_was_set_back_whil
         assert desk.session("calling").heartbeat_at == desk.clocks.utc_ms
 
     at_desk(db, story)
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["nothing", "clock set", "process stopped", "machine slept"]),
+        st.integers(-2 * YEAR_MS, 2 * YEAR_MS) | st.integers(-100_000, 100_000),
+        st.integers(0, 40),
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.fuzz
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(events=EVENTS)
+def test_whatever_the_clocks_do_who_answers_is_alive_and_who_does_not_is_stale_in_time(
+    tmp_path: Path, events: list[tuple[str, int, int]]
+) -> None:
+    async def story(desk: Desk) -> None:
+        for event, by_ms, then_s in events:
+            match event:
+                case "clock set":
+                    desk.clocks.utc_ms += by_ms
+                case "process stopped":
+                    desk.clocks.forward(abs(by_ms) / 1000)
+                case "machine slept":
+                    desk.clocks.utc_ms += abs(by_ms)
+            for _ in range(then_s):
+                await desk.live(1)
+                assert desk.session("asked").status in (SessionStatus.OPEN, SessionStatus.LIVE)
+        desk.answers = False
+        await desk.live(13)
+        found = desk.session("asked")
+        assert found.status is SessionStatus.STALE
+        assert found.ended_at is None
+        desk.answers = True
+        await desk.live(2)  # asked at the first look, heard at the second
+        assert desk.session("asked").status is SessionStatus.LIVE
+
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        at_desk(Path(folder) / "memory.db", story)
+
+
+@pytest.mark.crash
+def test_the_providers_line_answers_between_calls_and_within_them(store: Store) -> None:
+    line = BridgeLine(str(store.path), "default", str(store.path.parent))
+    line.call("memory_status", {})
+    assert 0 < line.pulse_s <= LEASE_S / 6
+    ends = time.monotonic() + 2 * LEASE_S
+    while time.monotonic() < ends:
+        line.answer_pings()
+        assert status(store) in (SessionStatus.OPEN, SessionStatus.LIVE)
+        time.sleep(line.pulse_s / 2)  # as the provider's worker waits
+    until(lambda: status(store) is SessionStatus.STALE, "a stale session of a thread that says nothing")
+    line.call("memory_status", {})
+    until(lambda: status(store) is SessionStatus.LIVE, "a live session")
+    line.close()
+    until(lambda: status(store) is SessionStatus.CLOSED, "the end of the session")
 
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")

@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
@@ -48,6 +50,23 @@ HERE = Path(__file__).resolve().parents[2]
 )
 def test_which_version_is_older(one: str | None, other: str, expected: bool) -> None:
     assert is_older(one, other) is expected
+
+
+@given(
+    *[
+        st.builds(
+            lambda numbers, rest: ".".join(map(str, numbers)) + rest,
+            st.lists(st.integers(0, 30), min_size=1, max_size=4),
+            st.sampled_from(["", "rc1", ".dev2", "+local", ".post1"]),
+        )
+    ]
+    * 3
+)
+def test_versions_have_one_order(one: str, two: str, three: str) -> None:
+    assert not (is_older(one, two) and is_older(two, one))
+    assert not is_older(one, one)
+    if is_older(one, two) and is_older(two, three):
+        assert is_older(one, three)
 
 
 def program(folder: Path, version: str) -> dict[str, str]:

@@ -126,10 +126,22 @@ class ConnectionRegistry:
             await self._write_despite_errors(lambda store: end_sessions(store, held, properly=True))
 
     async def purge_hourly(self) -> None:
-        """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled."""
+        """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled.
+
+        What is erased does not come back, so a clock that was set an hour or more ahead must first hold for an hour.
+        """
+        ahead_s = self._clock_ahead_s()
         while True:
-            await self._write_despite_errors(purge_expired_data, alone=True)  # it empties the write-ahead log
+            before_s, ahead_s = ahead_s, self._clock_ahead_s()
+            if ahead_s - before_s < HOUR_S:
+                await self._write_despite_errors(purge_expired_data, alone=True)  # it empties the write-ahead log
+            else:
+                log.warning("the clock was set ahead by %.0f s; nothing is erased for an hour", ahead_s - before_s)
             await asyncio.sleep(HOUR_S)
+
+    def _clock_ahead_s(self) -> float:
+        """Return by how much the clock is ahead of monotonic time: the same number, as long as nobody sets it."""
+        return self.worker.store.clock() / 1000 - time.monotonic()
 
     async def _write_despite_errors(self, job: Callable[[Store], Any], *, alone: bool = False) -> None:
         """Run a maintenance write; log an error instead of ending, since the disk may be full only for a while."""
