@@ -1,8 +1,8 @@
-"""The doctor: examines a store, reports its findings in sentences, and rebuilds what can be rebuilt.
+"""The doctor: examines a store, reports its findings in sentences, restores what the journal proves, and rebuilds the rest.
 
-Facts, scopes and the journal are the source of truth. What is derived from them (the full-text index, gauges,
-tallies, indexes and triggers) is rebuilt on request. What contradicts the source itself is reported and left
-alone, except dangling links, which are removed as a journaled change.
+The journal is the source of truth: facts, scopes and sessions are what it says, or are restored to it. What is derived from them
+(indexes, gauges, tallies, triggers) is rebuilt on request. What contradicts the journal itself is reported and left alone,
+except dangling links, which are removed as a journaled change.
 """
 
 from __future__ import annotations
@@ -400,13 +400,13 @@ def examine_file(
         store = open_store()
     with store:
         found = first + examine_store(store, repair=repair, progress=progress)
-    if log is not None and not any(check.name == "log" and not check.ok for check in found):
-        found.insert(0, Check("log", False, log))
+    if log is not None and not any(check.name == "log frames" and not check.ok for check in found):
+        found.insert(0, Check("log frames", False, log))
     return found
 
 
 CHECKS: dict[str, Callable[[Store, bool], Check]] = {
-    "log": check_log_frames,
+    "log frames": check_log_frames,
     "database": check_database,
     "schema": check_schema,
     "journal": check_journal,

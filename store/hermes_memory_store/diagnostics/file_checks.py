@@ -29,15 +29,17 @@ def check_log_frames(store: Store, repair: bool) -> Check:
     """Check the write-ahead log for damage that no crash leaves. It comes first: the next write takes the evidence away."""
     said = describe_log_damage(store.path)
     if said is None:
-        return Check("log", True, "the write-ahead log holds nothing that SQLite passes over")
+        return Check("log frames", True, "the write-ahead log holds nothing that SQLite passes over")
     if not repair:
-        return Check("log", False, f"{said}; only a backup or the team may have them")
+        return Check("log frames", False, f"{said}; only a backup or the team may have them")
     kept = keep_raw_copy(
         store.path, backup.default_backup_path(store.path, "before-repair", store.clock()), store.clock()
     )
     store.db.row("PRAGMA wal_checkpoint(TRUNCATE)")
     return Check(
-        "log", False, f"{said}; the file and its log are kept as {kept.name}, what they held beyond is lost from here"
+        "log frames",
+        False,
+        f"{said}; the file and its log are kept as {kept.name}, what they held beyond is lost from here",
     )
 
 

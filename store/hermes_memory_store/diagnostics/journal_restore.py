@@ -29,7 +29,10 @@ FACT_NUMBERS = """
     WHERE entity = 'fact' AND before IS NULL AND (after IS NOT NULL OR op = 'create') AND op <> 'purge' ORDER BY seq
 """
 
-LOST_SCOPE_KEY = "SELECT scope_id FROM facts WHERE uid = ? AND scope_id NOT IN (SELECT id FROM scopes)"
+LOST_SCOPE_KEY = """
+    SELECT scope_id FROM facts WHERE (uid = ?1 OR theme_id = ?2) AND scope_id NOT IN (SELECT id FROM scopes) LIMIT 1
+"""
+"""The key that a fact of a scope that is gone still names: one known to be of it, or any where it is the one without a label."""
 
 TURN_IN_BACKUP = """
     SELECT t.content, t.at, n.uid FROM turns t LEFT JOIN sessions n ON n.id = t.session_id WHERE t.uid = ?
@@ -76,7 +79,8 @@ def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference], facts:
             continue
         if one.stored is None:
             uid = one.uid or uids.new_uid(one.journaled["opened_at"])
-            key = conn.execute(LOST_SCOPE_KEY, (in_scope.get(uid),)).fetchone() or (None,)
+            theme_id = None if one.journaled["label"] else one.journaled["theme_id"]
+            key = conn.execute(LOST_SCOPE_KEY, (in_scope.get(uid), theme_id)).fetchone() or (None,)
             insert = "INSERT INTO scopes (id, uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, ?, 'open', 0)"
             conn.execute(insert, (*key, uid, one.journaled["theme_id"], f"\0{uid.hex()}"))
             one = one._replace(uid=uid)

@@ -104,11 +104,8 @@ def write_receipt(db: Path, conn: sqlite3.Connection, *, restored_at: str | None
 
 def thin_heads(heads: Sequence[ChainHead]) -> list[ChainHead]:
     """Return the newest head and older ones at growing distances: some twenty for a million rows."""
-    kept = [heads[0]]
-    for one in heads[1:]:
-        if heads[0].seq - one.seq >= 2 * (heads[0].seq - kept[-1].seq):
-            kept.append(one)
-    return kept
+    oldest_at = {(heads[0].seq - one.seq).bit_length(): one for one in heads}
+    return list(oldest_at.values())
 
 
 class ReceiptWriter:
