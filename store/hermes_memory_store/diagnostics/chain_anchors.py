@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.database_copies import connect_plainly
-from hermes_memory_store.rows.journal_receipt import ChainHead, Receipt, read_chain_head
+from hermes_memory_store.rows.journal_receipt import ChainHead, Receipt, is_head_held, read_chain_head
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 
@@ -45,13 +45,7 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
         mark, newest = found or ("", ChainHead(0, "", ""))
         anchors = [*receipt_anchors(receipt, mark), *backup_anchors(store.path, receipt, mark)]
         cut = [one for one in anchors if one.head.seq > newest.seq]
-        sql = "SELECT hex(hash) FROM journal WHERE seq = ?"
-        rewritten = [
-            one
-            for one in anchors
-            if one.head.seq <= newest.seq
-            and (conn.execute(sql, (one.head.seq,)).fetchone() or ("",))[0].lower() != one.head.hash
-        ]
+        rewritten = [one for one in anchors if one.head.seq <= newest.seq and not is_head_held(conn, one.head)]
     anchors.sort(key=lambda one: one.head.seq)
     is_known = any((one.head.seq, one.head.hash) == (newest.seq, newest.hash) for one in anchors)
     return AnchorReport(anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)

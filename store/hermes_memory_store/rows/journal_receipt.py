@@ -24,6 +24,9 @@ from hermes_memory_store.errors import StoreError
 RECEIPT_S = 60.0
 """Seconds between two receipts of one process."""
 
+MOST_DISPUTED = 8
+"""Heads that the journal does not have any more and that a receipt goes on naming, until the doctor has been asked."""
+
 HEAD = "SELECT seq, hash, at FROM journal ORDER BY seq DESC LIMIT 1"
 
 STORE_MARK = "SELECT hash FROM journal WHERE seq = 1"
@@ -94,12 +97,20 @@ def write_receipt(db: Path, conn: sqlite3.Connection, *, restored_at: str | None
         old = None
     if old is not None and old.heads and (old.heads[0].seq >= head.seq):
         return
-    heads = thin_heads([head, *(old.heads if old else ())])
+    former = old.heads if old else ()
+    disputed = [one for one in former if not is_head_held(conn, one)]
+    heads = thin_heads([head, *(one for one in former if one not in disputed)]) + disputed[:MOST_DISPUTED]
     since = restored_at or (old.restored_at if old else None)
     said = {"store": store, "heads": [one._asdict() for one in heads], "restored_at": since}
     # Not durable: it is written after a commit that is, and a power cut may take the newest receipt.
     with atomic_write(receipt_path(db), encoding="utf-8", durable=False) as file:
         json.dump(said, file)
+
+
+def is_head_held(conn: sqlite3.Connection, head: ChainHead) -> bool:
+    """Check whether a store's journal has the row of a head, with its hash."""
+    row = conn.execute("SELECT hash FROM journal WHERE seq = ?", (head.seq,)).fetchone()
+    return row is not None and row[0].hex() == head.hash
 
 
 def thin_heads(heads: Sequence[ChainHead]) -> list[ChainHead]:
