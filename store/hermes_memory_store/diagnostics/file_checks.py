@@ -16,7 +16,7 @@ from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.row_checks import keep_raw_copy
 from hermes_memory_store.diagnostics.salvage import format_lost, readable_copy, salvage_file
 from hermes_memory_store.model import Check
-from hermes_memory_store.store import Store
+from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_store.upkeep import backup
 
 REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
@@ -160,7 +160,7 @@ def find_file_damage(path: Path) -> str | None:
 
     A header may be damaged so that it names another program or a version of the future: what stands in the file tells.
     """
-    if path.stat().st_size == 0:
+    if is_store_missing(path):
         return None
     try:
         with readable_copy(path) as made, database_copies.connect_plainly(made) as conn:

@@ -74,7 +74,8 @@ def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference], facts:
     for one in found:  # a label may be wanted by another scope that has to give it back first
         if one.stored is not None:
             conn.execute("UPDATE scopes SET label = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
-    for one in found:
+    # The one without a label comes last: the key that is lost then is its own.
+    for one in sorted(found, key=lambda one: not one.uid):
         if one.journaled is None:
             continue
         if one.stored is None:
