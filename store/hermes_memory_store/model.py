@@ -445,7 +445,7 @@ class Change:
     actor: Actor
     op: str
     """`create`, `touch`, `supersede`, `obsolete`, `resolve`, `edit`, `pin`, `unpin`, `cool`, `warm`, `archive`,
-    `restore`, `merge`, `open`, `close`, `reopen`, `rename`, `undo`, `purge` …"""
+    `restore`, `merge`, `open`, `close`, `reopen`, `rename`, `withdraw`, `undo`, `purge` …"""
     entity: str
     """`fact`, `scope`, `session`, `token` or `source`."""
     uid: Uid

@@ -160,7 +160,9 @@ class Reversal:
         columns = [one for one in row.after or {} if one != "updated_at"]
         for change, _, after, undoes, *_ in self._later(row):
             again = [one for one in columns if after is not None and one in json.loads(after)]
-            if undoes is None and again and change != self._first and not is_change_undone(self._conn, change):
+            # What one undo did, another that came between does again; what a change did, an undo of an older one does not.
+            counts = undoes is None or (row.undoes is not None and undoes < self._first)
+            if counts and again and change != self._first and not is_change_undone(self._conn, change):
                 raise self._conflict(row, again, name, change)
 
     def _refuse_touched(self, stored: FactRow, row: Change) -> None:

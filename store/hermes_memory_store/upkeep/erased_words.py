@@ -142,7 +142,7 @@ def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
     asked = sum(words.phrases.is_in(why) for _, why in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
-    return asked + answered
+    return int(asked + answered)
 
 
 def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str]]) -> int:

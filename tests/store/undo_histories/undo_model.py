@@ -244,7 +244,8 @@ class UndoModel:
         return [
             f"{uid} was set again by {one.number}"
             for one in self.deeds.values()
-            if one.number > deed.number and one.undoes is None and not self.is_undone(one.number)
+            if one.number > deed.number and not self.is_undone(one.number)
+            if one.undoes is None or (deed.undoes is not None and one.undoes < deed.number)
             if uid in one.acts and (not one.exact or one.sets.get(uid, set()) & columns)
         ]
 

@@ -29,7 +29,20 @@ from hermes_memory_tui.widgets.text_panel import Line, key_hint_line
 
 OPS = (
     *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
-    *("restore", "merge", "move", "quarantine", "open", "close", "reopen", "rename", "undo", "purge", "hold"),
+    *(
+        "restore",
+        "merge",
+        "move",
+        "quarantine",
+        "open",
+        "close",
+        "reopen",
+        "rename",
+        "withdraw",
+        "undo",
+        "purge",
+        "hold",
+    ),
 )
 """What can happen to a fact or a scope."""
 
