@@ -12,7 +12,7 @@ from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import Actor, Session
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
-from hermes_memory_store.upkeep.erased_words import fold_words, holds_phrase, is_distinctive
+from hermes_memory_store.upkeep.erased_words import fold_phrase, holds_phrase, is_distinctive
 
 THEME = "default"
 
@@ -146,7 +146,7 @@ def test_a_purge_takes_a_scope_away_that_only_the_purged_fact_held(store: Store)
     ],
 )
 def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, held: bool) -> None:
-    assert holds_phrase(fold_words(text), phrase) is held
+    assert holds_phrase(fold_phrase(text), phrase) is held
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class PhraseSet:
 
     def is_in(self, text: str) -> bool:
         """Check whether a text holds one of the phrases, not as a part of longer words."""
-        folded = fold_words(text)
+        folded = fold_phrase(text)
         tokens = {"", *TOKEN.findall(folded)}
         return any(
             holds_phrase(folded, phrase) for token in tokens & self._by_token.keys() for phrase in self._by_token[token]
@@ -81,15 +81,15 @@ def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> Er
             notations[f"{kind}[{target}]: {content}"] = None
         for row in conn.execute(VERSIONS, (uid,)):
             contents |= {said: None for text in row if (said := json.loads(text or "{}").get("content"))}
-    phrases = {fold_words(text) for text in notations}
+    phrases = {fold_phrase(text) for text in notations}
     for content in contents:
         words = [word.strip(".:!?") for word in WORD.findall(content)]
-        phrases |= {fold_words(word) for word in words if is_distinctive(word)}
+        phrases |= {fold_phrase(word) for word in words if is_distinctive(word)}
         if len(words) > 1:
-            phrases.add(fold_words(content))
+            phrases.add(fold_phrase(content))
     return ErasedWords(
         frozenset(uids.format_uid(uid) for uid in wanted),
-        PhraseSet(fold_words(content) for content in contents),
+        PhraseSet(fold_phrase(content) for content in contents),
         PhraseSet(phrases),
     )
 
@@ -103,7 +103,7 @@ def is_distinctive(word: str) -> bool:
     return len(word) >= MIN_DISTINCTIVE and (has_digits or (joined and has_letters))
 
 
-def fold_words(text: str) -> str:
+def fold_phrase(text: str) -> str:
     """Return a text without regard to case and line breaks."""
     return " ".join(text.casefold().split())
 
