@@ -137,11 +137,10 @@ def preview_text(preview: Preview) -> Content:
     if preview.act.final:
         lines += [
             Content(""),
+            *(fact_purge_lines(preview.purge) if preview.purge is not None else []),
             Content("Purged from the store, its journal, its index and the backups of this program."),
             Content.styled("To keep them, archive instead.", "$dim"),
         ]
-    if preview.purge is not None:
-        lines += fact_purge_lines(preview.purge)
     if preview.same:
         lines += [
             Content(""),

@@ -95,6 +95,23 @@ async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> 
         await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine", "port"])
 
 
+async def test_an_undo_of_all_shows_before_and_after_what_it_leaves(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        store.facts.pin([fact.uid for fact in store.search.find("ops", "redis").facts])
+    async with inspecting(path) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "left as is (1):" in screen_text(pilot)
+        assert "V[port]: 6379" in screen_text(pilot)
+        assert "D[cache]: redis" not in screen_text(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine"])
+        await until(pilot, lambda: "left as is: " in said(pilot))
+        assert "(pin); undo" in said(pilot)
+
+
 async def test_ending_a_session_without_a_bridge(path: Path) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "agents")
