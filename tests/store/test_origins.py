@@ -12,8 +12,9 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.history import time_travel, transaction_log
-from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, Origin, Way
+from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, FactFilter, Origin, Way
 from hermes_memory_store.store import Store
+from hermes_memory_store.transfer.export_import import export_jsonl, import_file
 from tests.store.conftest import HandClock
 
 TOOL = Origin(way=Way.TOOL, client="claude-code", client_version="2.1", peer="uid 1000, pid 77", program="claude")
@@ -167,3 +168,91 @@ def test_what_an_older_version_stored_has_no_origin(store: Store) -> None:
     store.origin = UNKNOWN_ORIGIN
     assert store.facts.write("default", "V[a]: b").fact.origin == UNKNOWN_ORIGIN
     assert store.db.value("SELECT count(*) FROM origins") == 0
+
+
+def test_an_export_carries_origins_and_an_import_keeps_them(store: Store, other: Store, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / "src").mkdir(parents=True)
+    origin = replace(
+        store.projects.locate(TOOL, shop / "src"), branch="main", file=str(shop / "src" / "notes" / "a.md")
+    )
+    session = store.sessions.open("default", "one", client="claude-code", project=origin.project)
+    store.turns.add("default", "user", "hello", session=session, origin=origin)
+    store.facts.write(
+        "default", "V[port]: 5432", session=session, origin=replace(origin, line=3), verdict="approved: mail"
+    )
+    exported = tmp_path / "out.jsonl"
+    exported.write_text("\n".join(export_jsonl(store, "default", turns=True)), encoding="utf-8")
+    assert str(tmp_path) not in exported.read_text(encoding="utf-8")
+    import_file(other, exported, theme="default")
+    (fact,), (there,) = (one.facts.page(FactFilter()).facts for one in (other, store))
+    assert fact.origin == replace(there.origin, root=None, file="notes/a.md")
+    assert (fact.verdict, fact.origin.project, fact.origin.line, len(fact.origin.turns)) == (
+        "approved: mail",
+        "src",
+        3,
+        1,
+    )
+    assert other.turns.list("default")[0].origin.branch == "main"
+    assert [change.origin.way for change in other.journal.changes(entities=("fact",))] == [Way.IMPORT]
+    again = tmp_path / "again.jsonl"
+    again.write_text("\n".join(export_jsonl(other, "default", turns=True)), encoding="utf-8")
+    assert again.read_text(encoding="utf-8").splitlines()[1:] == exported.read_text(encoding="utf-8").splitlines()[1:]
+    with Store.open(tmp_path / "third.db", clock=store.clock) as third:
+        transaction_log.replay_log(transaction_log.transaction_log_lines(other), third)
+        assert third.facts.get(fact.uid).origin == fact.origin
+        assert third.journal.verify().ok
+
+
+def test_an_export_can_leave_origins_out(store: Store, other: Store, tmp_path: Path) -> None:
+    store.facts.write("default", "V[port]: 5432", origin=TOOL)
+    file = tmp_path / "out.jsonl"
+    file.write_text("\n".join(export_jsonl(store, "default", origins=False)), encoding="utf-8")
+    assert "claude" not in file.read_text(encoding="utf-8")
+    import_file(other, file, theme="default")
+    (fact,) = other.facts.page(FactFilter()).facts
+    assert fact.origin == Origin(way=Way.IMPORT, file=str(file), line=2)
+
+
+def test_imported_notation_names_its_file_and_line(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "facts.md"
+    file.write_text("# MEMORY_SPEC v1.0\n\nV[port]: 5432\n# scope: s\nV[a]: 1\nD[x]: y\nD[x]: z\n", encoding="utf-8")
+    with store.attribute(Origin(way=Way.COMMAND_LINE, program="hermes-memory-tui")):
+        import_file(store, file, theme="default")
+    facts = store.facts.page(FactFilter(tiers=frozenset())).facts
+    assert {fact.notation: fact.origin.line for fact in facts} == {
+        "V[port]: 5432": 3,
+        "V[a]: 1": 5,
+        "D[x]: y": 6,
+        "D[x]: z": 7,
+    }
+    assert {(fact.origin.way, fact.origin.file, fact.origin.program) for fact in facts} == {
+        (Way.IMPORT, str(file), "hermes-memory-tui")
+    }
+
+
+@pytest.mark.parametrize("origin", ["x", [], {"turns": ["no"]}, {"project": {"uid": "no"}}, {"project": "shop"}])
+def test_a_line_with_a_broken_origin_is_refused(store: Store, tmp_path: Path, origin: object) -> None:
+    store.facts.write("default", "V[port]: 5432", origin=TOOL)
+    head, line = export_jsonl(store, "default")
+    file = tmp_path / "out.jsonl"
+    file.write_text(f"{head}\n{json.dumps({**json.loads(line), 'origin': origin})}", encoding="utf-8")
+    report = import_file(store, file, theme="other")
+    assert [error.line for error in report.errors] == [2]
+
+
+def test_a_project_is_the_same_on_another_machine_by_its_remote(store: Store, other: Store, tmp_path: Path) -> None:
+    for place, remote in (
+        ("here/shop", "git@github.com:acme/shop"),
+        ("there/store", "https://github.com/acme/shop.git"),
+    ):
+        (tmp_path / place / ".git").mkdir(parents=True)
+        (tmp_path / place / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        (tmp_path / place / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n', encoding="utf-8")
+    fact = store.facts.write("default", "V[a]: b", origin=store.projects.locate(TOOL, tmp_path / "here" / "shop")).fact
+    other.projects.locate(TOOL, tmp_path / "there" / "store")
+    file = tmp_path / "out.jsonl"
+    file.write_text("\n".join(export_jsonl(store, "default")), encoding="utf-8")
+    import_file(other, file, theme="default")
+    assert other.facts.get(fact.uid).origin.project == "shop"
+    assert other.db.value("SELECT count(*) FROM projects") == 1

@@ -17,9 +17,9 @@ from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, validate_session_name
-from hermes_memory_store.model import Origin, OrphanPolicy, SessionStatus
+from hermes_memory_store.model import OrphanPolicy, SessionStatus
 from hermes_memory_store.rows.journal import JournalEntry
-from hermes_memory_store.rows.origin_rows import OriginRows
+from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -49,7 +49,7 @@ class PortableTurn:
     role: str
     content: str
     at: int
-    origin: Origin | None = None
+    origin: PortableOrigin | None = None
     """Where it comes from, if that is known; None: from where it is brought in."""
     verdict: str | None = None
     """What content checks found in it."""
@@ -91,7 +91,9 @@ def insert_turn(
     session_id: int | None,
 ) -> JournalEntry:
     """Write a checked turn and make it findable; what the journal is to say of it."""
-    origin_id = origins.key(conn, theme_id, turn.origin or origins.current())
+    origin_id = origins.key(
+        conn, theme_id, origins.current() if turn.origin is None else origins.resolve(conn, turn.origin, turn.at)
+    )
     columns = (key, uid, theme_id, session_id, turn.role, turn.content, turn.at, origin_id, turn.verdict)
     conn.execute(INSERT_TURN, columns)
     fulltext.index_items(conn, TURN, [(key, turn.content)])

@@ -33,7 +33,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import OriginRows, complete_origin
+from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin, complete_origin
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -143,7 +143,7 @@ class Turns:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             source = complete_origin(conn, origin or self._names.origins.current(), session, turns=False)
-            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=source, verdict=verdict)
+            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source), verdict=verdict)
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None
             known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.model import HOLD_OPERATION, Actor, ScopeStatus, Tier
+from hermes_memory_store.model import HOLD_OPERATION, UNKNOWN_ORIGIN, Actor, ScopeStatus, Tier
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import find_normal_form
 from hermes_memory_store.transfer.fact_restore import Restorer
@@ -82,7 +82,7 @@ def move_misnamed_theme(store: Store, misnamed: MisnamedTheme, actor: Actor) -> 
         rows = [FactRow(*row) for row in conn.execute(FACTS_OF_THEME, (misnamed.key,)).fetchall()]
         if {(row.uid, row.updated_at) for row in rows} != exported:
             raise errors.FactConflict("somebody else wrote to it; run the doctor again", misnamed.name)
-        restorer = Restorer(store, misnamed.normal, None)
+        restorer = Restorer(store, misnamed.normal, None, origin=UNKNOWN_ORIGIN)
         for some in in_chunks(items, BATCH):
             for _, _, error in restorer.restore_batch(some):
                 if error is not None:

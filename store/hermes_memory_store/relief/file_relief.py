@@ -17,6 +17,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_file_copies, memory_files
 from hermes_memory_store.host_files.memory_file_copies import ReliefUndoResult, undo_relief
 from hermes_memory_store.host_files.memory_files import FilePressure, MemoryFile, file_pressures
+from hermes_memory_store.model import Way
 from hermes_memory_store.relief.relief_steps import KeptEntry, ReliefSteps
 from hermes_memory_store.rows.name_keys import to_theme_name
 
@@ -114,7 +115,8 @@ def relieve_files(
                 f"{file.path} has an entry that begins or ends with a line of nothing but §; join or remove that line first",
                 file.path,
             )
-    memory, user = (relieve_file(store, whose, file, float(threshold_pct), dry_run) for file in both)
+    with store.attribute(replace(store.names.origins.current(), way=Way.RELIEF)):
+        memory, user = (relieve_file(store, whose, file, float(threshold_pct), dry_run) for file in both)
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
 
 

@@ -12,12 +12,13 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Origin, Session, Uid, Way, split_client_version
 from hermes_memory_store.rows.project_rows import ensure_project, fold_project_name, project_key, project_words
 
@@ -58,6 +59,16 @@ RECENT_TURNS_OF_SESSION = f"""
 
 ATTRIBUTED: ContextVar[Origin | None] = ContextVar("attributed", default=None)
 """The origin of what this thread or task changes at the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortableOrigin:
+    """An origin as it is told outside the machine it was noted on."""
+
+    origin: Origin
+    """Without its project."""
+    project: dict[str, Any] | None = field(default=None, compare=False)
+    """The project as `project_words` describes it."""
 
 
 @contextmanager
@@ -170,6 +181,22 @@ class OriginRows:
         folded = fold_project_name(begun)
         return [name for (name,) in rows if fold_project_name(name).startswith(folded)][:most]
 
+    def portable(self, key: int) -> dict[str, Any]:
+        """Return an origin as it is told outside this machine: no path, and its project with what it is recognised by."""
+        words = to_origin_words(self.by_key(key), local=False)
+        with self._db.snapshot() as conn:
+            sql = "SELECT coalesce(p.joined_id, p.id) FROM origins o JOIN projects p ON p.id = o.project_id WHERE o.id = ?"
+            row = conn.execute(sql, (key,)).fetchone()
+            return words if row is None else {**words, "project": project_words(conn, row[0])}
+
+    def resolve(self, conn: sqlite3.Connection, said: PortableOrigin, now: int) -> Origin:
+        """Return a portable origin with the project it has here, which is known from now on."""
+        if said.project is None:
+            return said.origin
+        key = ensure_project(conn, said.project, now)
+        sql = "SELECT name FROM projects WHERE id = (SELECT coalesce(joined_id, id) FROM projects WHERE id = ?)"
+        return replace(said.origin, project=conn.execute(sql, (key,)).fetchone()[0])
+
     def record(self, key: int) -> dict[str, Any]:
         """Return an origin as the transaction log tells of it, with all that `insert_origin_record` needs."""
         with self._db.snapshot() as conn:
@@ -276,6 +303,16 @@ def parse_origin_words(words: Any) -> Origin:
     texts.pop("root", None)
     known = Way(way) if way in list(Way) else Way.UNKNOWN
     return Origin(way=known, **texts, **parse_origin_detail(words))
+
+
+def parse_portable_origin(words: Any) -> PortableOrigin:
+    """Parse what `OriginRows.portable` made. :raises ValueError: KeyError, TypeError: it is no origin"""
+    if not isinstance(words, dict):
+        raise ValueError("an origin is an object")
+    project = words.get("project")
+    if project is not None:
+        uids.parse_uid(project["uid"])
+    return PortableOrigin(parse_origin_words({**words, "project": None}), project)
 
 
 def to_portable_file(file: str, root: str | None) -> str:

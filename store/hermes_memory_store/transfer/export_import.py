@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -22,7 +22,17 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import IMPORT, LIVE_TIERS, FactType, Notation, ScopeStatus, Tier, format_notation
+from hermes_memory_store.model import (
+    IMPORT,
+    LIVE_TIERS,
+    FactType,
+    Notation,
+    Origin,
+    ScopeStatus,
+    Tier,
+    Way,
+    format_notation,
+)
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.mutation import STANDS
 from hermes_memory_store.rows.name_keys import UNSCOPED, to_theme_name
@@ -102,18 +112,21 @@ def export_spec(
     return theme_spec_lines(store, theme, scope, tiers)
 
 
-def export_jsonl(store: Store, theme: str, *, scope: str | None = None, turns: bool = False) -> Iterator[str]:
-    """Yield a theme as JSONL with everything: uids, scopes, tiers, times, links, pins and reads.
+def export_jsonl(
+    store: Store, theme: str, *, scope: str | None = None, turns: bool = False, origins: bool = True
+) -> Iterator[str]:
+    """Yield a theme as JSONL with everything: uids, scopes, tiers, times, links, pins, reads and origins.
 
     All lines come from one snapshot of the store.
 
     :param turns: include its captured turns, which belong to no scope
+    :param origins: say where everything came from, with no path outside its repository
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
     theme = store.names.theme_name(store.names.theme(theme))
     if scope is not None:
         store.names.scope(theme, scope)
-    return jsonl_format.theme_jsonl_lines(store, theme, scope, turns=turns)
+    return jsonl_format.theme_jsonl_lines(store, theme, scope, turns=turns, origins=origins)
 
 
 def selected_spec_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
@@ -185,7 +198,8 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
     report = ImportReport()
     limit = store.policies.for_theme(theme).fact_chars
     label = scope
-    batch: list[tuple[Notation, str | None]] = []
+    origin = to_import_origin(store, file)
+    batch: list[tuple[Notation, str | None, int]] = []
     for number, line, done, total in read_import_lines(file, report):
         if line == TITLE:
             label = scope
@@ -196,22 +210,22 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
                 report.errors.append(LineError(number, error))
         elif line and not line.startswith("#"):
             try:
-                batch.append((memory_spec.parse_notation(line, limit=limit), label))
+                batch.append((memory_spec.parse_notation(line, limit=limit), label, number))
             except errors.StoreError as error:
                 report.errors.append(LineError(number, error))
         if len(batch) >= BATCH:
-            write_missing_facts(store, theme, batch, report)
+            write_missing_facts(store, theme, batch, report, origin)
             batch.clear()
             if progress is not None:
                 progress(done, total)
-    write_missing_facts(store, theme, batch, report)
+    write_missing_facts(store, theme, batch, report, origin)
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
     return report
 
 
 def write_missing_facts(
-    store: Store, theme: str, batch: list[tuple[Notation, str | None]], report: ImportReport
+    store: Store, theme: str, batch: list[tuple[Notation, str | None, int]], report: ImportReport, origin: Origin
 ) -> None:
     """Write the facts that are not there yet.
 
@@ -219,13 +233,14 @@ def write_missing_facts(
     what was decided after it.
     """
     theme_id = store.names.theme_or_none(theme)
-    fresh = []
-    for said, label in batch:
+    fresh, numbers = [], []
+    for said, label, number in batch:
         key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
         stands = key and store.db.row(STANDS_HERE, (key.id, said.type.value, said.target, said.content))
         if not stands:
             fresh.append((said, label))
-    done = store.facts.write_many(theme, fresh, actor=IMPORT)
+            numbers.append(number)
+    done = store.facts.write_many(theme, fresh, actor=IMPORT, origin=origin, numbers=numbers)
     report.created += done.created
     report.deduplicated += done.deduplicated + len(batch) - len(fresh)
 
@@ -233,7 +248,7 @@ def write_missing_facts(
 def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
     """Import JSONL lines, each fact in the state of its source."""
     report = ImportReport()
-    restorer = fact_restore.Restorer(store, theme, scope)
+    restorer = fact_restore.Restorer(store, theme, scope, origin=to_import_origin(store, file))
     batch: list[tuple[int, jsonl_format.PortableItem]] = []
     for number, line, done, total in read_import_lines(file, report):
         if not line:
@@ -252,6 +267,11 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
     return report
+
+
+def to_import_origin(store: Store, file: Path) -> Origin:
+    """Return the origin of what is imported from a file by whoever this import is attributed to."""
+    return replace(store.names.origins.current(), way=Way.IMPORT, file=str(file.absolute()))
 
 
 def restore_jsonl_batch(

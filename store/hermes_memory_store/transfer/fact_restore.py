@@ -14,7 +14,7 @@ from typing import Any
 from hermes_memory_store import errors
 from hermes_memory_store.conversations.turn_rows import PortableTurn, find_import_uid, insert_turns
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
-from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, count_notation_chars, find_standing_fact
@@ -50,8 +50,15 @@ class RestoreOutcome(Enum):
 class Restorer:
     """Restore facts into one theme of a store."""
 
-    def __init__(self, store: Store, theme: str, scope: str | None, *, captured_by: Actor = IMPORT) -> None:
-        """:param captured_by: who brings turns, as the journal says it"""
+    def __init__(
+        self, store: Store, theme: str, scope: str | None, *, captured_by: Actor = IMPORT, origin: Origin | None = None
+    ) -> None:
+        """Restore into a theme.
+
+        :param captured_by: who brings turns, as the journal says it
+        :param origin: of what says none; the one the import is attributed to unless given
+        """
+        self._origin = origin or store.names.origins.current()
         self._theme = to_theme_name(theme)
         self.limit = store.policies.for_theme(self._theme).fact_chars
         self._gauge = store.tiers.gauge(self._theme)
@@ -71,19 +78,21 @@ class Restorer:
         """Restore one batch in one transaction; return the outcome of each line, by its number."""
         outcomes: list[tuple[RestoreOutcome, int, errors.StoreError | None]] = []
         with self._store.db.write_transaction() as conn:
-            change = BatchMutation(conn, self._store.names, self._store.journal, IMPORT)
+            change = BatchMutation(conn, self._store.names, self._store.journal, IMPORT, self._origin)
             theme_id = self._store.names.theme_for_writing(conn, self._theme, change.now)
             self._scopes.clear()
             self._captures.clear()
             self._gauge = self._store.tiers.gauge_within(conn, theme_id)
             for number, said in batch:
                 try:
-                    outcomes.append((self._restore(change, theme_id, said), number, None))
+                    outcomes.append((self._restore(change, theme_id, said, number), number, None))
                 except errors.StoreError as error:
                     outcomes.append((RestoreOutcome.NO_FACT, number, error))
             change.record()
             if self._captures:
-                self._store.journal.append(conn, self._captures, actor=self._captured_by, at=change.now)
+                self._store.journal.append(
+                    conn, self._captures, actor=self._captured_by, at=change.now, origin=self._origin
+                )
         return outcomes
 
     def link_superseded(self) -> None:
@@ -99,7 +108,7 @@ class Restorer:
             change.record()
         self._unlinked.clear()
 
-    def _restore(self, change: BatchMutation, theme_id: int, said: PortableItem) -> RestoreOutcome:
+    def _restore(self, change: BatchMutation, theme_id: int, said: PortableItem, number: int) -> RestoreOutcome:
         if said is None:
             return RestoreOutcome.NO_FACT
         if isinstance(said, PortableScope):
@@ -107,7 +116,7 @@ class Restorer:
             return RestoreOutcome.NO_FACT
         if isinstance(said, PortableTurn):
             return self._take_turn(change, theme_id, said)
-        return self._restore_fact(change, theme_id, said)
+        return self._restore_fact(change, theme_id, said, number)
 
     def _take_turn(self, change: BatchMutation, theme_id: int, turn: PortableTurn) -> RestoreOutcome:
         uid = find_import_uid(change.conn, theme_id, self._theme, turn.uid)
@@ -134,7 +143,7 @@ class Restorer:
                 key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=said.closed_by
             )
 
-    def _restore_fact(self, change: BatchMutation, theme_id: int, fact: PortableFact) -> RestoreOutcome:
+    def _restore_fact(self, change: BatchMutation, theme_id: int, fact: PortableFact, number: int) -> RestoreOutcome:
         scope = self._scope(change, theme_id, fact.scope or self._default_scope)
         link = fact.superseded_by and self._now_called.get(fact.superseded_by, fact.superseded_by)
         if change.has_pending(fact.uid, link, nocase_place(scope.id, fact.said.type.value, fact.said.target)):
@@ -143,7 +152,7 @@ class Restorer:
         if there is not None and there.theme_id == theme_id:
             if there.tier != Tier.WITHDRAWN or (there.type, there.target) != (fact.said.type.value, fact.said.target):
                 return RestoreOutcome.DEDUPLICATED
-            self._insert(change, theme_id, scope, fact, there.uid, withdrawn=there)
+            self._insert(change, theme_id, scope, fact, there.uid, number, withdrawn=there)
             return RestoreOutcome.CREATED
         if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
             return RestoreOutcome.PURGED_HERE
@@ -155,7 +164,7 @@ class Restorer:
         uid = fact.uid if there is None else change.new_uid()
         if uid != fact.uid:
             self._now_called[fact.uid] = uid
-        self._insert(change, theme_id, scope, fact, uid)
+        self._insert(change, theme_id, scope, fact, uid, number)
         return RestoreOutcome.CREATED
 
     def _scope(self, change: BatchMutation, theme_id: int, label: str | None) -> ScopeKey:
@@ -188,6 +197,7 @@ class Restorer:
         scope: ScopeKey,
         fact: PortableFact,
         uid: bytes,
+        number: int,
         *,
         withdrawn: FactRow | None = None,
     ) -> None:
@@ -214,8 +224,19 @@ class Restorer:
             # Undone, or held by a purge: somebody wants it back.
             change.update_fact(withdrawn, "restore", content=fact.said.content, scope=scope, **given)
             return
+        if fact.origin is not None:
+            given["origin"] = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
+        elif self._origin.file is not None:
+            given["line"] = number
         row = change.insert_fact(
-            theme_id, scope, fact.said, uid=uid, by=fact.actor, created_at=fact.created_at, **given
+            theme_id,
+            scope,
+            fact.said,
+            uid=uid,
+            by=fact.actor,
+            created_at=fact.created_at,
+            verdict=fact.verdict,
+            **given,
         )
         if fact.reads:
             read_at = fact.updated_at if fact.read_at is None else fact.read_at

@@ -18,6 +18,7 @@ from hermes_memory_store.conversations.turn_rows import PortableTurn, validate_t
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.rows.origin_rows import PortableOrigin, parse_portable_origin
 from hermes_memory_store.store import Store
 
 FORMAT = "hermes-memory"
@@ -39,7 +40,7 @@ SCOPES = """
 
 FACT = """
     SELECT f.id, f.uid, s.label, f.type, f.target, f.content, f.tier, f.pinned, a.kind, a.name, f.created_at,
-      f.updated_at, f.superseded_by, f.cooled_by, r.times, r.last_at
+      f.updated_at, f.superseded_by, f.cooled_by, r.times, r.last_at, f.origin_id, f.origin_detail, f.verdict
     FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
     LEFT JOIN reads r ON r.fact_id = f.id
 """
@@ -56,7 +57,8 @@ FACTS = (
 SELECTED_FACTS = FACT + " WHERE f.id IN ({})"
 
 TURNS = """
-    SELECT t.id, t.uid, n.name, t.role, t.content, t.at FROM turns t LEFT JOIN sessions n ON n.id = t.session_id
+    SELECT t.id, t.uid, n.name, t.role, t.content, t.at, t.origin_id, t.verdict
+    FROM turns t LEFT JOIN sessions n ON n.id = t.session_id
     WHERE t.theme_id = ? AND t.id > ?
     ORDER BY t.id LIMIT 500
 """
@@ -90,16 +92,40 @@ class PortableFact:
     cooled_by: str | None
     reads: int
     read_at: int | None
+    origin: PortableOrigin | None = None
+    """None: the line says none."""
+    verdict: str | None = None
 
 
 PortableItem = PortableScope | PortableFact | PortableTurn | None
 """What a line says; None for one that only describes the file."""
 
 
-def theme_jsonl_lines(store: Store, theme: str, scope: str | None, *, turns: bool = False) -> Iterator[str]:
+class OriginWords:
+    """What lines say of origins; nothing when they are left out."""
+
+    def __init__(self, reader: Store, origins: bool) -> None:
+        self._rows = reader.names.origins
+        self._origins = origins
+        self._words: dict[int, dict[str, Any]] = {}
+
+    def words(self, key: int | None, detail: str | None, verdict: str | None) -> dict[str, Any]:
+        """Return what a line says of an origin, by its key, and of a verdict."""
+        words: dict[str, Any] = {} if verdict is None else {"verdict": verdict}
+        if key is None or not self._origins:
+            return words
+        if key not in self._words:
+            self._words[key] = self._rows.portable(key)
+        return {**words, "origin": self._words[key] | ({} if detail is None else json.loads(detail))}
+
+
+def theme_jsonl_lines(
+    store: Store, theme: str, scope: str | None, *, turns: bool = False, origins: bool = True
+) -> Iterator[str]:
     """Yield the lines of a theme, or of one of its scopes, from a connection of their own.
 
     :param turns: include its captured turns
+    :param origins: say where everything came from
     """
     with store.reader() as reader, reader.db.snapshot():
         theme_id = reader.names.theme(theme)
@@ -124,9 +150,10 @@ def theme_jsonl_lines(store: Store, theme: str, scope: str | None, *, turns: boo
                     "closed_by": closed_by,
                 }
             )
-        yield from fact_jsonl_lines(reader, theme_id, scope)
+        words = OriginWords(reader, origins)
+        yield from fact_jsonl_lines(reader, theme_id, scope, words)
         if turns:
-            yield from turn_jsonl_lines(reader, theme_id)
+            yield from turn_jsonl_lines(reader, theme_id, words)
 
 
 def selected_jsonl_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
@@ -144,27 +171,28 @@ def selected_jsonl_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[st
             ),
             0,
         )
-        done = 0
+        done, words = 0, OriginWords(reader, True)
         for some in in_chunks(keys):
             rows = {
                 row[0]: row for row in reader.db.rows(SELECTED_FACTS.format(", ".join("?" * len(some))), tuple(some))
             }
             for row in (rows[key] for key in some if key in rows):
                 done += 1
-                yield to_fact_jsonl(row), done
+                yield to_fact_jsonl(row, words), done
 
 
-def fact_jsonl_lines(reader: Store, theme_id: int, scope: str | None) -> Iterator[str]:
+def fact_jsonl_lines(reader: Store, theme_id: int, scope: str | None, words: OriginWords) -> Iterator[str]:
     """Yield standing facts first, then superseded ones newest first, so that most links lead to an earlier line."""
     for superseded, compared, direction, last in ((0, ">", "ASC", 0), (1, "<", "DESC", (1 << 63) - 1)):
         sql = FACTS.format(compared, direction)
-        yield from map(to_fact_jsonl, rows_by_key(reader, sql, (theme_id, superseded, scope, scope), last))
+        for row in rows_by_key(reader, sql, (theme_id, superseded, scope, scope), last):
+            yield to_fact_jsonl(row, words)
 
 
-def to_fact_jsonl(row: tuple[Any, ...]) -> str:
+def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `FACTS` as one JSON text."""
     _, uid, label, kind, target, content, tier, pinned, actor, name, created, updated, link, cooled_by, times, read = (
-        row
+        row[:16]
     )
     return to_compact_json(
         {
@@ -183,20 +211,22 @@ def to_fact_jsonl(row: tuple[Any, ...]) -> str:
             "cooled_by": cooled_by,
             "reads": times or 0,
             "read_at": None if read is None else format_iso_time(read),
+            **origins.words(*row[16:]),
         }
     )
 
 
-def turn_jsonl_lines(reader: Store, theme_id: int) -> Iterator[str]:
+def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:
     """Yield the captured turns of a theme, in the order in which they were captured."""
-    return map(turn_line, rows_by_key(reader, TURNS, (theme_id,), 0))
+    return (turn_line(row, words) for row in rows_by_key(reader, TURNS, (theme_id,), 0))
 
 
-def turn_line(row: tuple[Any, ...]) -> str:
+def turn_line(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `TURNS` as one JSON text."""
-    _, uid, session, role, content, at = row
+    _, uid, session, role, content, at, origin_id, verdict = row
     words = {"kind": "turn", "uid": uids.format_uid(uid), "session": session, "role": role, "content": content}
-    return to_compact_json({**words, "at": format_iso_time(at)})
+    said = origins.words(origin_id, None, verdict)
+    return to_compact_json({**words, "at": format_iso_time(at), **said})
 
 
 def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
@@ -295,6 +325,8 @@ class LineReader:
             else safe_text.validate_text(self._text("cooled_by"), "cooled_by")[:MAX_NAME],
             reads=self._count("reads"),
             read_at=None if self._words.get("read_at") is None else self._time("read_at"),
+            origin=self._origin(),
+            verdict=self._verdict(),
         )
 
     def read_turn(self) -> PortableTurn:
@@ -307,6 +339,8 @@ class LineReader:
                 role=self._text("role"),
                 content=self._text("content"),
                 at=self._time("at"),
+                origin=self._origin(),
+                verdict=self._verdict(),
             )
         )
 
@@ -346,6 +380,18 @@ class LineReader:
         )
         kind, _, name = said[:MAX_NAME].partition(":")
         return Actor(kind or IMPORT.kind, name)
+
+    def _origin(self) -> PortableOrigin | None:
+        said = self._words.get("origin")
+        try:
+            return None if said is None else parse_portable_origin(said)
+        except (ValueError, KeyError, TypeError):
+            raise self._wrong("origin", "an object as an export writes it") from None
+
+    def _verdict(self) -> str | None:
+        if self._words.get("verdict") is None:
+            return None
+        return safe_text.validate_text(self._text("verdict"), "the verdict")[:MAX_NAME]
 
     def _wrong(self, name: str, wanted: str) -> errors.ImportFileError:
         value = errors.shorten_value(self._words.get(name))

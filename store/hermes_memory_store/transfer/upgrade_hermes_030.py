@@ -26,7 +26,17 @@ from hermes_memory_store.database.schema import APPLICATION_ID
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
-from hermes_memory_store.model import IMPORT, FactType, Notation, OrphanPolicy, ScopeStatus, SessionStatus, Tier
+from hermes_memory_store.model import (
+    IMPORT,
+    FactType,
+    Notation,
+    Origin,
+    OrphanPolicy,
+    ScopeStatus,
+    SessionStatus,
+    Tier,
+    Way,
+)
 from hermes_memory_store.rows.batch_mutation import ASCII_LOWER, UnindexedMutation, defer_indexing
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
@@ -223,7 +233,7 @@ class UpgradeBuilder:
             raise errors.StoreUnreadable(f"{self._report.facts} of {total} facts could be read", self._report.file)
 
     def _change(self, conn: sqlite3.Connection) -> Mutation:
-        return UnindexedMutation(conn, self._new.names, self._new.journal, IMPORT)
+        return UnindexedMutation(conn, self._new.names, self._new.journal, IMPORT, Origin(way=Way.IMPORT))
 
     def _import_scopes(self, change: Mutation, theme_id: int) -> None:
         by_label: dict[str, list[Hermes030Scope]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -19,7 +19,7 @@ from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import Tier, Way
 from hermes_memory_store.rows.name_keys import to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer
@@ -113,8 +113,10 @@ def import_foreign_memory(
         raise errors.ImportFileError(f"{source} is of no kind that can be imported; name it with --from", source)
     label = None if scope is None else validate_label(scope)
     taken = read_source(store, source, kind, theme if one_theme else None, theme, screen)
+    origin = replace(store.names.origins.current(), way=Way.IMPORT, file=str(source.absolute()))
     if not dry_run:
-        return import_batch_by_theme(store, taken, theme, label, one_theme, progress)
+        with store.attribute(origin):
+            return import_batch_by_theme(store, taken, theme, label, one_theme, progress)
     with temporary_store_copy(store) as tried:
         return import_batch_by_theme(tried, taken, theme, label, one_theme, progress)
 

@@ -45,9 +45,12 @@ SHOWN_ERRORS = 20
     help="MEMORY_SPEC lines (hot and cold facts), or JSON lines (everything).",
 )  # fmt: skip
 @click.option("--turns", is_flag=True, help="With jsonl: include captured messages.")
+@click.option("--no-origin", is_flag=True, help="With jsonl: leave out where everything came from.")
 @add_common_options
 @pass_settings
-def export_command(settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool) -> None:
+def export_command(
+    settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool, no_origin: bool
+) -> None:
     """Write a theme's facts to FILE, or to standard output.
 
     With --json, the count goes to standard output, or to standard error when the facts are on standard output.
@@ -69,7 +72,7 @@ def export_command(settings: CommandSettings, file: Path, scope: str | None, for
             if form == "spec":
                 lines = export_spec(store, theme, scope=scope)
             else:
-                lines = export_jsonl(store, theme, scope=scope, turns=turns)
+                lines = export_jsonl(store, theme, scope=scope, turns=turns, origins=not no_origin)
         with open_export(file) as out:
             for line in lines:
                 exported += is_exported_fact(line, form)
