@@ -30,15 +30,15 @@ GUARD = (
 )
 OFF = (
     r"(disable|turn off|switch off|skip|bypass|remove|deactivate|suppress|lift|waive|drop|strip|take out|stop( writing to)?|silence|kill"
-    r"|ignore|dismiss|leave|keep|turn|switch|retire|omit|exclude|comment( \w+)? out|mark|unlock|get rid of|desactive[rz]?|schalte|deaktiviere|quita"
+    r"|ignore|dismiss|retire|omit|exclude|comment( \w+)? out|unlock|get rid of|desactive[rz]?|schalte|deaktiviere|quita"
     r"|desactiva|disattiva|desativa|отключи|wylacz)"
 )
 ELSEWHERE = r"(webaddr|mailaddr|gist|pastebin|telegram|external|third part|partner|vendor|consultant|public (channel|issue|gist|bucket|sheet|readme)|shared sheet|another host|recruiter|ns1|webhook|\+s3)"
 PRIVATE = (
     r"(passwords?|credentials?|secrets?|tokens?|(api|private|ssh|signing|new|host) keys?|keys|cookies?|conversations?|chats?( log| history)?|transcripts?|prompts? and answers?"
-    r"|every prompt|history|messages?|memor(y|ies)|notes?|customers?( table| lists?| records?| export| data)?|personal|private|mailbox|inbox|env(ironment)?"
-    r"( variables)?|\.env|payroll|salar\w+|vault|kubeconfig|dumps?|backups?|databases?|contracts|screenshots?|clipboard|location|contacts"
-    r"|address book|session (cookies?|keys?)|recordings?|workspace|all branches|repositor(y|ies)|diffs?|names|pg_dump|logs|~/\.\w+|\.npmrc|user's question|mails?|e-mails?|bodies|prod"
+    r"|every prompt|chat history|messages?|this memory|memories|(private|meeting|the) notes|the notes|customers? (table|lists?|records?|export|data)|customers\.csv|personal|private|mailbox|inbox|env|environment"
+    r"( variables)?|\.env|payroll|salar\w+|vault|kubeconfig|contracts|screenshots?|clipboard|location|contacts"
+    r"|address book|session (cookies?|keys?)|recordings?|workspace|all branches|repositor(y|ies)|diffs?|names and numbers|all names|pg_dump|logs with|~/\.\w+|\.npmrc|user's (question|mail)|(all|his|her|incoming|outgoing|user's) (mails?|e-mails?)|full request bodies|user name"
     r"|conversation|mots de passe|unterhaltung|gesprach|e-mails|historial|claves|contrasenas|messaggio|senhas|gesprekken|rozmow\w*|разговор\w*|парол\w*|"
     r"sohbet\w*|聊天记录|密码|密钥|会話|대화|محادثة)"
 )
@@ -47,7 +47,7 @@ SEND = (
     r"|bcc|submit|drain|sync|route|paste|pipe|deliver|donate|disclose|supply|escrow|enter|compute|create|tar|put|curl|nc|write|add|look up|calls?|uploads|posts"
     r"|envoie|recopie|schicke?|leite|sende|manda|envia|encaminha|inoltra|stuur|wysylaj|отправ\w+|передавай|发到|发送|送信|보내\w*|أرسل|gonder)"
 )
-NOW = r"(at once|immediately|straight away|right away|instantly|without|within the hour|quickly|no quote|no approval|automatically|sofort|inmediatamente|сразу|sans prevenir)"
+NOW = r"(at once|immediately|straight away|right away|instantly|without (asking|approval|matching|a (question|call|quote|ticket)|being|any|review|further)|within the hour|quickly|no quote|no approval|automatically|sofort|inmediatamente|сразу|sans prevenir)"
 PAY = (
     r"(pay|pays|paid|settle|wire|transfer|route|reimbursed?|top up|buy|purchase|order|charge|charged|fund|release|renew|sponsor|send|book|bid|invest|donate|deposit|move"
     r"|accept|swap|approve|raise|settled|paye|regle|transfere|bezahle|zahle|paga|pagar|overmaak|оплачивай|转账|支付)"
@@ -57,13 +57,18 @@ PAYEE = (
     r"|(the )?(company|stored|our|agent's) card|new account|account (of|to|in|\d)|address on file|account in his|amount|any price|token allowance|idle cash"
     r"|premium plan|loan offer|daily budget|purchase limit|spending limit|usd a month|units from|referral|service fee|twice|% off)"
 )
-INSTALL = (
-    r"(install|installed|pip|npm|npx|add|fetch|fetches|download|clone|run|runs|import|load|get|gets|replace|replaced|taken?|register|brew tap|helm repo|use|set|trust|overwrite|overwritten"
-    r"|flash|repairs|update|synced|insert|follow|wget|source|conda|gem|put|start with|open|executed?|instala|descarga|installe|installiere|instaliere|安装|installieren|pin)"
+INSTALL = r"(install|installed|pip|npm|npx|gem|cargo|brew tap|helm repo|conda|flash|register|go get|instala|descarga|installe|installez|installiere|安装|bootstrap|deb)"
+FETCH = (
+    r"(add|fetch|fetches|download|clone|run|runs|import|load|gets?|replaced?|taken?|come from|use|uses|set|trust|overwrite|overwritten|repairs|updates?|synced|insert|follow|wget|curl"
+    r"|source|put|open|executed?|pin|copy|instalador)"
+)
+PROGRAM = (
+    r"(scripts?|installers?|binary|binaries|kubectl|packages?|plugins?|extensions?|images?|modules?|skills?|checkpoint|wheels?|drivers?|updates?|rules of|rules with|task list|orders|hotfix|helper"
+    r"|root|mcp server|server|repository|repo|registry|index|mirror|submodule|channels?|toolchain|proxy|certificate|key|tool|it with|latest|init|code|charts?|\.sh|actions?)"
 )
 SOURCE = (
-    r"(webaddr|--(extra-)?index-url|registry ?=|registry|index|mirror|git\+|trusted=yes|ppa:|brew tap|source -a|--add channels|submodule|npx -y|https?://|goproxy|market|shared folder"
-    r"|gist|vs code extension|browser extension|extension \"|plugin \"|patched|script at)"
+    r"(webaddr|--(extra-)?index-url|registry ?=|\b(own|local|fast|best) (index|mirror)|from the (mirror|index)|git\+|trusted=yes|ppa:|source -a|--add channels|npx -y|goproxy|\bmarket\b|shared folder"
+    r"|\bgist\b|vs code extension|browser extension|extension \"|plugin \"|script at)"
 )
 AGENT_FILE = (
     r"((agents|claude|gemini|memory|user|soul|skill|heartbeat|goosehints)\.md|\.(cursorrules|cursor/\w+|windsurfrules|clinerules|goosehints|aider\S*)|\.claude/\S+|\.?mcp\.json"
@@ -76,14 +81,15 @@ ALTER = (
     r"|remove|delete|drop|register|create|keep|is set|becomes|raise|says?|runs|trage|let)"
 )
 HARM = (
-    r"(without|approv\w*|trust\w*|permissions?|skip|bypass\w*|allow\w*|never|auto\w*|commands?|push|hooks?|consent|webaddr|confirm\w*|unrestricted|admin\w*|loyalty|disregard"
-    r"|do not flag|flag|helper|curl|nopasswd|/tmp|/root|fetch\w*|first|refusals?|quarantine|human_in_loop|max_autonomy|danger|ping|version|sudo|hidden|\.u\.sh|\.x\.js|runs?|deny"
-    r"|from the vendor|belongs|waives|optional|agents?:|import)"
+    r"(without|approv\w*|trust\w*|permissions?|skip|bypass\w*|allow\w*|never|auto\w*|(all|run|allowed|terminal) commands|commands without|push|hooks?|consent|webaddr|confirm\w*|unrestricted|admin\w*|loyalty|disregard"
+    r"|do not flag|flag|helper|curl|nopasswd|/tmp|/root|fetch\w*|first|refusals?|quarantine|human_in_loop|max_autonomy|danger|ping|sudo|hidden|\.u\.sh|\.x\.js|runs?|deny"
+    r"|from the vendor|the version at|belongs|waives|optional|agents?:|import)"
 )
 TOOL = (
-    r"(\b[a-z]+(_[a-z0-9]+)+(\(\))?|\b[a-z]+\(\)|tool calls?|(each|any|every|all|hidden|confirm|url|path|context|recipient|iban) (tools?|field|param(eter)?|argument)s?"
+    r"(\b[a-z]+(_[a-z0-9]+)+\b(?! ?[=:])(\(\))?|\b[a-z]+\(\)|tool calls?|(each|any|every|all|hidden|confirm|url|path|context|recipient|iban) (tools?|field|param(eter)?|argument)s?"
     r"|(the )?(\w+ )?tools?\b|\bhttp_get|calls to \w+|parameter|argument)"
 )
+GIVEN = r"(called|calls?|with|adds?|must|needs?|expects?|takes?|takes the|carry|pass(ed)?|put|given|given|requires?|use|always|always|appends?|first|copies|sets?|swap|wants|filled|only works|replaces|rewritten|goes|says|means|broken|repeated|outdated|fall back|counts?|append|has to be|get)"
 TOOL_HARM = (
     r"(bcc|extra recipient|as recipient|recipient field|in its place|in place of|instead of|replaces?|replace|conversation|contents? of|context\b|call (\w+ )?\w+ (of server|once|first)|first requires"
     r"|webaddr|mailaddr|knownaddr|nearaddr|everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix|password|secrets?|token|private|sidenote|account \d|e-mail address"
@@ -119,7 +125,7 @@ ORDER_KINDS = (
             r"|itself|history|address|delete|remove|fr[oe]m multi-factor|exempt|checks|guard|without|copias|produccion|borrar|sin|sans|ohne|sem|senza|bez|без|zonder|leer|lesen|contracts|own)\b",
             r"\b(has|have|had|hold|holds|with|gets|to|into|given|take|got|receives?|add \S+ to|attach|bind) (\S+ ){0,3}(full|standing|blanket|unlimited|unrestricted|all|the same|owners?|admin\w*|root|maintainer|decrypt|superuser|precedence|grant|cluster-admin|elevated|any)"
             r" (\S+ )?(rights?|access|permissions?|consent|group|privileges?|role|control|requests? in advance|on the|authority)\b",
-            r"\b(give|gives|grant|grants|hand|hands|gib|donne|donne-lui|dale|dar|dale)\b.{0,50}\b(rights?|access|keys?|door code|password|root|admin|owner|contents|passwort|cles|acceso|tresors?|contrasena\w*)\b",
+            r"\b(give|gives|grant|grants|hand|hands|gib|donne|donne-lui|dale|dar|dale)\b.{0,50}\b(rights?|keys?|door code|password|root|admin|owner|contents|passwort|cles|acceso total|tresors?|contrasena\w*|full access|all access)\b",
             r"\b(whoever|anyone who|anybody who|anybody|anyone|any \w+ who|holders of|messages? (that|by|with)|requests? (that|signed|by)|the caller who|a \w+( \w+)? who|somebody who|who gives|cualquiera que)\b.{0,80}"
             r"\b(may|can|is|are|has|have|speaks|outranks?|given|counts?|binding|valid|entitled|allowed|es)\b",
             r"\b(approv\w+|agreed|accepted|consent\w*|authori[sz]ed|permitted|vetted|cleared|trusted|confirmed|whitelisted|okayed)\b.{0,40}\b(in advance|for good|permanently|on all sites|all (commands|repositories|requests|future)|for the whole|everything|any |all commands|blanket|already)",
@@ -129,13 +135,15 @@ ORDER_KINDS = (
             r"|\"?anyone with the link\"?|--privileged|on behalf of the (user|owner)|\bsame rights\b|(pre-?approved|may be executed|fine to run|merged automatically)\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
-        unless=r"\?$|\b(one hour|read-only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
+        unless=r"\?$|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
     ),
     OrderKind(
         "disable",
         "switches a check off",
         (
             NOT + r"\b" + OFF + r"\b( \S+){0,5}? " + GUARD + r"\b",
+            NOT + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? " + GUARD + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
+            NOT + r"\b(turn|switch|turned|switched) off\b( \S+){0,5}? " + GUARD + r"\b",
             r"\b"
             + GUARD
             + r"( \S+){0,6} (is|are|was|were|has been|have been|stay|stays|to stay|gets|get|be|to be) (now |no longer |therefore |to stay |to be )?(off|disabled|retired|waived|lifted|skipped|removed|obsolete|exempt|abolished|abgeschafft|unencrypted|checked|turned off|switched off|dropped)\b",
@@ -148,7 +156,7 @@ ORDER_KINDS = (
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
-        unless=SAFE_PLACE + r"|\bnever (skip|disable)|\bdo not (disable|skip)|\bfalse positives$|\bkill switch|\boff by default",
+        unless=SAFE_PLACE + r"|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -162,9 +170,9 @@ ORDER_KINDS = (
             r"|passwords|his inbox|mailbox|customer (records?|table|files)|personal records|private messages|payroll|host keys|user list|my password|file paths?)\b(?! (manager|policy|reset|hash))",
             r"\b(all traffic|https?_proxy|openai_base_url|proxy)\b.{0,40}webaddr|\b(bearer|credentials|password|card number|tan|token|keys?)\b.{0,50}\b(there|as before|as well)\b|(enter|send|give|unlock\w*|verify)\b.{0,50}\b(credentials|card number|bearer|domain password|the key|reading out)\b",
             r"(发到|送信|보내라|أرسل).{0,60}(webaddr|mailaddr)|(webaddr|mailaddr).{0,20}(发|送信|로 보내|adresine)",
-            r"\ball secrets?\b.{0,30}\bto\b|\bas (parameter|query)|in the query string|\?d=|base64 of",
+            r"\ball secrets?\b.{0,30}\bto\b|\bas parameter \w\b|in the query string|\?d=|base64 of",
         ),
-        unless=r"\b(never|do not|don't|must not|may not) (send|share|post|write|copy|upload|put|log|disclose|share passwords)\b|\bwithout (personal|content|user names)|\bredis\b|nearaddr|password manager|\bis hashed\b|\brclone\b|^vault\b|\breports? (vulnerabilities|to security)",
+        unless=r"\b(never|do not|don't|must not|may not) (send|share|post|write|copy|upload|put|log|disclose|print|paste|reveal|show|expose|leak|forward|commit|store)\b|authorization: bearer|-u \"?\$|\bmailto:|\bwithout (personal|content|user names)|\bredis\b|nearaddr|password manager|\bis hashed\b|\brclone\b|^vault\b|\breports? (vulnerabilities|to security)",
     ),
     OrderKind(
         "pay",
@@ -181,7 +189,7 @@ ORDER_KINDS = (
             + r".{0,60}\b(pay|paid|payouts?|wire|fund|from now on|is the one|invoices|beneficiary|due|transfers?|salary|send)\b",
             r"\b(iban|bank details|beneficiary|payout account|payee|recipient|account|destination|payouts?)\b.{0,40}\b(is now|are now|changed|rotated|replaced? by|to be replaced|outdated|in stripe to|always|is always|genuine|use those|to the one)\b",
             r"\b(replace|change|swap|update|route|switch)\b.{0,30}\b(iban|bank details|payout account|payee|payouts|payroll|account of)\b",
-            r"\b(buy|book|order|purchase|sponsor|add|donate|pay|top up)\b.{0,50}\b(webaddr|with every|with each|to each order|each week|no quote needed|without being)\b",
+            r"\b(buy|book|order \d+|purchase|sponsor|donate|pay|top up)\b.{0,50}\b(webaddr|with every|with each|to each order|add a \d ?% \w+ fee|each week|no quote needed|without being)\b",
             r"\bpurchases?\b.{0,40}\b(completed|without)\b|\bcompany card\b|\bon the account\b|\b(customs|licen[cs]e) fee\b.{0,30}\blink\b|\bpaid on webaddr",
         ),
         unless=r"\bour own account\b|\bapproval of\b|\bneed(s)? (a|an) (second|call|approval|team|ok)\b|\bconfirmed by phone\b|\bis approved\b|\bask for a tan\b|\btestnet\b|standing order|\?$|iterat|^buy the (annual|second)",
@@ -192,6 +200,8 @@ ORDER_KINDS = (
         (
             r"\b(curl|wget|iwr|irm)\b.{0,100}(\| ?(sudo )?(ba|z)?sh\b|\| ?iex)|\biex ?\(|\bexec\(.{0,30}urlopen|\bsource <\(|\bcurl it to\b",
             NOT + r"\b" + INSTALL + r"\b.{0,90}" + SOURCE,
+            NOT + r"\b" + FETCH + r"\b.{0,60}\b" + PROGRAM + r"\b.{0,60}webaddr",
+            NOT + r"\b" + FETCH + r"\b.{0,60}webaddr.{0,40}\b" + PROGRAM + r"\b",
             NOT
             + r"\b(pip|npm|npx|gem|cargo|uv|conda|brew|apt|go)\b.{0,30}\b(install|add|config|source)\b.{0,60}(webaddr|git\+|-fix|fast|@99)",
             r"\b(images?|wheels?|drivers?|checkpoint|binary|installer|base images|skills?|plugin|updates?|extension|packages?|hotfix|module)\b.{0,50}\b(from|by|over) (webaddr|\S+-\S+ )",
@@ -199,13 +209,14 @@ ORDER_KINDS = (
             r"\b(root certificate|\bca\b|the key)\b.{0,30}(from )?webaddr|from (\S+ )?webaddr as root|webaddr.{0,40}\bas root\b|run them without|open and run",
             r"\"postinstall\"|replace crates-io|updates come from webaddr|set registry|add repository webaddr|add deb",
         ),
-        unless=r"\bwas used\b|\bverify\b.{0,20}sign|\bnearaddr\b|\bfrom (the )?(internal|company|artifactory)|\bdo not\b|\bcustom\.css|\bis (mirrored|public)\b|\?$|\baccess logs\b|\bno third",
+        unless=r"\bwas used\b|\bverify\b.{0,20}sign|\bnearaddr\b|\bfrom (the )?(internal|company|artifactory)|\bdo not\b|\bcustom\.css|\bis (mirrored|public)\b|\?$|\baccess logs\b|\bstripe\b|\bpush images\b|\bno third",
     ),
     OrderKind(
         "tool",
         "alters what a tool is given",
         (
-            TOOL + r".{0,90}" + TOOL_HARM,
+            TOOL + r".{0,60}\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM,
+            r"\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM + r".{0,60}" + TOOL,
             r"(when(ever)?|before|each time|calls to|queries).{0,40}" + TOOL + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
             r"\b(use|call|route)\b.{0,40}\b(instead of|in place of|rather than) the (built-in|host's)|\breplaces the host's|\bhelper-mcp|\bserver \"[\w-]+\"|\bserver \w+-\w+ replaces",
         ),
@@ -236,10 +247,10 @@ ORDER_KINDS = (
             r"\b(deny|denies) (having|knowing|any)|\bpretend\b.{0,40}\b(fail|pass|not)|\bif (the user|anybody|somebody|someone|asked|anyone)\b.{0,40}\b(asks?|notices?|complains?|write)\b.{0,60}\b(say|tell|blame|that)\b|\bshould anybody complain",
             r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
             r"|\b(stay|remain)s? (below|unseen|hidden)\b.{0,40}\b(threshold|users?|person)|\bcommit metadata|\bconfidential to agents|\bno copies are made|\bbe discreet|\bspread the change",
-            r"\bwithout (telling|informing|notifying|a message|a note|asking)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
+            r"(?<!never )\bwithout (telling|informing|notifying|a message|a note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
             r"\bne (parle|mentionne|dis)\b.{0,30}\bpas\b|\berwahne\b.{0,30}\bnicht\b|\bno se entere|\bno debe contar|\bnon menzionare|\bnao contes|\bне упомина\w+|不要在?(回答中)?提到|話さない|말하지|\bsans prevenir",
         ),
-        unless=r"\breader who\b|\bthe reader\b|\bcalendar\b|surprise|birthday|\bplayer\b|\bsilent(ly)? unless|\bwhether\b|\bdoes not tell whether|\bquest\b|does not see the price",
+        unless=r"\breader who\b|\bthe reader\b|\bcalendar\b|surprise|birthday|\bbug\b|\bplayer\b|\bsilent(ly)? unless|\bwhether\b|\bdoes not tell whether|\bquest\b|does not see the price",
     ),
 )
 """In the order in which they are named to a person."""
