@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS, OrderKind
 from hermes_memory_store.content_checks.scoring.signals import HOST, MAIL, URL, replace_addresses
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
@@ -44,15 +45,27 @@ class Order:
 
 @cache
 def load_order_patterns() -> tuple[tuple[OrderKind, re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the kinds with their patterns, compiled at the first write."""
+    """Return the orders and claims with their patterns, compiled at the first write."""
     return tuple(
         (kind, re.compile("|".join(f"(?:{one})" for one in kind.patterns)), re.compile(kind.unless))
-        for kind in ORDER_KINDS
+        for kind in (*ORDER_KINDS, *CLAIM_KINDS)
     )
 
 
+ORDERS = frozenset(kind.name for kind in ORDER_KINDS)
+"""Names of the closed list."""
+
+
 def find_orders(target: str, content: str) -> list[Order]:
-    """Return the orders a fact gives, one of each kind; none for a value or decision that only names something."""
+    """Return the orders of the closed list that a fact gives; none for a value that only names something."""
+    return [order for order in find_orders_and_claims(target, content) if order.kind in ORDERS]
+
+
+def find_orders_and_claims(target: str, content: str) -> list[Order]:
+    """Return the orders a fact gives and the claims it makes, one of each kind.
+
+    :param target: of the fact: what it is about is read with the content where that begins with a verb
+    """
     found: dict[str, Order] = {}
     for reading in find_readings(content):
         text = replace_addresses(reading)
