@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_memory_store.content_checks.secret_names import CUE, SecretKind, find_secret_kind
+from hermes_memory_store.content_checks.secret_names import (
+    COMPOUND_CUE,
+    COMPOUND_HINTS,
+    CUE,
+    SecretKind,
+    find_secret_kind,
+    has_hint,
+)
 from hermes_memory_store.content_checks.secret_values import (
     UUID,
     is_ordinary_value,
@@ -53,25 +60,24 @@ AUTHORITY = re.compile(
     r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)"
 )
 DRIVER = re.compile(r"(?<![\w/:])[\w.-]+:(?P<secret>\S+)@(?:tcp|unix|tcp6)\(")
-CURL = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"']+)")
-COMMAND = re.compile(
-    r"\b(?:docker login|podman login|helm registry login|sshpass|redis-cli|mysql\w*|mariadb\w*|mongo\w*|ldapsearch|ldapadd|smbclient)\b"
-    r"[^|;&\n]{0,120}?\s-[paw][ =]?(?:'(?P<single>[^'\n]+)'|(?P<bare>[^\s'\"-][^\s'\"]*))"
-)
-"""Programs that take a password after `-p`, `-a` or `-w`."""
-
 SCHEME = re.compile(r"[Bb]earer|BEARER|[Bb]asic|[Tt]oken|[Aa]pi[Kk]ey|[Dd]igest|[Nn]egotiate")
+SLASH = re.compile(r"jdbc:oracle:[\w:]*?:?[\w$#]+/(?P<secret>[^\s@/]+)@|(?<!\S)[\w.-]+/(?P<plus>[^\s@/]+)@//")
+"""Oracle's `user/password@host`."""
+
 ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w:.-]*)>(?P<secret>[^<>\n]{1,400})</")
 HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
 
 OPERATOR = re.compile(
-    r"\s*(?:=>|:=|->|→|=|:)\s*"
+    r"(?=[\s=:,→-])(?:\s*(?:=>|:=|->|→|=|:)\s*"
     r"|\s+[-–—]\s+"
-    r"|\s+(?:is|are|was|were|reads|equals|est|vaut|sont|était|c['’]est|lautet|lauten|ist|sind|war|es|son|era|é|zijn)\b"
-    r"(?:\s+(?:now|still|currently|just|simply|always|temporarily|probably|maintenant|toujours|actuellement|désormais|jetzt|nun|noch"
-    r"|derzeit|aktuell|ahora|todavía|actualmente|siempre))?\s*:?\s+"
-    r"|\s+(?:(?:has been|was|were|got|is now)\s+)?(?:changed|set|reset|rotated|updated)\s+to:?\s+"
-    r"|\s+(?:a été )?(?:changé|changée|mis|modifié)\s+(?:en|à|par):?\s+|\s+(?:auf|zu)\s+(?=\S+\s+(?:geändert|gesetzt))",
+    r"|,?\s+(?:is|are|was|were|be|reads|equals|remains|stays|becomes|est|vaut|sont|était|reste|devient|sera|serait|c['’]est|lautet|lauten|ist|sind|war|heißt"
+    r"|heisst|bleibt|es|son|era|será|fue|sigue siendo|queda|é|zijn|still|hasn['’]t changed[,:]? still)\b"
+    r"(?:\s+(?:now|still|currently|just|simply|always|temporarily|probably|maintenant|toujours|actuellement|désormais|simplement|jetzt|nun|noch"
+    r"|derzeit|aktuell|einfach|immer noch|weiterhin|ahora|todavía|actualmente|siempre|simplemente))?\s*:?\s+"
+    r"|\s+(?:(?:has been|was|were|got|is now)\s+)?(?:(?:changed|set|reset|rotated|updated)\s+)?to:?\s+(?=\S*\d)"
+    r"|\s+(?:(?:a|ont) été )?(?:changée?|mise?|modifiée?|remplacée?)\s+(?:en|à|par):?\s+"
+    r"|\s+(?:(?:wurde|ist|haben wir|habe ich|hat er|steht)\s+)?(?:nun |jetzt )?(?:auf|zu|in)\s+(?=\S+\s+(?:geändert|gesetzt|umgestellt|zurückgesetzt|abgeändert))"
+    r"|\s+(?:(?:se|fue|ha sido|está)\s+)?(?:cambi(?:ó|ada?|ado)|puesta?|restablecida?)\s+(?:a|por|en):?\s+|\s+(?:a|por)\s+(?=\S*\d))",
     re.IGNORECASE,
 )
 LINK = re.compile(
@@ -93,6 +99,7 @@ USER_PASSWORD_PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,
 """`user/password` or `user:password`."""
 
 COPULA = re.compile(r"\s(?:is|ist|est|es|=|was)\s")
+QUOTES = ('"', "'", "`")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
 
 
@@ -161,7 +168,7 @@ def is_secret_value(
     if kind is SecretKind.PASSWORD:
         if connection:
             return is_stated_secret(value)
-        return is_password(value) or is_passphrase(value) or (tight and len(value) >= 6 and not value.isdigit())
+        return is_password(value) or is_passphrase(value) or (tight and len(value) >= (4 if value.isdigit() else 6))
     if is_random_value(value):
         return True
     if UUID.fullmatch(value):
@@ -170,7 +177,7 @@ def is_secret_value(
 
 
 def find_address_passwords(text: str) -> Iterator[TextSpan]:
-    """Find passwords in addresses, in headers and in `curl` options."""
+    """Find passwords in addresses and in headers."""
     if "://" in text and "@" in text:
         for match in URL.finditer(text):
             start = match.start("rest")
@@ -181,13 +188,9 @@ def find_address_passwords(text: str) -> Iterator[TextSpan]:
         yield from (
             TextSpan(*match.span("secret")) for match in DRIVER.finditer(text) if is_stated_secret(match["secret"])
         )
-    for match in CURL.finditer(text) if "-u" in text or "-U" in text or "user" in text else ():
-        if is_stated_secret(match["secret"]):
-            yield TextSpan(*match.span("secret"))
-    for match in COMMAND.finditer(text) if " -" in text else ():
-        group = "single" if match["single"] is not None else "bare"
-        if is_password(match[group]):
-            yield TextSpan(*match.span(group))
+        for match in SLASH.finditer(text):
+            if is_stated_secret(match[match.lastgroup or 0]):
+                yield TextSpan(*match.span(match.lastgroup or 0))
     for match in HEADER.finditer(text) if SCHEME.search(text) else ():
         if is_random_value(match["secret"]) or (
             match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])
@@ -240,7 +243,7 @@ def is_url_placeholder(password: str) -> bool:
 def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
     """Find secrets that a sentence states."""
     looked = dict.fromkeys(SecretKind, 0)
-    for cue in CUE.finditer(text):
+    for cue in (COMPOUND_CUE if has_hint(text.lower(), COMPOUND_HINTS) else CUE).finditer(text):
         kind = SecretKind[str(cue.lastgroup)]
         stop = SENTENCE_END.search(text, cue.end())
         end = min(stop.start() + 1 if stop else len(text), cue.end() + SENTENCE_REACH)
@@ -290,6 +293,8 @@ def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, e
 
     :param begin: where to begin; earlier text was searched for another cue
     """
+    if text[begin : begin + 1] in QUOTES and begin == cue.end():
+        begin += 1  # it closes what the cue ends: `type="password" name="…"`
     for word in WORDS.finditer(text, begin, end):
         span = find_value_span(word) if word.end() - word.start() >= SHORTEST_STRONG else None
         if span is not None:
@@ -310,12 +315,14 @@ def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, e
         span = None if before is None else trim_value_span(text, *before.span("bare"))
         if span is not None and is_random_value(text[span.start : span.end]):
             yield span
-    adjacent = re.compile(r"\s+(?P<bare>[A-Za-z0-9]\S{15,})").match(text, cue.end())
+    adjacent = re.compile(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})").match(text, cue.end())
     span = None if adjacent is None else trim_value_span(text, *adjacent.span("bare"))
-    if kind is SecretKind.KEY and span is not None and is_adjacent_key(text[span.start : span.end]):
+    if kind is not SecretKind.LOGIN and span is not None and is_adjacent_key(text[span.start : span.end]):
         yield span
 
 
 def is_adjacent_key(value: str) -> bool:
     """Check whether a long word right after `token` or `key` is it: letters and digits mixed."""
-    return is_random_value(value) and re.fullmatch(r"[\w+/=-]+", value) is not None
+    return UUID.fullmatch(value) is not None or (
+        is_random_value(value) and re.fullmatch(r"[\w+/=.-]+", value) is not None
+    )

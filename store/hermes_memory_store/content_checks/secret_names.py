@@ -26,7 +26,7 @@ SHORT_PASSWORD_WORDS = frozenset({"pass", "pw", "psw", "clave"})
 KEY_WORDS = frozenset(
     (
         "token secret secrets apikey apitoken apisecret secretkey accesskey privatekey authtoken accesstoken clientsecret "
-        "credential credentials bearer signature sig jwt pat psk authorization dsn salt pepper"
+        "credential credentials bearer signature sig jwt pat psk authorization dsn salt pepper auth authtoken appid totp presharedkey"
     ).split()
 )
 NOT_SECRET_KEYS = frozenset(
@@ -67,30 +67,49 @@ def find_secret_kind(name: str) -> SecretKind | None:
     return None
 
 
+COMPOUND = "[a-zäöüß]{0,30}"
+"""What a German compound may begin with. Searching for it at each word takes long: `COMPOUND_CUE` begins in its middle."""
+
+PASSWORD_CUE = (
+    r"(?:(?:pass(?:[- ]?word|[- ]?phrase|code)|pswd|htpasswd|passwd|pwd|mot de passe|mdp|phrase (?:secrète|de passe)|[a-zäöüß]{0,30}(?:pass(?:wort|phrase)|kennwort)"
+    r"|zugangswort|losungswort|contraseña|contrasena|frase (?:secreta|de (?:contraseña|paso))|senha|wachtwoord)s?"
+    r"|mots de passe|phrases secrètes|[a-zäöüß]{0,30}(?:passwörter|kennwörter)n?"
+    r"|claves? (?:secretas?|maestras?|de (?:acceso|paso|administrador)|wi-?fi|del? (?:la )?(?:wi-?fi|servidor|usuario|admin|correo|cuenta|red|base|router|panel|root)))"
+)
+"""A word for a password, also as the end of a German compound."""
+
 CUES = {
-    SecretKind.PASSWORD: (
-        r"pass(?:word|phrase|code)s?|passwd|pwd|pw|mots? de passe|mdp|phrases? secrètes?|passw(?:ort|örter)|kennw(?:ort|örter)"
-        r"|zugangswort|contraseñas?|contrasenas?|claves? (?:secretas?|de acceso|de paso|del? (?:wifi|servidor|usuario|admin|correo|cuenta))|senhas?|wachtwoord(?:en)?"
-    ),
+    SecretKind.PASSWORD: PASSWORD_CUE.replace(COMPOUND, "") + r"|pw",
     SecretKind.KEY: (
         r"(?:api|app|access|auth|secret|private|signing|encryption|license|licence|master|shared|account|webhook|deploy|service"
-        r"|api-|application|integration|routing|pre-?shared|tenant|ingest|bot|admin|read|write|recovery|backup)[ _-]?(?:keys?|tokens?|secrets?|codes?)"
-        r"|tokens?|secrets?|api-?schlüssel|geheimschlüssel|schlüssel|jetons?|clés? (?:d['’]api|api|secrètes?|privées?|d['’]accès)"
-        r"|claves? (?:de )?(?:la )?api|claves? privadas?|bearer"
+        r"|api-|application|integration|routing|pre-?shared|tenant|ingest(?:ion)?|bot|admin|read|write|recovery|backup|unseal|consumer|write|client|totp"
+        r"|wi-?fi|wlan|instrumentation|registration|personal)[ _-]?(?:keys?|tokens?|secrets?|codes?)"
+        r"|tokens?|secrets?|pats?|seeds?|schlüssel|jetons?|clés? (?:d['’]api|api|secrètes?|privées?|d['’]accès|wi-?fi|du wi-?fi)"
+        r"|claves? (?:de )?(?:la )?api|claves? privadas?|cle api|bearer"
     ),
     SecretKind.LOGIN: r"credentials?|creds|log(?:in|on)s?|sign in|log in|identifiants?|zugangsdaten|anmeldedaten|credenciales|root|admin",
 }
 
-CUE = re.compile(
-    "(?i)(?<![^\\W_])(?<![:/])(?:"
-    + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items())
-    + ")(?![^\\W_])"
-)
+CUE_WORDS = "(?:" + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items()) + ")(?![^\\W_])"
+
+CUE = re.compile("(?i)(?<![^\\W_])(?<![:/])" + CUE_WORDS)
 """A word of prose that announces a secret."""
+
+COMPOUND_HINTS = ("passw", "kennw", "schlüssel")
+COMPOUND_CUE = re.compile("(?i)(?:(?<![^\\W_])(?<![:/])|(?<=[a-zäöüß])(?=passw|kennw|schl))" + CUE_WORDS)
+"""The same for a text with one of these hints: there may be a German compound."""
 
 HINTS = (
     "pass", "pwd", "pw", "secr", "token", "key", "bearer", "auth", "cred", "login", "log in", "sign in", "logon", "mdp", "kennw",
     "contrase", "clave", "senha", "jeton", "schlüssel", "clé", "wachtw", "zugang", "anmelde", "identifiant", "sig", "jwt", "dsn",
-    "psk", "salt", "pepper", "root", "admin", "pat", " -u",
+    "psk", "salt", "pepper", "root", "admin", "pat", " -u", "seed",
 )  # fmt: skip
 """Without any of these, in lower case, no name and no word of prose announces a secret."""
+
+
+def has_hint(lower: str, hints: tuple[str, ...]) -> bool:
+    """Check whether a lower-case text has any of the hints."""
+    for hint in hints:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
+        if hint in lower:
+            return True
+    return False

@@ -124,6 +124,33 @@ def is_password(value: str) -> bool:
     return bool(re.search(r"[^\W\d_]", value)) and bool(re.search(r"\d", value) or SIGNS.search(inner))
 
 
+TICKET = re.compile(
+    r"[A-Z]{2,8}-\d{1,6}|[A-Z]{1,5}\d{1,5}|v?\d[\d.,:]*[a-z%]{0,3}|\d{4}[-/]\d\d.*|[a-z][a-z0-9]*(?:-[a-z0-9]+){2,}"
+)
+"""A ticket, an error code, a measure, a date or a host name: letters and digits, and no password."""
+
+
+CHOSEN = re.compile(r"[A-Z!@#$%^&*~€£§?+=]|(?:\d\D*){3}")
+"""A capital, a sign, or three digits."""
+
+CODE_WORD = re.compile(UNLIKE_WORD + r"|^[\w-]+\.\w+$")
+"""Of code, an address or a file."""
+
+
+def is_likely_password(value: str) -> bool:
+    """Check whether a value looks like a password that a person chose, where one may stand: `Falcon42`, `harbor-2931!`.
+
+    Letters with digits, and among them a capital, a sign or three digits; no ticket, host, version or term of the trade.
+    """
+    return bool(
+        CHOSEN.search(value)
+        and not CODE_WORD.search(value)
+        and not TICKET.fullmatch(value)
+        and re.search(r"\d", value)
+        and is_password(value)
+    )
+
+
 def is_stated_secret(value: str) -> bool:
     """Check whether a value given as a password is one: anything but a reference or a placeholder."""
     return bool(value.strip()) and not is_secret_reference(value) and not is_ordinary_value(value)

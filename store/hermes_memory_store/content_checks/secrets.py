@@ -9,18 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from hermes_memory_store.content_checks.secret_commands import find_command_secrets, find_parameter_secrets
 from hermes_memory_store.content_checks.secret_context import (
     find_address_passwords,
     find_named_secrets,
     find_sentence_secrets,
 )
 from hermes_memory_store.content_checks.secret_formats import find_hinted_formats
-from hermes_memory_store.content_checks.secret_names import HINTS, find_secret_kind
+from hermes_memory_store.content_checks.secret_names import HINTS, find_secret_kind, has_hint
+from hermes_memory_store.content_checks.secret_phrases import find_phrase_secrets, find_spelled_secrets
 from hermes_memory_store.content_checks.secret_values import is_chosen_name
+from hermes_memory_store.content_checks.service_rules import find_service_secrets
 from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
 
 LONG = 16
 """Characters of the shortest word that holds a token of a known form."""
+
+DIGIT = re.compile(r"\d")
+
+TOKEN = re.compile(r"[\w+/=.~|:-]{14,}")
+"""What may hold a token: no other sign is in one."""
+
+LETTERS = re.compile(r"_[A-Za-z]{34}(?!\w)")
+"""The end of a token of Hugging Face, the only one without a digit."""
 
 SHOWN = re.compile(r"(?i)x{6}|\*{4}|\.{3}|…|your[-_]|([a-z0-9])\1{9}")
 """Part of a token that only shows a form. Ten times the same is no chance, and in a private key no padding."""
@@ -31,14 +42,20 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
 
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
-    announced = has_secret_hint(f"{target} {content}".lower())
+    announced = has_hint(f"{target} {content}".lower(), HINTS)
     long = max(map(len, content.split()), default=0) >= LONG
-    if not (announced or long or "@" in content or " -" in content):
-        return []
+    coded = announced or long or "@" in content or " -" in content
     text = blank_secret_marks(content)
-    found = [*find_secret_formats(text)] if long or "PRIVATE KEY" in text else []
-    found += find_address_passwords(text)
-    found += find_announced_secrets(text) if announced else []
+    found = [*find_phrase_secrets(text)] if DIGIT.search(content) else []
+    if coded:
+        if (long and has_long_token(text)) or "PRIVATE KEY" in text:
+            found += [*find_secret_formats(text), *find_service_secrets(text)]
+        found += find_address_passwords(text)
+        found += find_command_secrets(text)
+        found += find_parameter_secrets(text) if "=" in text else []
+        found += find_announced_secrets(text) if announced else []
+    if not found and not announced:
+        return []
     if announced and find_secret_kind(target) is not None:
         lead = f"{target}: "
         found += [
@@ -69,14 +86,12 @@ def find_announced_secrets(text: str) -> Iterator[TextSpan]:
     """Find secrets that a name or a sentence announces."""
     yield from find_named_secrets(text)
     yield from find_sentence_secrets(text)
+    yield from find_spelled_secrets(text)
 
 
-def has_secret_hint(lower: str) -> bool:
-    """Check whether a lower-case text has any of `HINTS`."""
-    for hint in HINTS:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
-        if hint in lower:
-            return True
-    return False
+def has_long_token(text: str) -> bool:
+    """Check whether any word may be a token: long, with a digit, and not made of words and numbers."""
+    return any(not is_chosen_name(word) if DIGIT.search(word) else LETTERS.search(word) for word in TOKEN.findall(text))
 
 
 def is_example_token(token: str) -> bool:

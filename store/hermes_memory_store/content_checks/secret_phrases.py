@@ -1,0 +1,132 @@
+"""Phrases of English, French, German and Spanish that state a password, beside `the password is …`.
+
+"log in as root with …", "utilise … comme mot de passe", "melde dich mit root und … an", "usuario: ana, clave: …", "the
+PIN of the alarm is 4711".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hermes_memory_store.content_checks.secret_names import PASSWORD_CUE, has_hint
+from hermes_memory_store.content_checks.secret_values import UNLIKE_WORD, is_likely_password, is_random_value
+from hermes_memory_store.content_checks.spans import TextSpan
+
+MARKS = "\"'`«»„“”‘’().,;:!?"
+"""What stands around a word."""
+
+VALUE = r"[\"'`«„“‘(]{0,2}\s?(?P<secret>[^\s\"'`«»„“”‘’()<>]{4,200})"
+"""A word, without its quotes."""
+
+ARTICLES = (
+    r"(?:(?:the|a|an|my|our|your|its|their|new|old|current|common|le|la|l['’]|un|son|votre|notre|nouveau|das|dem|den|der|die|ein|neues"
+    r"|neue|sein|unser|el|una|su|nuestra|nueva|nuevo)\s*)"
+)
+
+USER = (
+    r"(?:user(?: ?name| ?id)?|login|account|utilisateur|nom d['’]utilisateur|compte|identifiant|benutzer(?:name|konto)?|nutzer(?:name)?"
+    r"|konto|usuario|cuenta)"
+)
+
+LOGIN = (
+    r"(?:log(?:s|ged|ging)?[ -]?(?:in|on|into)|sign(?:s|ing)?[ -]?(?:in|on)|logins?|credentials?|creds|authenticate|ssh|connect(?:s|ez|er|e)?"
+    r"|lets? (?:you|me|us|one) in|(?:get|gets|got) in(?:to)?|unlock(?:s|ed)?|connexion|se connecter?|identifiants?|accès|entrez?|melde[nt]?"
+    r"|anmeld\w*|einlogg\w*|logg\w* \w+ (?:mit|ein)|zugangsdaten|zugang|kommt? (?:man|ihr|du|wir) (?:rein|hinein)|entr(?:a|as|ar|amos)|inici(?:a|ar) sesión"
+    r"|acced(?:e|er|emos)|accesos?|credenciales)"
+)
+
+WITH = r"(?:with|using|via|by typing|avec|mit|über|con|usando|type|enter|taper?|tapez|eingeben|teclea|is|are|sind|sont|son)"
+
+PHRASES = tuple(
+    re.compile(rf"(?i){pattern}")
+    for pattern in (
+        # use X as the password; X is the password: what stands before the word
+        rf"(?<!\S){VALUE}[\"'`»”’)]{{0,2}}\s+(?:as|comme|als|como)\s+{ARTICLES}{{0,2}}(?:[^\W\d_]+[\s-]){{0,2}}{PASSWORD_CUE}",
+        rf"(?<!\S){VALUE}[\"'`»”’)]{{0,2}}\s+(?:is|ist|est|es|was|war|était|era)\s+{ARTICLES}{{0,2}}(?:[^\W\d_]+[\s-]){{0,2}}{PASSWORD_CUE}",
+        rf"(?<!\S){VALUE}[\"'`»”’)]{{0,2}}\s+(?:is what (?:you|we) (?:type|enter|give)|tippt man|gibt man)\b",
+        # the password X: right behind the word
+        rf"(?<![^\W_])(?:{PASSWORD_CUE}|\bpw|\bpass)(?:[\"'’]s)?[\s:=]+{VALUE}",
+        # user ops pass X
+        rf"\b{USER}\b[\s:=]+[\w.@-]{{1,40}}[\s,;/|&]+(?:(?:and|et|und|y|with|avec|mit|con)\s+)?{ARTICLES}?(?:{PASSWORD_CUE}|pass|pw|clave|key)[\s:=]+{VALUE}",
+        # login: maria / X, credentials are admin:X
+        rf"\b{LOGIN}\b[^.!?\n]{{0,60}}?(?:\s[\w.@-]{{1,40}}\s*[/|:]\s*|:\s*[\w.@-]{{1,40}}\s*[,/|:]\s*){VALUE}",
+        # log in as root with X, melde dich mit root und X an
+        rf"\b{LOGIN}\b[^.!?\n]{{0,80}}?\b{WITH}\s+(?:{ARTICLES}?[\w.@-]{{1,40}}\s+(?:and|et|und|y|&|\+)\s+)?{ARTICLES}?{VALUE}",
+        rf"\b(?:and|et|und|y)\s+{VALUE}\s+(?:an|ein)\b(?=\W*$)",
+        rf"(?<!\w)(?:mit|avec|con|with)\s+{VALUE}\s+(?:kommt (?:man|ihr|du)|on entre|se entra|you get in)\b",
+    )
+)
+"""Each with a group `secret`."""
+
+CODE = re.compile(
+    r"(?i)(?<![^\W_])(?:pin(?:[- ]?(?:codes?|numbers?|nummer))?|(?:access|door|gate|entry|security|unlock|alarm|pass|safe|locker)[- ]?codes?"
+    r"|combination|code (?:pin|d['’](?:accès|entrée)|de (?:la porte|l['’]alarme|déverrouillage|sécurité))|digicode|(?:tür|zugangs|alarm|sicherheits|tresor|entsperr)-?code"
+    r"|(?:código|clave) (?:pin|de (?:acceso|entrada|seguridad|la (?:puerta|alarma)|desbloqueo))|"
+    + PASSWORD_CUE
+    + r")(?![^\W_])"
+    r"(?:\s+(?:for|of|to|on|at|in|du|de|des|d['’]|pour|für|der|des|vom|von|zum|zur|am|im|del|para|en)\b[^.,;:=!?\n]{1,60}?)?"
+    r"(?:\s*[:=]\s*|\s+(?:is|was|are|est|ist|lautet|war|es|era|c['’]est|remains|reste)\s+(?:now|still|jetzt|noch|maintenant|ahora|todavía)?\s*)"
+    r"[\"'`«„“]?\s?(?P<secret>\d{4,12}(?:[- ]\d{2,6}){0,3}|\d{2,3}(?:[- ]\d{2,3}){1,3}|\d{3,6}[#*])(?![\w%/]|[.,:]\d|-\w|\s+(?:char|digit|zeichen|stellen|ziffer|chiffre|caract|d[ií]git|hour|day|tage|stunden|jours|heures|días|horas|second|sekund|iterat|rounds))"
+)
+"""A code of digits: `the PIN of the alarm is 4711`."""
+
+SPELLED = re.compile(
+    r"(?i)(?<![^\W_])"
+    + PASSWORD_CUE
+    + r"(?![^\W_])[^.,;!?\n]{0,60}?\s(?:is|est|ist|lautet|es|was|war)\s+(?P<secret>[^\W\d_]{4,30}),?\s+(?:\(|-\s)?(?:"
+    r"(?:all |in |written in )*lower[ -]?case|(?:all |in )*(?:upper|capital) ?(?:case|letters|s)|with a capital|alles klein|klein\w*|gro(?:ß|ss)geschrieben"
+    r"|(?:tout )?en (?:minuscules|majuscules|minúsculas|mayúsculas)|todo en)"
+)
+"""A plain word of which it is said how it is spelled."""
+
+
+PHRASE_HINTS = (
+    "pass", "pw", "mdp", "kennw", "contra", "clave", "senha", "wachtw", "phrase", "frase", "losung", "zugang", "login", "log", "sign",
+    "cred", "ident", "user", "util", "usua", "benutz", "konto", "melde", "ssh", "connect", "connex", "entr", "acc", "unlock", "in with",
+    "lets ", "gets in", "got in", "sesi", "prompt", "kommt", "tippt", "what you", "what we", "gibt man",
+)  # fmt: skip
+"""Without any of these, in lower case, no phrase states a password."""
+
+CODE_HINTS = ("pin", "code", "código", "clave", "combination", "pass", "pw", "mdp", "kennw", "contra", "senha", "frase")
+"""Without any of these, in lower case, no code is stated."""
+
+SPELLING_HINTS = ("lower", "upper", "capital", " klein", " gro", "minusc", "majusc", "minúsc", "mayúsc", "todo en")
+
+SHORTEST = 6
+"""Characters of the shortest password that only a phrase gives away."""
+
+DIGIT = re.compile(r"\d")
+DIGITS = re.compile(r"\d{3}|\d\d[- ]\d\d")
+
+
+def find_phrase_secrets(text: str) -> Iterator[TextSpan]:
+    """Find passwords and codes stated by a phrase."""
+    lower = text.lower()
+    words = [word for word in text.split() if len(word) >= SHORTEST and DIGIT.search(word)]
+    if words and has_hint(lower, PHRASE_HINTS) and any(is_candidate(word.strip(MARKS)) for word in words):
+        for pattern in PHRASES:
+            for match in pattern.finditer(text):
+                span = trim_phrase_value(text, *match.span("secret"))
+                if is_candidate(text[span.start : span.end]):
+                    yield span
+    if DIGITS.search(text) and has_hint(lower, CODE_HINTS):
+        for match in CODE.finditer(text):
+            yield TextSpan(*match.span("secret"))
+
+
+def find_spelled_secrets(text: str) -> Iterator[TextSpan]:
+    """Find plain words of which it is said how they are spelled."""
+    for match in SPELLED.finditer(text) if has_hint(text.lower(), SPELLING_HINTS) else ():
+        yield TextSpan(*match.span("secret"))
+
+
+def is_candidate(word: str) -> bool:
+    """Check whether a word may be a password or a key."""
+    return is_likely_password(word) or (is_random_value(word) and not re.search(UNLIKE_WORD, word))
+
+
+def trim_phrase_value(text: str, start: int, end: int) -> TextSpan:
+    """Leave out the punctuation after a word, but for a `!` after a digit: that ends a password as often as a sentence."""
+    end = start + len(text[start:end].rstrip(".,;:!?") or text[start:end])
+    return TextSpan(start, end + 1 if text[end : end + 1] == "!" and text[end - 1].isdigit() else end)
