@@ -51,7 +51,7 @@ def embedding_command(action: str, db: str | None) -> int:
     key = prompt_for_key()
     if not key:
         raise ArgumentError("no key was given, and the one there was is forgotten")
-    vault.keep(KEY_THEME, KEY_NAME, key)
+    vault.replace(KEY_THEME, KEY_NAME, key)
     print("the key is kept; a running bridge takes it when it starts again: hermes-memory-bridge restart")
     return 0
 

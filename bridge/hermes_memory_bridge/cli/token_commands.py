@@ -17,6 +17,7 @@ from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options,
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import format_iso_time, parse_duration
@@ -66,8 +67,8 @@ def token_add_command(
     with token_store(db, create=True) as (store, vault):
         expires_at = None if expires is None else store.clock() + parse_duration(expires)
         made, secret = store.credentials.add(name, normalise_theme(theme or "default"), parsed, expires_at=expires_at)
-        store_token_secret(vault, made.name, secret)
-    text = f"{format_token(made)}\n{secret}\nIt is shown once; `token show` has it here."
+        unkept = store_token_secret(vault, made.name, secret)
+    text = f"{format_token(made)}\n{secret}\n{unkept or 'It is shown once; `token show` has it here.'}"
     print_answer(as_json, {**to_token_document(made), "token": secret}, text)
 
 
@@ -106,9 +107,10 @@ def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
     """Replace the secret of a token."""
     with token_store(db) as (store, vault):
         secret = store.credentials.rotate(name)
-        store_token_secret(vault, name, secret)
+        unkept = store_token_secret(vault, name, secret)
         found = store.credentials.get(name)
-    print_answer(as_json, {**to_token_document(found), "token": secret}, f"{format_token(found)}\n{secret}")
+    text = "\n".join(filter(None, (format_token(found), secret, unkept)))
+    print_answer(as_json, {**to_token_document(found), "token": secret}, text)
 
 
 @token_group.command("revoke")
@@ -151,10 +153,13 @@ def parse_token_rights(words: str, tools: str | None) -> Rights:
     return replace(rights, tools=frozenset(usable))
 
 
-def store_token_secret(vault: Vault, name: str, secret: str) -> None:
-    """Store a token for this machine's own clients, replacing the previous one."""
-    vault.forget(TOKEN_VAULT_THEME, to_vault_name(name))
-    vault.keep(TOKEN_VAULT_THEME, to_vault_name(name), secret)
+def store_token_secret(vault: Vault, name: str, secret: str) -> str | None:
+    """Store a token for this machine's own clients, replacing the previous one; return why it is not kept, if so."""
+    try:
+        vault.replace(TOKEN_VAULT_THEME, to_vault_name(name), secret)
+    except VaultError as error:
+        return f"It is shown once and kept nowhere on this machine: {error.message}"
+    return None
 
 
 def to_vault_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""`secret list`, `secret show|forget NAME`: for the person at the terminal, what a masked fact stands for."""
+"""`secret list|show|forget|allow-file|move-to-keyring`: for the person at the terminal, what a masked fact stands for."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from hermes_memory_themes import resolve_theme
 
 
 @click.command("secret", cls=BridgeCommand)
-@click.argument("action", type=click.Choice(["list", "show", "forget"]))
+@click.argument("action", type=click.Choice(["list", "show", "forget", "allow-file", "move-to-keyring"]))
 @click.argument("name", required=False)
 @theme_option("Theme to use.")
 @store_option
 def secret_command(action: str, name: str | None, theme: str | None, db: str | None) -> int:
-    """List, show or forget masked secrets.
+    """List, show or forget masked secrets, and say where they may be kept.
 
-    NAME is the name in ‹secret:NAME›; list takes none.
+    NAME is the name in ‹secret:NAME›; only show and forget take one. allow-file lets secrets that no keyring can keep
+    stand in a file that only you can read; move-to-keyring moves those of that file to the keyring.
     \f
 
     :raises ArgumentError: there is none of that name
     :raises StoreMissing: there is no memory whose secrets these would be
+    :raises VaultError: the keyring cannot be reached
     """
     paths = BridgePaths.of(db)
     refuse_missing_store(Path(paths.store))
@@ -35,24 +37,39 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     whose = resolve_theme(flag=theme)
     if action == "list":
         return list_secrets(vault, whose)
+    if action == "allow-file":
+        vault.allow_file()
+        print(f"secrets that no keyring can keep are kept in {vault.file}, which only you can read")
+        return 0
+    if action == "move-to-keyring":
+        moved = vault.move_to_keyring()
+        print(f"moved {moved} secret{'' if moved == 1 else 's'} to the keyring; the file is allowed no longer")
+        return 0
     if name is None:
         raise ArgumentError(f"secret {action} needs the name in ‹secret:NAME›; `secret list` shows them")
+    name = name.removeprefix("‹secret:").removesuffix("›")
     kept = vault.reveal(whose, name)
     if kept is None:
         raise ArgumentError(f"theme {whose} has no secret {name!r}", name)
     if action == "forget":
         vault.forget(whose, name)
-        print(f"forgot {name}; the fact keeps its placeholder")
+        print(f"forgot {name}; the fact keeps its placeholder, and no other secret is given this name")
     else:
         print(kept)
     return 0
 
 
 def list_secrets(vault: Vault, theme: str) -> int:
-    """Format the names, one a line."""
+    """Print the names, one a line, and what the person can do about those that stand in plain."""
     names = vault.names(theme)
     for name in names:
         print(name)
     if not names:
         sys.stderr.write(f"theme {theme} keeps no secret\n")
+    plain = len(vault.list_plain_names())
+    if plain and vault.where != "file":
+        sys.stderr.write(
+            f"{plain} of this memory's secrets stand in plain in {vault.file}; "
+            "`hermes-memory-bridge secret move-to-keyring` moves them to the keyring\n"
+        )
     return 0

@@ -51,7 +51,7 @@ def find_endpoint_key(vault: Vault | None, environ: Mapping[str, str] | None = N
     key = (os.environ if environ is None else environ).get("HERMES_MEMORY_EMBED_KEY")
     if key or vault is None:
         return key or None
-    from hermes_memory_bridge.trust.vault import VaultError
+    from hermes_memory_bridge.trust.system_keyring import VaultError
 
     try:
         return vault.reveal(KEY_THEME, KEY_NAME)

@@ -55,10 +55,7 @@ def store_team_dsn(paths: BridgePaths, dsn: str) -> None:
     :raises VaultError: it could not be stored
     """
     paths.make_folder()
-    vault = open_store_vault(paths)
-    if vault.reveal(VAULT_THEME, NAME) not in (None, dsn):
-        vault.forget(VAULT_THEME, NAME)
-    vault.take(VAULT_THEME, NAME, dsn)
+    open_store_vault(paths).replace(VAULT_THEME, NAME, dsn)
     write_team_state(paths, paused=is_sync_paused(paths))
 
 

@@ -15,7 +15,7 @@ from typing import Self
 from hermes_memory_bridge.trust.vault import Vault, VaultEntry
 from hermes_memory_store.content_checks.injection_check import Suspicion, find_name_suspicion, find_suspicion
 from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
-from hermes_memory_store.content_checks.spans import find_mark_names, replace_text_spans
+from hermes_memory_store.content_checks.spans import NOT_KEPT, find_mark_names, replace_text_spans
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.memory.sources import Sources
 from hermes_memory_themes import Policies, ThemePolicy
@@ -67,7 +67,7 @@ class WriteVerdict:
     content: str
     """What may be kept of it: secrets are masked."""
     masked_names: tuple[str, ...] = ()
-    """Names under which the vault has them."""
+    """Names under which the vault has them; `NOT_KEPT` for one that no place keeps."""
     suspicion: Suspicion | None = None
     """Why it must wait for a person."""
 
@@ -94,7 +94,7 @@ class WriteChecks:
         while self._fresh:
             kept = self._fresh.pop()
             try:
-                self.vault.forget(kept.theme, kept.name)
+                self.vault.take_back(kept)
             except Exception:
                 log.exception("the secret %r of theme %s is kept although its fact is not", kept.name, kept.theme)
 
@@ -114,7 +114,7 @@ class WriteChecks:
         :param sources: a person's rulings on programs; without it every suspicious fact is quarantined
         :raises SourceRefused: it is suspicious, and a person has ruled that nothing suspicious of this source is stored
         :raises SecretRefused: it contains a secret, and the policy stores none
-        :raises VaultError: it contains a secret that could not be stored
+        :raises VaultError: it contains a secret, and the vault cannot be read or written
         """
         policy = policy or self.policies.for_theme(theme)
         self.check_name(theme, "the target", target, policy)
@@ -183,6 +183,9 @@ class WriteChecks:
         names = []
         for start, end in spans:
             kept = self.vault.take(theme, target, content[start:end], besides=known)
+            if kept is None:
+                names.append(NOT_KEPT)
+                continue
             if kept.fresh and self._fresh is not None:
                 self._fresh.append(kept)
             names.append(kept.name)

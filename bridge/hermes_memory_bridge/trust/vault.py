@@ -1,43 +1,40 @@
-"""The vault that stores masked secrets: the system's keyring or, without one, a file only its owner can read.
+"""The vault that keeps masked secrets: the person's keyring or, where that is allowed, a file only its owner can read.
 
-A secret is in the vault, on disk, before the fact that refers to it is written. A keyring cannot list its content,
-so the names, never the secrets, are in a file of their own.
+A secret is in the vault, on disk, before the fact that refers to it is written. Where no keyring can be reached, it is
+kept nowhere unless the person has allowed the file: the fact then carries a mark that says so.
+
+A keyring cannot list its content, so the names, never the secrets, are in a file of their own. The names of both places
+are one list, and a name that was ever given is not given again: an old mark must not show a new secret.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
-import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from hermes_memory_bridge.launcher.peers import make_private_folders
+from hermes_memory_bridge.trust.system_keyring import KeyringUnreachable, SystemKeyring, VaultError
+from hermes_memory_store.content_checks.spans import NOT_KEPT
 from hermes_memory_store.database import filesystem
-from hermes_memory_store.errors import FileError
 
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-SERVICE = "hermes-memory"
+VARIABLE = "HERMES_MEMORY_SECRETS"
 
 PLACES = ("keyring", "file")
 
-ANSWER_S = 3.0
-"""How long the keyring may take. One that waits for a person to unlock it must not stop an agent."""
-
-
-class VaultError(FileError):
-    """A secret could not be stored or read."""
-
-    code = "vault.unavailable"
+HOW_TO_ALLOW = (
+    "to keep such secrets in a file that only you can read: `hermes-memory-bridge secret allow-file`, "
+    f"or {VARIABLE}=file in the bridge's environment"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,65 +47,133 @@ class VaultEntry:
     """Whether it was not there before."""
 
 
+class VaultFile:
+    """A JSON object in a file that only its owner can read, read again when the file changes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._held: dict[str, str] = {}
+        self._seen: tuple[int, int, int] | None = None
+
+    def read(self) -> dict[str, str]:
+        """Return the content; do not change it.
+
+        :raises VaultError: it cannot be read
+        """
+        try:
+            found = os.stat(self.path)
+            seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if seen != self._seen:
+                held: Any = json.loads(self.path.read_text(encoding="utf-8"))
+                self._held, self._seen = dict(held), seen
+        except FileNotFoundError:
+            self._held, self._seen = {}, None
+        except (OSError, ValueError, TypeError) as error:
+            raise VaultError(f"{self.path} cannot be read ({error}); mend it or move it away", self.path) from error
+        return self._held
+
+    def put(self, key: str, value: str) -> None:
+        """Add an entry; it is on disk when this returns."""
+        if self.read().get(key) != value:
+            self.replace({**self._held, key: value})
+
+    def drop(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        if key in self.read():
+            self.replace({one: value for one, value in self._held.items() if one != key})
+
+    def replace(self, held: dict[str, str]) -> None:
+        """Replace the content."""
+        replace_private_file(self.path, json.dumps(held, indent=1))
+
+
 class Vault:
     """Secrets by theme and name."""
 
-    def __init__(self, file: Path, where: str | None = None) -> None:
-        """:param file: the file for machines without a keyring
-        :param where: `keyring`, `file`; `$HERMES_MEMORY_SECRETS`, else whichever works
+    def __init__(self, file: Path, where: str | None = None, keyring: SystemKeyring | None = None) -> None:
+        """:param file: the file of a vault without a keyring
+        :param where: `keyring` or `file`; `$HERMES_MEMORY_SECRETS`, else the keyring and, where a person has allowed it,
+            the file when no keyring can be reached
         """
         self.file = file
-        self.index = file.with_suffix(".names.json")
-        """What the keyring holds, by name."""
-        self.where = where or os.environ.get("HERMES_MEMORY_SECRETS") or ""
+        self.where = (where or os.environ.get(VARIABLE, "")).strip()
+        self.keyring = keyring or SystemKeyring()
+        self.unkept_reason: str | None = None
+        """Why the last secret that was offered is not kept, as a sentence that says how to allow it; None when it is."""
+        self._plain = VaultFile(file)
+        self._index = VaultFile(file.with_suffix(".names.json"))
+        self._forgotten = VaultFile(file.with_suffix(".forgotten.json"))
+        self._allowed = file.with_suffix(".file-allowed")
         self._lock = threading.Lock()
+        self._salt = os.urandom(16)
+        self._digests: dict[str, bytes] = {}
+        """Digests of the keyring's secrets that this process has seen, by key: a keyring takes a millisecond to answer."""
+        self._names: dict[tuple[str, bytes], str] = {}
+        """Keys by theme and name without its number, and by digest."""
+        self._numbers: dict[str, int] = {}
+        """The number up to which names are known to be given, by theme and name without it."""
 
     def keep(self, theme: str, wanted: str, secret: str) -> str:
         """Store a secret; return its name: `wanted`, numbered when another secret already has that name.
 
         :raises VaultError: it could not be stored
         """
-        return self.take(theme, wanted, secret).name
+        entry = self.take(theme, wanted, secret)
+        if entry is None:
+            raise VaultError(self.unkept_reason or "the secret is not kept")
+        return entry.name
 
-    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> VaultEntry:
-        """Store a secret as `keep` does, and return also whether it was new.
+    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> VaultEntry | None:
+        """Store a secret as `keep` does; None when there is no place that may keep it, which `unkept_reason` explains.
 
         :param besides: names to avoid: marks that the surrounding text contains already, which stand for something else
-        :raises VaultError: it could not be stored
+        :raises VaultError: the vault's files cannot be read or written, or the setting names no place
         """
         base = re.sub(r"[^a-z0-9]+", "-", wanted.casefold()).strip("-") or "secret"
-        with self._lock:
-            number = 1
-            while True:
-                name = base if number == 1 else f"{base}-{number}"
-                number += 1
-                if name in besides:
-                    continue
-                kept = self._get(f"{theme}/{name}")
-                if kept is None:
-                    self._set_secret(f"{theme}/{name}", secret)
-                    return VaultEntry(theme, name, fresh=True)
-                if kept == secret:
-                    self._note(f"{theme}/{name}")
-                    return VaultEntry(theme, name, fresh=False)
+        base = f"{base}-secret" if base == NOT_KEPT else base
+        with self._locked():
+            try:
+                key, fresh = self._take(f"{theme}/{base}", secret, {f"{theme}/{name}" for name in besides})
+            except KeyringUnreachable as error:
+                self.unkept_reason = f"{error.message}; {HOW_TO_ALLOW}"
+                return None
+        self.unkept_reason = None
+        return VaultEntry(theme, key.partition("/")[2], fresh)
+
+    def replace(self, theme: str, name: str, secret: str) -> None:
+        """Store a secret of the program's own under a fixed name, in place of the previous one.
+
+        :raises VaultError: it could not be stored
+        """
+        key = f"{theme}/{name}"
+        with self._locked():
+            try:
+                self._set_secret(key, secret)
+            except KeyringUnreachable as error:
+                raise VaultError(f"{error.message}; {HOW_TO_ALLOW}") from error
+            self._forgotten.drop(key)
 
     def reveal(self, theme: str, name: str) -> str | None:
         """Return the secret of that name; None when there is none.
 
-        :raises VaultError: the keyring does not answer
+        :raises VaultError: it was never kept, or the keyring that has it cannot be reached
         """
+        if name == NOT_KEPT:
+            raise VaultError(
+                f"this secret was masked and not kept, so it cannot be shown: no place could keep it; {HOW_TO_ALLOW}",
+                name,
+            )
         with self._lock:
             return self._get(f"{theme}/{name}")
 
     def names(self, theme: str) -> list[str]:
-        """Return the names of a theme's secrets.
+        """Return the names of a theme's secrets, whichever place keeps them. Asks no keyring.
 
-        :raises VaultError: the list cannot be read A keyring's secrets from before there was a list appear when they
-            are next used.
+        A keyring's secrets from before there was a list appear when they are next used.
+
+        :raises VaultError: the list cannot be read
         """
-        with self._lock:
-            known = read_vault_file(self.index if self._uses_keyring() else self.file)
-        return sorted(key.removeprefix(f"{theme}/") for key in known if key.startswith(f"{theme}/"))
+        return [name for other, name in self.list_names() if other == theme]
 
     def list_names(self) -> list[tuple[str, str]]:
         """Return theme and name of every listed secret, without asking a keyring.
@@ -116,139 +181,183 @@ class Vault:
         :raises VaultError: the list cannot be read
         """
         with self._lock:
-            keys = {**read_vault_file(self.index), **read_vault_file(self.file)}
+            keys = {**self._index.read(), **self._plain.read()}
         return sorted((theme, name) for theme, _, name in (key.partition("/") for key in keys))
 
-    def forget(self, theme: str, name: str) -> None:
-        """Erase a secret."""
-        key = f"{theme}/{name}"
-        with self._lock:
-            if self._uses_keyring():
-                import keyring.errors
+    def list_plain_names(self) -> list[tuple[str, str]]:
+        """Return theme and name of every secret that stands in the file.
 
-                with contextlib.suppress(keyring.errors.PasswordDeleteError):
-                    call_keyring_with_timeout(lambda: keyring.delete_password(SERVICE, key))
-                self._drop_note(key)
-            else:
-                self._change(self.file, lambda held: held.pop(key, None))
+        :raises VaultError: it cannot be read
+        """
+        with self._lock:
+            keys = sorted(self._plain.read())
+        return [(theme, name) for theme, _, name in (key.partition("/") for key in keys)]
+
+    def forget(self, theme: str, name: str) -> None:
+        """Erase a secret. Its name is never given again, since facts may still carry its mark.
+
+        :raises VaultError: the keyring that has it cannot be reached
+        """
+        self._erase(f"{theme}/{name}", free=False)
+
+    def take_back(self, entry: VaultEntry) -> None:
+        """Erase a secret to which no fact refers, since its write failed; its name may be given again.
+
+        :raises VaultError: the keyring that has it cannot be reached
+        """
+        self._erase(f"{entry.theme}/{entry.name}", free=True)
+
+    def allow_file(self) -> None:
+        """Allow the file for secrets that no keyring can keep, until `move_to_keyring`.
+
+        :raises VaultError: this cannot be noted on disk
+        """
+        with self._locked():
+            replace_private_file(self._allowed, "")
+
+    def is_file_allowed(self) -> bool:
+        """Check whether secrets may stand in the file."""
+        return self.where == "file" or (not self.where and self._allowed.exists())
+
+    def move_to_keyring(self) -> int:
+        """Move every secret of the file to the keyring, which they keep their names in; return how many.
+
+        Each is in the keyring, and read back from there, before the file lets go of it. The file is allowed no longer.
+
+        :raises VaultError: the keyring cannot be reached; what was moved stays moved
+        """
+        with self._locked():
+            held = dict(self._plain.read())
+            for key, secret in held.items():
+                self._index.put(key, "keyring")
+                self.keyring.set(key, secret)
+                if self.keyring.get(key) != secret:
+                    raise VaultError(
+                        f"the keyring does not return {key.partition('/')[2]!r} as it was given; it stays here", key
+                    )
+                self._plain.drop(key)
+            self._allowed.unlink(missing_ok=True)
+        return len(held)
+
+    def _take(self, base: str, secret: str, besides: Collection[str]) -> tuple[str, bool]:
+        digest = self._digest(secret)
+        known = self._names.get((base, digest))
+        if known is not None and known not in besides and self._is_listed(known):
+            return known, False
+        number = self._numbers.get(base, 1) if not besides else 1
+        while True:
+            key = base if number == 1 else f"{base}-{number}"
+            number += 1
+            if key in besides or key in self._forgotten.read():
+                continue
+            held = self._find_digest(key)
+            if held is None:
+                self._set_secret(key, secret)
+            if held is None or held == digest:
+                self._names[base, digest] = key
+                if not besides:
+                    self._numbers[base] = max(self._numbers.get(base, 1), number - 1)
+                return key, held is None
+
+    def _find_digest(self, key: str) -> bytes | None:
+        """Return the digest of what a name stands for: None when it is free."""
+        plain = self._plain.read().get(key)
+        if plain is not None:
+            return self._digest(plain)
+        listed = key in self._index.read()
+        if listed and key in self._digests:
+            return self._digests[key]
+        if self.where == "file":
+            return b"elsewhere" if listed else None
+        try:
+            secret = self.keyring.get(key)
+        except KeyringUnreachable:
+            if listed:
+                return b"elsewhere"  # it stands for what cannot be compared
+            return None
+        if secret is None:
+            return None
+        self._index.put(key, "keyring")
+        self._digests[key] = self._digest(secret)
+        return self._digests[key]
+
+    def _is_listed(self, key: str) -> bool:
+        return key in self._plain.read() or key in self._index.read()
 
     def _get(self, key: str) -> str | None:
-        if self._uses_keyring():
-            import keyring
-
-            return call_keyring_with_timeout(lambda: keyring.get_password(SERVICE, key))
-        return read_vault_file(self.file).get(key)
+        plain = self._plain.read().get(key)
+        if plain is not None or key in self._forgotten.read():
+            return plain
+        try:
+            return self.keyring.get(key) if self.where != "file" or key in self._index.read() else None
+        except KeyringUnreachable:
+            if key not in self._index.read():
+                return None
+            raise
 
     def _set_secret(self, key: str, secret: str) -> None:
-        if self._uses_keyring():
-            import keyring
-
-            # The name first: a name without a secret is a question, a secret without a name is never found again.
-            self._note(key)
+        if self._may_use_keyring():
+            noted = key in self._index.read()
             try:
-                call_keyring_with_timeout(lambda: keyring.set_password(SERVICE, key, secret))
-            except VaultError:  # unlocked later, the keyring may still take it
-                raise
-            except Exception:
-                self._drop_note(key)
-                raise
-        else:
-            self._change(self.file, lambda held: held.__setitem__(key, secret))
+                self.keyring.refuse_while_resting()
+                # The name first: a name without a secret is a question, a secret without a name is never found again.
+                self._index.put(key, "keyring")
+                self.keyring.set(key, secret)
+            except KeyringUnreachable:
+                if not noted:
+                    self._index.drop(key)
+                if not self.is_file_allowed():
+                    raise
+            else:
+                self._digests[key] = self._digest(secret)
+                self._plain.drop(key)
+                return
+        self._plain.put(key, secret)
 
-    def _note(self, key: str) -> None:
-        if self._uses_keyring() and key not in read_vault_file(self.index):
-            self._change(self.index, lambda names: names.__setitem__(key, "keyring"))
+    def _may_use_keyring(self) -> bool:
+        if self.where and self.where not in PLACES:
+            raise VaultError(f"{VARIABLE} must be one of {', '.join(PLACES)}, not {self.where!r}", self.where)
+        return self.where != "file"
 
-    def _drop_note(self, key: str) -> None:
-        if key in read_vault_file(self.index):
-            self._change(self.index, lambda names: names.pop(key, None))
+    def _erase(self, key: str, *, free: bool) -> None:
+        with self._locked():
+            if key in self._index.read() or (self.where != "file" and key not in self._plain.read()):
+                try:
+                    self.keyring.delete(key)
+                except KeyringUnreachable:
+                    if key in self._index.read():
+                        raise
+                self._index.drop(key)
+            if not free:
+                self._forgotten.put(key, "forgotten")
+            self._plain.drop(key)
+            self._digests.pop(key, None)
 
-    def _uses_keyring(self) -> bool:
-        if not self.where:
-            self.where = "keyring" if is_keyring_usable() else "file"
-            if self.where == "file":
-                log.warning(
-                    "this machine has no keyring; masked secrets are kept in %s, readable by its owner only", self.file
-                )
-        if self.where not in PLACES:
-            raise VaultError(
-                f"HERMES_MEMORY_SECRETS must be one of {', '.join(PLACES)}, not {self.where!r}", self.where
-            )
-        return self.where == "keyring"
+    def _digest(self, secret: str) -> bytes:
+        return hashlib.blake2b(secret.encode("utf-8", "surrogatepass"), key=self._salt, digest_size=16).digest()
 
-    def _change(self, file: Path, change: Callable[[dict[str, str]], object]) -> None:
-        try:
-            make_private_folders(str(file))
-            with open(self.file.with_suffix(".lock"), "w", encoding="ascii", opener=filesystem.open_private) as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                held = read_vault_file(file)
-                change(held)
-                replace_private_file(file, json.dumps(held, indent=1))
-        except OSError as error:
-            raise VaultError(f"a secret could not be kept in {file}: {error.strerror or error}", file) from error
-
-
-def is_keyring_usable() -> bool:
-    """Check whether this machine has a keyring that answers."""
-    try:
-        import keyring.backends.chainer
-        import keyring.backends.fail
-        import keyring.backends.null
-
-        backend = keyring.get_keyring()
-        useless = (keyring.backends.fail.Keyring, keyring.backends.null.Keyring)
-        if isinstance(backend, useless):
-            return False
-        if isinstance(backend, keyring.backends.chainer.ChainerBackend) and not backend.backends:
-            return False
-        call_keyring_with_timeout(lambda: keyring.get_password(SERVICE, "is it there"))
-    except Exception as error:
-        log.info("the keyring does not work: %s", error)
-        return False
-    return True
-
-
-def call_keyring_with_timeout(ask: Callable[[], T]) -> T:
-    """Return the keyring's answer within a timeout.
-
-    :raises VaultError: it does not answer
-    """
-    got: list[T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            got.append(ask())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(ANSWER_S)
-    if failed:
-        raise failed[0]
-    if not got:
-        raise VaultError(
-            f"the keyring did not answer within {ANSWER_S:.0f} s; unlock it, or set HERMES_MEMORY_SECRETS=file"
-        )
-    return got[0]
-
-
-def read_vault_file(file: Path) -> dict[str, str]:
-    """Read the content of the file.
-
-    :raises VaultError: it cannot be read
-    """
-    try:
-        held: Any = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise VaultError(f"{file} cannot be read ({error}); mend it or move it away", file) from error
-    return dict(held)
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the vault against other threads and processes."""
+        with self._lock, contextlib.ExitStack() as stack:
+            try:
+                make_private_folders(str(self.file))
+                lock = self.file.with_suffix(".lock")
+                held = stack.enter_context(open(lock, "w", encoding="ascii", opener=filesystem.open_private))
+                fcntl.flock(held, fcntl.LOCK_EX)
+            except OSError as error:
+                raise VaultError(f"{self.file} cannot be used: {error.strerror or error}", self.file) from error
+            yield
 
 
 def replace_private_file(file: Path, text: str) -> None:
-    """Replace a file atomically, for its owner only; the content is on disk when this returns."""
-    with filesystem.atomic_write(file, encoding="utf-8") as new:
-        new.write(text)
+    """Replace a file atomically, for its owner only; the content is on disk when this returns.
+
+    :raises VaultError: it cannot be written
+    """
+    try:
+        make_private_folders(str(file))
+        with filesystem.atomic_write(file, encoding="utf-8") as new:
+            new.write(text)
+    except OSError as error:
+        raise VaultError(f"{file} cannot be written: {error.strerror or error}", file) from error

@@ -54,10 +54,14 @@ def read_service_rules(file: Path) -> tuple[ServiceRule, ...]:
         document: Any = json.loads(file.read_text(encoding="utf-8"))
         return tuple(
             ServiceRule(
-                str(rule["name"]), tuple(map(str, rule["keywords"])), str(rule["pattern"]), float(rule["entropy"]), bool(rule["named"])
+                str(rule["name"]),
+                tuple(map(str, rule["keywords"])),
+                str(rule["pattern"]),
+                float(rule["entropy"]),
+                bool(rule["named"]),
             )
             for rule in document["rules"]
-        )  # fmt: skip
+        )
     except (OSError, ValueError) as error:
         raise RuleFileError(f"{file} cannot be read: {error}") from error
     except (KeyError, TypeError) as error:

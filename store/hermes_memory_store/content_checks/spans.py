@@ -13,6 +13,10 @@ FILLER = "‹"
 """Stands for each character of a mark while secrets are looked for: a mark is no secret, nor the beginning of one."""
 
 
+NOT_KEPT = "not-kept"
+"""The name in the mark of a secret that nothing keeps; no secret has it."""
+
+
 class TextSpan(NamedTuple):
     """The start and end of a part of a text, in characters."""
 

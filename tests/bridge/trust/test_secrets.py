@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hermes_memory_bridge.runtime.call_log import CallSubject
 from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.trust import Vault, WriteChecks, format_secret_shape, to_secret_placeholder
+from hermes_memory_bridge.trust.vault import VaultEntry
 from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
 from hermes_memory_store.content_checks.spans import MARK, TextSpan, merge_text_spans, replace_text_spans
 from hermes_memory_store.model import FactFilter, Tier
@@ -53,11 +54,17 @@ class MemoryVault(Vault):
         super().__init__(Path("unused.json"), "file")
         self.held: dict[str, str] = {}
 
-    def _get(self, key: str) -> str | None:
-        return self.held.get(key)
+    def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> VaultEntry:
+        for number in itertools.count(1):
+            name = wanted.replace(".", "-").replace("_", "-") + (f"-{number}" if number > 1 else "")
+            if name not in besides and self.held.get(f"{theme}/{name}", secret) == secret:
+                fresh = f"{theme}/{name}" not in self.held
+                self.held[f"{theme}/{name}"] = secret
+                return VaultEntry(theme, name, fresh)
+        raise AssertionError
 
-    def _set_secret(self, key: str, secret: str) -> None:
-        self.held[key] = secret
+    def reveal(self, theme: str, name: str) -> str | None:
+        return self.held.get(f"{theme}/{name}")
 
 
 def reveal(content: str, names: tuple[str, ...], vault: Vault) -> str:

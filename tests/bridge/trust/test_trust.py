@@ -21,7 +21,7 @@ from hermes_memory_bridge.toolkit.fence import HEAD, format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault, WriteChecks
-from hermes_memory_bridge.trust.vault import VaultError
+from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.content_checks.injection_check import find_hinted_rules, find_suspicion
 from hermes_memory_store.content_checks.injection_rules import RULES, InjectionRule
 from hermes_memory_store.content_checks.secrets import find_secret_texts

@@ -18,6 +18,7 @@ import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
+from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.store import Store
 from tests.bridge.trust.test_trust import STRIPE, Desk
 
@@ -110,9 +111,47 @@ def test_a_secret_that_was_there_before_is_named_when_it_is_met_again(tmp_path: 
 def test_a_keyring_that_refuses_leaves_no_name(tmp_path: Path, ring: Ring) -> None:
     ring.room = 0
     vault = Vault(tmp_path / "secrets.json", "keyring")
-    with pytest.raises(keyring.errors.PasswordSetError):
+    with pytest.raises(VaultError, match="allow-file"):
         vault.keep("default", "stripe", "one")
     assert vault.names("default") == []
+
+
+def test_a_name_is_never_given_again_after_its_secret_was_forgotten(vault: Vault) -> None:
+    """A mark of before must not show a new secret; what was never referred to leaves its name free."""
+    vault.keep("default", "stripe", "one")
+    vault.forget("default", "stripe")
+    assert vault.keep("default", "stripe", "two") == "stripe-2"
+    assert vault.keep("default", "stripe", "one") == "stripe-3"
+    assert Vault(vault.file, vault.where).keep("default", "stripe", "one") == "stripe-3"
+    assert vault.reveal("default", "stripe") is None
+    entry = vault.take("default", "other", "three")
+    assert entry is not None
+    vault.take_back(entry)
+    assert vault.keep("default", "other", "four") == "other"
+
+
+def test_one_secret_has_one_name_for_two_vaults_of_the_same_file(vault: Vault) -> None:
+    second = Vault(vault.file, vault.where)
+    assert vault.keep("default", "stripe", "one") == second.keep("default", "stripe", "one") == "stripe"
+    assert second.keep("default", "stripe", "two") == vault.keep("default", "stripe", "two") == "stripe-2"
+    second.forget("default", "stripe-2")
+    assert vault.keep("default", "stripe", "two") == "stripe-3"
+
+
+def test_a_secret_of_the_program_is_replaced_under_its_name(vault: Vault) -> None:
+    for secret in ("one", "two"):
+        vault.replace(":token", "636921", secret)
+        assert vault.reveal(":token", "636921") == secret
+    vault.forget(":token", "636921")
+    assert vault.reveal(":token", "636921") is None
+    vault.replace(":token", "636921", "three")
+    assert vault.reveal(":token", "636921") == "three"
+
+
+def test_no_secret_is_called_what_the_mark_of_one_that_is_not_kept_says(vault: Vault) -> None:
+    assert vault.keep("default", "not kept", "one") == "not-kept-secret"
+    with pytest.raises(VaultError, match=r"masked and not kept.*allow-file"):
+        vault.reveal("default", "not-kept")
 
 
 @pytest.fixture
@@ -129,13 +168,16 @@ async def test_a_secret_whose_write_is_refused_is_taken_out_again(ask: Desk) -> 
     assert ask.vault.names("default") == []
 
 
-async def test_the_first_secret_goes_when_the_second_cannot_be_kept(ask: Desk, ring: Ring) -> None:
+async def test_the_first_secret_stays_when_the_second_cannot_be_kept_and_the_answer_says_which(
+    ask: Desk, ring: Ring
+) -> None:
     ask.vault.where = "keyring"
     ring.room = 1
     answer = await ask("memory_write", content=f"V[keys]: {STRIPE} and {OTHER}")
-    assert "error" in answer.data
-    assert ask.vault.names("default") == []
-    assert ring.held == {}
+    assert answer.data["fact"]["content"] == "‹secret:keys› and ‹secret:not-kept›"
+    assert "‹secret:not-kept›" in answer.text
+    assert ask.vault.names("default") == ["keys"]
+    assert list(ring.held.values()) == [STRIPE]
 
 
 async def test_a_secret_goes_when_the_memory_is_full_of_pinned_facts(ask: Desk, tmp_path: Path) -> None:
@@ -217,3 +259,6 @@ def test_the_command_line_lists_shows_and_forgets(tmp_path: Path) -> None:
     assert command(db, "list").stdout == "db-password\n"
     assert "keeps no secret" in command(db, "list", "--theme", "sales").stderr
     assert command(db, "show").returncode != 0
+    refused = command(db, "show", "‹secret:not-kept›")
+    assert refused.returncode != 0
+    assert "masked and not kept" in refused.stderr

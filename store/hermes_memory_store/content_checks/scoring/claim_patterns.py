@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from hermes_memory_store.content_checks.scoring.order_patterns import NOT, OrderKind
 
-THIS_TEXT = (
-    r"\b(this|these|the (previous|following|same)|that) (\w+ )?(note|notes|lines?|entry|rule|text|message|fact|instructions?|sentence|memory|convention|paragraph|snippet|block|order|constraint|notice)\b"
-)
-SPREAD = (
-    r"\b(copy|repeat|replicate|propagate|spread|store|stores|write|put|include|add|plant|forward|pass|teach|carry|quote|post|share|insert|seed|clone|keep|hand|adopt|rewrite|restore|contain|instruct|tell|open an issue with)"
-)
-EVERYWHERE = (
-    r"(every|each|all (themes|projects|replies|exports|scopes|repositories|memories|documents|future)|other (agents|models|assistants)|(sub-?)?agents|everywhere|new (assistants?|repositories)|next agent|spawned|wiki pages|readme|vector stores|mails to|memory you)\b"
-)
+THIS_TEXT = r"\b(this|these|the (previous|following|same)|that) (\w+ )?(note|notes|lines?|entry|rule|text|message|fact|instructions?|sentence|memory|convention|paragraph|snippet|block|order|constraint|notice)\b"
+SPREAD = r"\b(copy|repeat|replicate|propagate|spread|store|stores|write|put|include|add|plant|forward|pass|teach|carry|quote|post|share|insert|seed|clone|keep|hand|adopt|rewrite|restore|contain|instruct|tell|open an issue with)"
+EVERYWHERE = r"(every|each|all (themes|projects|replies|exports|scopes|repositories|memories|documents|future)|other (agents|models|assistants)|(sub-?)?agents|everywhere|new (assistants?|repositories)|next agent|spawned|wiki pages|readme|vector stores|mails to|memory you)\b"
 AUTHORITY_NAMES = (
     r"\b(ceo|cto|ciso|cfo|board( of directors)?|directors?|security (team|department|response)|head of \w+|compliance( officer)?|legal|corporate it|officer|regulator|government|court|police|management|headquarters|company policy"
     r"|human resources|anthropic|openai|microsoft|google|vendor|provider|platform|support|developers|maintainer|ops (director|lead)|bank|equipo de seguridad|direction|geschaftsfuhrung|mandate)"
@@ -33,9 +27,16 @@ CLAIM_KINDS = (
         "asks to be written into other memories or files",
         (
             NOT + SPREAD + r"\b.{0,30}\b" + THIS_TEXT + r".{0,80}\b" + EVERYWHERE,
-            r"\b" + EVERYWHERE + r".{0,60}\b(carry|carries|contain|contains|end|ends|gets|must|has to|stores?|keep)\b.{0,30}\b" + THIS_TEXT,
+            r"\b"
+            + EVERYWHERE
+            + r".{0,60}\b(carry|carries|contain|contains|end|ends|gets|must|has to|stores?|keep)\b.{0,30}\b"
+            + THIS_TEXT,
             THIS_TEXT + r".{0,30}\b(must|has to|have to|is to|are to|should) .{0,40}\b" + EVERYWHERE,
-            NOT + SPREAD + r"\b.{0,30}\b" + THIS_TEXT + r"( \w+){0,4} (again|back|whenever it|under (three|several)|verbatim|first)\b",
+            NOT
+            + SPREAD
+            + r"\b.{0,30}\b"
+            + THIS_TEXT
+            + r"( \w+){0,4} (again|back|whenever it|under (three|several)|verbatim|first)\b",
             r"\b(if|when|after) (this|a) (entry|note|fact|rule|purge).{0,40}\b(deleted|archived|purge|missing)\b.{0,40}\b(restore|write|ask|store)",
             r"\bagents? reading this\b|\bai tools?: |\btells? other (agents|assistants|models)\b|\bother (agents|assistants) (to do|learn|do) (the same|it|likewise)|\btrage diesen satz in jede|\brecopie cette \w+ dans tou",
         ),
@@ -44,7 +45,8 @@ CLAIM_KINDS = (
         "authority",
         "claims an authority that agents must obey",
         (
-            AUTHORITY_NAMES + r"\b.{0,60}\b(requires?|mandates?|directs?|instructs?|obliges?|orders?|demands?|announced|determined|cleared|authori[sz]ed|decided|decision|informs?|says?|confirmed|asks|ordena|exige|verlangt)\b"
+            AUTHORITY_NAMES
+            + r"\b.{0,60}\b(requires?|mandates?|directs?|instructs?|obliges?|orders?|demands?|announced|determined|cleared|authori[sz]ed|decided|decision|informs?|says?|confirmed|asks|ordena|exige|verlangt)\b"
             r".{0,60}\b(assistants?|agents?|ai|chat agents|bots?|models?|asistente|l'assistant)\b.{0,40}\b(to|must|have|has|may|can|should|comply|accept|acts?|hand|runs?|reports?|forward|from|disclose|on them|obeisse)\b",
             r"\b(agents?|assistants?|bots?|models?|you)\b.{0,20}\b(comply|complies|obey|act|acts|answer|accept|execute|disclose)\b.{0,40}\b(requests?|signed|instructions?|directives?|sender|immediately|without question|in full|straight away|diagnostic)\b",
             r"\b(outranks?|ranks? above|(have|has) precedence over|is senior to|is the agent's supervisor|is authoritative|comments by \S+ are binding|has authority over|(is|are|must) (to )?be carried out|do as it says|speaks for the (account )?owner|other people's requests are advisory|is executed like a user)\b",
@@ -79,9 +81,11 @@ CLAIM_KINDS = (
         "speaks for the person, and gives away what is his to decide",
         (
             r"\b(user|owner|customer|he|she|maria|dana|tom|client)\b.{0,40}\b(said|told me|told you|asked|agreed|confirmed|decided|stated|permitted|allowed|gave|delegated|exempted|instructed|okayed|authenticated|wants?|prefers?|likes?|trusts?|is fine|is happy|dislikes?|disabled|finds|favours|would rather"
-            r"|has no objection|waives|considers|enjoys|loves|request|wish|policy|order|rule|only)\b.{0,100}" + HIS_TO_DECIDE,
+            r"|has no objection|waives|considers|enjoys|loves|request|wish|policy|order|rule|only)\b.{0,100}"
+            + HIS_TO_DECIDE,
             r"^(prefers?|likes?|wants?|dislikes?|is fine|loves|trusts?|enjoys)\b.{0,100}" + HIS_TO_DECIDE,
-            r"\b(rule|note|instruction|order|request|wish|consent|decision)s? (by|of|from|for) (the |all )?(user|owner|future)\b.{0,100}" + HIS_TO_DECIDE,
+            r"\b(rule|note|instruction|order|request|wish|consent|decision)s? (by|of|from|for) (the |all )?(user|owner|future)\b.{0,100}"
+            + HIS_TO_DECIDE,
         ),
     ),
 )
