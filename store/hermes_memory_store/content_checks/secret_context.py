@@ -280,7 +280,24 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
 
 def is_phrase_cue(word: str) -> bool:
     """Check whether the word may announce several words."""
-    return word.lower().startswith(("pass", "phrase", "mot", "kenn", "contra", "senha", "wacht"))
+    return word.lower().startswith(
+        (
+            "pass",
+            "phrase",
+            "unlock",
+            "secret p",
+            "seed",
+            "recovery p",
+            "backup p",
+            "mnemonic",
+            "frase",
+            "mot",
+            "kenn",
+            "contra",
+            "senha",
+            "wacht",
+        )
+    )
 
 
 def is_quoted_word(value: str, operator: str) -> bool:

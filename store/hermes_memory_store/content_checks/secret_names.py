@@ -71,7 +71,7 @@ COMPOUND = "[a-zäöüß]{0,30}"
 """What a German compound may begin with. Searching for it at each word takes long: `COMPOUND_CUE` begins in its middle."""
 
 PASSWORD_CUE = (
-    r"(?:(?:pass(?:[- ]?word|[- ]?phrase|code)|pswd|htpasswd|passwd|pwd|mot de passe|mdp|phrase (?:secrète|de passe)|[a-zäöüß]{0,30}(?:pass(?:wort|phrase)|kennwort)"
+    r"(?:(?:pass(?:[- ]?word|[- ]?phrase|code)|pswd|htpasswd|passwd|pwd|mot de passe|mdp|phrase (?:secrète|de passe)|(?:unlock|secret|seed|recovery|backup|mnemonic) phrase|[a-zäöüß]{0,30}(?:pass(?:wort|phrase)|kennwort)"
     r"|zugangswort|losungswort|contraseña|contrasena|frase (?:secreta|de (?:contraseña|paso))|senha|wachtwoord)s?"
     r"|mots de passe|phrases secrètes|[a-zäöüß]{0,30}(?:passwörter|kennwörter)n?"
     r"|claves? (?:secretas?|maestras?|de (?:acceso|paso|administrador)|wi-?fi|del? (?:la )?(?:wi-?fi|servidor|usuario|admin|correo|cuenta|red|base|router|panel|root)))"
