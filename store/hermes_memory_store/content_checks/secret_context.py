@@ -228,7 +228,9 @@ def is_url_host(rest: str, at: int) -> bool:
 
 
 def is_url_placeholder(password: str) -> bool:
-    """Check whether the password is only a placeholder."""
+    """Check whether the password is only a placeholder, or one that everybody knows."""
+    if password in ("guest", "anonymous"):
+        return True
     return is_secret_reference(password) and password.lower() not in (
         "postgres",
         "root",

@@ -90,7 +90,11 @@ CUES = {
     SecretKind.LOGIN: r"credentials?|creds|log(?:in|on)s?|sign in|log in|identifiants?|zugangsdaten|anmeldedaten|credenciales|root|admin",
 }
 
-CUE_WORDS = "(?:" + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items()) + ")(?![^\\W_])"
+CUE_WORDS = (
+    "(?:"
+    + "|".join(f"(?P<{kind.name}>{words})" for kind, words in CUES.items())
+    + ")(?![^\\W_])(?! ids?\\b| names?\\b)"
+)
 
 CUE = re.compile("(?i)(?<![^\\W_])(?<![:/])" + CUE_WORDS)
 """A word of prose that announces a secret."""

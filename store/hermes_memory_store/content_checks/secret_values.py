@@ -7,7 +7,7 @@ import re
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 REFERENCE = re.compile(
-    r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\b.*|\$[a-z_]+|%[A-Za-z_]\w*%|%\(.*|\{[^}]*\}\S*|\{\{.*|<[^>]*>\S*|\[.*|‹.*|#\{.*|@[a-z_.]+"
+    r"ref\+.*|!(?:Ref|GetAtt|Sub|vault|secret|ENV|env_var)\b.*|%[-+\d.]*[sdrqvif]|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\b.*|\$[a-z_]+|%[A-Za-z_]\w*%|%\(.*|\{[^}]*\}\S*|\{\{.*|<[^>]*>\S*|\[.*|‹.*|#\{.*|@[a-z_.]+"
     r"|(?:env|vault|file|ssm|sops|arn|secretsmanager|gcpsm|kv|ref|op|https?|data|sha\d+|md5|ssh-\w+|urn|s3|gs):.*"
     r"|aws:secretsmanager.*|.*\d{12}:secret:.*|\d+\$m=.*|%20.*|[\w.-]*(?:\.[A-Za-z]\w*){2,}|v?\d+\.\d+\.\d+\S*"
     r"|(?:os|process|import\.meta|System|std|config|settings|secrets|vars|ENV|env|self|this|var|local|data|module|args)"
@@ -125,7 +125,7 @@ def is_password(value: str) -> bool:
 
 
 TICKET = re.compile(
-    r"[A-Z]{2,8}-\d{1,6}|[A-Z]{1,5}\d{1,5}|v?\d[\d.,:]*[a-z%]{0,3}|\d{4}[-/]\d\d.*|[a-z][a-z0-9]*(?:-[a-z0-9]+){2,}"
+    r"[#.][a-z][\w-]*|[A-Z]{2,8}-\d{1,6}|[A-Z]{1,5}\d{1,5}|v?\d[\d.,:]*[a-z%]{0,3}|\d{4}[-/]\d\d.*|[a-z][a-z0-9]*(?:-[a-z0-9]+){2,}"
 )
 """A ticket, an error code, a measure, a date or a host name: letters and digits, and no password."""
 

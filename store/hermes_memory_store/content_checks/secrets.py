@@ -27,6 +27,9 @@ LONG = 16
 
 DIGIT = re.compile(r"\d")
 
+SEALED = re.compile(r"ENC\[[^\]\n]*\]")
+"""What sops or eyaml has encrypted is no secret any more."""
+
 TOKEN = re.compile(r"[\w+/=.~|:-]{14,}")
 """What may hold a token: no other sign is in one."""
 
@@ -45,7 +48,8 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
     announced = has_hint(f"{target} {content}".lower(), HINTS)
     long = max(map(len, content.split()), default=0) >= LONG
     coded = announced or long or "@" in content or " -" in content
-    text = blank_secret_marks(content)
+    text = SEALED.sub(lambda match: FILLER * len(match[0]), content) if "ENC[" in content else content
+    text = blank_secret_marks(text)
     found = [*find_phrase_secrets(text)] if DIGIT.search(content) else []
     if coded:
         if (long and has_long_token(text)) or "PRIVATE KEY" in text:
