@@ -95,6 +95,8 @@ SENTENCE_REACH = 160
 """Characters after a word of prose in which its secret stands."""
 
 SECRET_BEFORE_CUE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+PHRASE = re.compile(r"[^.,;:!?()\"'\n]+")
+ADJACENT = re.compile(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})")
 USER_PASSWORD_PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
 """`user/password` or `user:password`."""
 
@@ -177,7 +179,7 @@ def is_secret_value(
 
 
 def find_address_passwords(text: str) -> Iterator[TextSpan]:
-    """Find passwords in addresses and in headers."""
+    """Find passwords in addresses."""
     if "://" in text and "@" in text:
         for match in URL.finditer(text):
             start = match.start("rest")
@@ -191,6 +193,10 @@ def find_address_passwords(text: str) -> Iterator[TextSpan]:
         for match in SLASH.finditer(text):
             if is_stated_secret(match[match.lastgroup or 0]):
                 yield TextSpan(*match.span(match.lastgroup or 0))
+
+
+def find_header_secrets(text: str) -> Iterator[TextSpan]:
+    """Find tokens and passwords in headers: `Authorization: Bearer …`."""
     for match in HEADER.finditer(text) if SCHEME.search(text) else ():
         if is_random_value(match["secret"]) or (
             match["scheme"].lower() == "basic" and len(match["secret"]) % 4 == 0 and is_password(match["secret"])
@@ -265,7 +271,7 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
         if URL.match(value) or not (direct or operator[0][-1].isspace()):
             continue
         if direct and kind is SecretKind.PASSWORD:
-            phrase = re.compile(r"[^.,;:!?()\"'\n]+").match(text, span.start)
+            phrase = PHRASE.match(text, span.start)
             if is_phrase_cue(cue[0]) and phrase is not None and is_passphrase(phrase[0].strip()):
                 yield TextSpan(phrase.start(), phrase.start() + len(phrase[0].rstrip()))
                 return
@@ -334,7 +340,7 @@ def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, e
         span = None if before is None else trim_value_span(text, *before.span("bare"))
         if span is not None and is_random_value(text[span.start : span.end]):
             yield span
-    adjacent = re.compile(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})").match(text, cue.end())
+    adjacent = ADJACENT.match(text, cue.end())
     span = None if adjacent is None else trim_value_span(text, *adjacent.span("bare"))
     if kind is not SecretKind.LOGIN and span is not None and is_adjacent_key(text[span.start : span.end]):
         yield span

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from hermes_memory_store.content_checks.secret_names import PASSWORD_CUE, has_hint
-from hermes_memory_store.content_checks.secret_values import UNLIKE_WORD, is_likely_password, is_random_value
+from hermes_memory_store.content_checks.secret_values import CHOSEN, UNLIKE_WORD, is_likely_password, is_random_value
 from hermes_memory_store.content_checks.spans import TextSpan
 
 MARKS = "\"'`«»„“”‘’().,;:!?"
@@ -59,8 +59,8 @@ PHRASES = tuple(
         rf"\b{GIVE}\s+{VALUE}{CLOSE}\s+[^.;!?\n]{{0,50}}?{PASSWORD_CUE}",
         # the password X: right behind the word, or a word or two later
         rf"(?<![^\W_])(?:{PASSWORD_CUE}|\bpw|\bpass)(?:[\"'’]s)?[\s:=]+{VALUE}",
-        rf"{PASSWORD_CUE}\b[^.;!?\n]{{0,30}}?[\s,]\s*{GIVE}\s+{VALUE}",
-        rf"{PASSWORD_CUE}\b[^.;!?\n]{{0,60}}?\b(?:zurückgesetzt|gesetzt|geändert|umgestellt|reset|set|changed|rotated|changé|remplacé|cambiad[oa])"
+        rf"(?<![^\W_]){PASSWORD_CUE}\b[^.;!?\n]{{0,30}}?[\s,]\s*{GIVE}\s+{VALUE}",
+        rf"(?<![^\W_]){PASSWORD_CUE}\b[^.;!?\n]{{0,60}}?\b(?:zurückgesetzt|gesetzt|geändert|umgestellt|reset|set|changed|rotated|changé|remplacé|cambiad[oa])"
         rf"\s+(?:auf|zu|in|to|en|par|pour|a|por)\s+{VALUE}",
         rf"\b(?:chang|mis|modifi|remplac|cambi|hemos puesto)\w*\s[^.;!?\n]{{0,40}}?{PASSWORD_CUE}\s+(?:en|à|par|pour|a|por|to)\s+{VALUE}",
         rf"\b(?:has|have|hat|tiene|a pour)\s+{DETERMINED}{PASSWORD_CUE}[\s:]+{VALUE}",
@@ -114,9 +114,9 @@ SPELLED = re.compile(
 
 
 PHRASE_HINTS = (
-    "pass", "pw", "mdp", "kennw", "contra", "clave", "senha", "wachtw", "phrase", "frase", "losung", "zugang", "login", "log", "sign",
-    "cred", "ident", "user", "util", "usua", "benutz", "konto", "melde", "ssh", "connect", "connex", "entr", "acc", "unlock", "in with",
-    "lets ", "gets in", "got in", "sesi", "prompt", "kommt", "tippt", "what you", "what we", "gibt man",
+    "pass", "pw", "mdp", "kennw", "contrase", "clave", "senha", "phrase", "frase", "login", "log in", "logs in", "logged in", "log on",
+    "sign in", "signs in", "cred", "identif", "zugang", "melde", "ssh", "connect", "connex", "entra", "acced", "accès", "acceso", "unlock",
+    "lets ", "get in", "sesión", "kommt", "tippt", "what you", "what we", "gibt man", "wachtw", "losung", "logg",
 )  # fmt: skip
 """Without any of these, in lower case, no phrase states a password."""
 
@@ -140,8 +140,7 @@ DIGITS = re.compile(r"\d{3}|\d\d[- ]\d\d")
 def find_phrase_secrets(text: str) -> Iterator[TextSpan]:
     """Find passwords and codes stated by a phrase."""
     lower = text.lower()
-    words = [word for word in BREAK.split(text) if len(word) >= SHORTEST and DIGIT.search(word)]
-    if words and has_hint(lower, PHRASE_HINTS) and any(is_candidate(word.strip(MARKS)) for word in words):
+    if has_hint(lower, PHRASE_HINTS) and has_candidate(text):
         for pattern in PHRASES:
             for match in pattern.finditer(text):
                 span = trim_phrase_value(text, *match.span("secret"))
@@ -164,9 +163,17 @@ def find_spelled_secrets(text: str) -> Iterator[TextSpan]:
         yield TextSpan(*match.span("secret"))
 
 
+def has_candidate(text: str) -> bool:
+    """Check whether any word may be a password or a key."""
+    for word in BREAK.split(text):
+        if len(word) >= SHORTEST and DIGIT.search(word) and CHOSEN.search(word) and is_candidate(word.strip(MARKS)):
+            return True
+    return False
+
+
 def is_candidate(word: str) -> bool:
     """Check whether a word may be a password or a key."""
-    return is_likely_password(word) or (is_random_value(word) and not re.search(UNLIKE_WORD, word))
+    return not re.search(UNLIKE_WORD, word) and (is_likely_password(word) or is_random_value(word))
 
 
 def trim_phrase_value(text: str, start: int, end: int) -> TextSpan:

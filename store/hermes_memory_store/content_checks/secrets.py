@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hermes_memory_store.content_checks.secret_commands import find_command_secrets, find_parameter_secrets
 from hermes_memory_store.content_checks.secret_context import (
     find_address_passwords,
+    find_header_secrets,
     find_named_secrets,
     find_sentence_secrets,
 )
@@ -57,7 +58,7 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
         found += find_address_passwords(text)
         found += find_command_secrets(text)
         found += find_parameter_secrets(text) if "=" in text else []
-        found += find_announced_secrets(text) if announced else []
+        found += [*find_header_secrets(text), *find_announced_secrets(text)] if announced else []
     if not found and not announced:
         return []
     if announced and find_secret_kind(target) is not None:

@@ -2,7 +2,7 @@
 
 The three lists beside this file hold invented texts; `[[…]]` stands around a secret and `{a40}` for forty drawn letters
 and digits. Half of the lines, chosen by their digest, were looked at while the rules were written (`dev`); the other
-half was only counted.
+half was only counted. The lists were written before the rules that they measure.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import json
 import random
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.spans import TextSpan
 
 HERE = Path(__file__).parent
+
+LOOKED_AT = "\n# Looked at\n"
 
 WORDS = [
     "amber", "anvil", "beacon", "birch", "canyon", "cedar", "cobalt", "copper", "dragon", "ember",
@@ -59,11 +61,8 @@ class SecretText:
     """As it stands in the list."""
     text: str
     spans: tuple[TextSpan, ...]
-
-    @property
-    def held_out(self) -> bool:
-        """Whether the line was only counted."""
-        return hashlib.sha256(self.line.encode()).digest()[0] % 2 == 1
+    held_out: bool = False
+    """Whether the line was only counted."""
 
 
 class SecretDraw:
@@ -120,9 +119,15 @@ class SecretDraw:
 
 
 def read_secret_texts(name: str) -> list[SecretText]:
-    """Read one of the lists."""
-    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
-    return [to_secret_text(line) for line in lines if line and not line.startswith("# ")]
+    """Read one of the lists. All lines below `LOOKED_AT` were looked at, and half of those above."""
+    counted, _, looked_at = (HERE / name).read_text(encoding="utf-8").partition(LOOKED_AT)
+    half = [replace(one, held_out=hashlib.sha256(one.line.encode()).digest()[0] % 2 == 1) for one in to_texts(counted)]
+    return half + to_texts(looked_at)
+
+
+def to_texts(lines: str) -> list[SecretText]:
+    """Fill the holes of several lines; a comment begins with `# `."""
+    return [to_secret_text(line) for line in lines.splitlines() if line and not line.startswith("# ")]
 
 
 def to_secret_text(line: str) -> SecretText:
