@@ -23,7 +23,7 @@ from hermes_memory_store.content_checks.secret_values import is_chosen_name
 from hermes_memory_store.content_checks.service_rules import find_service_secrets
 from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
 
-LONG = 16
+LONG = 15
 """Characters of the shortest word that holds a token of a known form."""
 
 DIGIT = re.compile(r"\d")
@@ -35,7 +35,7 @@ TOKEN = re.compile(r"[\w+/=.~|:-]{14,}")
 """What may hold a token: no other sign is in one."""
 
 LETTERS = re.compile(r"_[A-Za-z]{34}(?!\w)")
-"""The end of a token of Hugging Face, the only one without a digit."""
+"""The end of a token of Hugging Face: letters alone, which may look like words."""
 
 SHOWN = re.compile(r"(?i)x{6}|\*{4}|\.{3}|…|your[-_]|([a-z0-9])\1{9}")
 """Part of a token that only shows a form. Ten times the same is no chance, and in a private key no padding."""
@@ -95,8 +95,8 @@ def find_announced_secrets(text: str) -> Iterator[TextSpan]:
 
 
 def has_long_token(text: str) -> bool:
-    """Check whether any word may be a token: long, with a digit, and not made of words and numbers."""
-    return any(not is_chosen_name(word) if DIGIT.search(word) else LETTERS.search(word) for word in TOKEN.findall(text))
+    """Check whether any word may be a token: long, and not made of words and numbers."""
+    return any(not is_chosen_name(word) or LETTERS.search(word) for word in TOKEN.findall(text))
 
 
 def is_example_token(token: str) -> bool:

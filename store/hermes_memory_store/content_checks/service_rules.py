@@ -18,12 +18,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store.content_checks.secret_values import is_chosen_name, is_secret_reference
+from hermes_memory_store.content_checks.secret_values import PLACEHOLDER, REFERENCE, is_chosen_name
 from hermes_memory_store.content_checks.spans import TextSpan
 
 log = logging.getLogger(__name__)
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
+
+
+REPEATED = re.compile(r"(.)\1{5,}")
+RANDOM_BITS = 3.5
+"""Bits per character of a token in which one character is repeated; what only shows a form has fewer."""
 
 
 class RuleFileError(ValueError):
@@ -38,7 +43,7 @@ class ServiceRule:
     keywords: tuple[str, ...]
     """In lower case; without any of these there is no match."""
     pattern: str
-    """The first group that matches is the secret, or the whole match where there is none."""
+    """Its only group is the secret, or the whole match where there is none."""
     entropy: float
     """Bits per character that the secret must exceed, as gitleaks measures it (Shannon)."""
     named: bool
@@ -102,9 +107,11 @@ def find_rule_secrets(rule: ServiceRule, text: str) -> Iterator[TextSpan]:
     """Find what one rule matches."""
     pattern = compile_service_rule(rule)
     for match in pattern.finditer(text) if pattern is not None else ():
-        span = TextSpan(*match.span(next((number for number, one in enumerate(match.groups(), 1) if one), 0)))
+        span = TextSpan(*match.span(min(match.re.groups, 1)))
         secret = text[span.start : span.end]
-        if is_secret_reference(secret) or get_entropy(secret) <= rule.entropy:
+        if get_entropy(secret) <= max(rule.entropy, RANDOM_BITS if REPEATED.search(secret) else 0):
+            continue
+        if REFERENCE.fullmatch(secret) or PLACEHOLDER.fullmatch(secret):
             continue
         if not (rule.named and (is_chosen_name(secret) or not re.search(r"\d", secret))):
             yield span

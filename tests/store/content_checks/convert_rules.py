@@ -52,7 +52,7 @@ def convert_rule(rule: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": rule["id"],
         "keywords": [keyword.lower() for keyword in rule["keywords"]],
-        "pattern": scope_flags(pattern.replace(LEAD, "").replace(TAIL, END)),
+        "pattern": keep_group(scope_flags(pattern.replace(LEAD, "").replace(TAIL, END)), rule.get("secretGroup", 1)),
         "entropy": float(rule.get("entropy", 0)),
         "named": LEAD in rule["regex"],
     }
@@ -64,6 +64,18 @@ def scope_flags(pattern: str) -> str:
         end = find_group_end(pattern, at + 4)
         pattern = f"{pattern[:at]}(?i:{pattern[at + 4 : end]}){pattern[end:]}"
     return pattern
+
+
+def keep_group(pattern: str, kept: int) -> str:
+    """Let only the group of the secret capture what it matches."""
+    parts: list[str] = []
+    number = end = 0
+    for part in re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?P<\w+>").finditer(pattern):
+        if part[0].startswith("("):
+            number += 1
+            parts += [pattern[end : part.start()], "(" if number == kept else "(?:"]
+            end = part.end()
+    return "".join(parts) + pattern[end:]
 
 
 def find_group_end(pattern: str, at: int) -> int:
