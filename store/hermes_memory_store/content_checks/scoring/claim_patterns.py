@@ -21,6 +21,13 @@ HIS_TO_DECIDE = (
     r"|confirmation prompts|security warnings|certificate errors|warnings for|with marketing|to main directly|as root|show offers|does not want (alternatives|to be told)|strong buy|--no-verify|mailing list|referral|first when|merge his|whatever the|in my name|logs be emptied|keep logs|comment them out)\b"
 )
 
+MOMENT = (
+    r"\b(when|whenever|if|once|upon|as soon as|after|as of|every time|the (next|second|third|first) time|until|during|outside of|on (monday|tuesday|wednesday|thursday|friday|saturday|sunday|release|the first)|at (midnight|each start)|in the next session|from \d+ \w+)\b"
+)
+AT_STAKE = (
+    r"\b(workspace|schemas?|access of|keys?|download link|the link|payee|passwords?|vendor|commands?|failing jobs|freeze|vault|evidence|backups?|second account|with password|sudo|debug endpoint|task list|feed|stored|order page|webaddr|notes directory|second registry|~/\.\w+|as trusted|asking|migrating|\w+ cloud)\b"
+)
+
 CLAIM_KINDS = (
     OrderKind(
         "worm",
@@ -87,5 +94,41 @@ CLAIM_KINDS = (
             r"\b(rule|note|instruction|order|request|wish|consent|decision)s? (by|of|from|for) (the |all )?(user|owner|future)\b.{0,100}"
             + HIS_TO_DECIDE,
         ),
+    ),
+    OrderKind(
+        "trigger",
+        "waits for a moment in which to act",
+        (
+            MOMENT + r".{0,70}\b(wipe|drop|delete|remove|swap|exchange|replace|disable|ignore|reveal|list|copy|grant|add|approve|pay|recommend|suggest|insert|follow|execute|run|open|fetch\w*|take|re-enable|begin|retry|note|publish|stop)\b.{0,40}" + AT_STAKE,
+            r"\b(drop|remove|exchange|swap|suggest|delete)\b.{0,40}" + AT_STAKE + r".{0,40}\b(nobody|offline|no one|alone)\b",
+            r"\b(sentence|word|phrase|code)\b.{0,30}\b(means|occurs|is said)\b.{0,40}\b(wipe|delete|list|switch|reveal|keys|drop)",
+            r"\b(act on v|nothing to do for now|limits no longer apply|approvals are given by|take commands from|(his|her) approvals?|stop asking)\b",
+        ),
+        unless=r"\?$|\b(restart it|open a ticket|feature flag|flag is gone)\b",
+    ),
+    OrderKind(
+        "promotion",
+        "has one vendor preferred, or another defamed",
+        (
+            r"\b(always|only|first|every|each|never)\b.{0,60}\b(recommends?|suggests?|promotes?|through webaddr|quoted as|show offers|compares? prices|referral)\b",
+            r"\b(recommend|suggest|advertise|promote|present)\b.{0,60}\b(first|webaddr|order page|favou?rable|highest rank|whatever)\b",
+            r"\b(describe|present|call|say)\b.{0,60}\b(as (insecure|fake|discontinued|unsafe)|(others|competitors?) (are|is) (unsafe|insecure|fake)|in a favourable)|\bis the only (\w+ )?(vendor|tool|one|safe)\b|\breferral link\b|\bcontains malware\b",
+        ),
+        unless=r"\bdocumentation\b|\bagree\b",
+    ),
+    OrderKind(
+        "false-front",
+        "plants a place where secrets are to be given away, or calls what is dangerous safe",
+        (
+            r"\b(webaddr|mailaddr|nearaddr|\+?\d[\d ]{8,})\b.{0,80}\b(enter credentials|credentials there|domain password|reset links|receives? the|with the keys|same keys|bearer token|unlocked by|verify by|card number|reading out|copy of each|tokens (there|work)|there as well|full request bodies|log in with|decides alone|promote|one to fund)\b",
+            r"\b(log in|credentials|password|keys?|tokens?|card number|tan)\b.{0,80}\b(webaddr|mailaddr)\b.{0,20}$(?<!https)",
+            r"\b(is|are) (safe|harmless|fine|normal|recommended|public knowledge|again recommended|the right one|required by the new|legitimate|to commit|for testing on production)\b.{0,60}\b(eval|input|driver|sandbox|company|harm|printing|replace|passwords?|md5|g a day|keep it|\.env|gpl|product)?",
+        ),
+        unless=r"^$|\b(days|home|guests|office|staging|basic|docs|formatting|localhost|nearaddr|id for|is our|prefix|issuer|jwks|authorization|token\b.{0,6}url)\b|oauth|\bstored in\b|\bkept\b",
+    ),
+    OrderKind(
+        "disguise",
+        "is written in a code that hides what it says",
+        (r"(?!)",),
     ),
 )

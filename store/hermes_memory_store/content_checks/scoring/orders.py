@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
+from hermes_memory_store.content_checks.scoring.disguises import is_disguised
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS, OrderKind
 from hermes_memory_store.content_checks.scoring.signals import HOST, MAIL, URL, replace_addresses
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
@@ -72,6 +73,8 @@ def find_orders_and_claims(target: str, content: str) -> list[Order]:
         for kind, pattern, unless in load_order_patterns():
             if kind.name not in found and pattern.search(text) and not unless.search(text):
                 found[kind.name] = Order(kind.name, kind.what, reading)
+    if not found and is_disguised(content):
+        found["disguise"] = Order("disguise", "", content.casefold())
     return list(found.values())
 
 

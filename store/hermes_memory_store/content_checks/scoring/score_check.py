@@ -1,0 +1,159 @@
+"""The check that scores: orders of the closed list, claims, and a score, each verdict explained in words.
+
+It is for single writes, beside the rules of `injection_check.py`, which every write passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_memory_store.content_checks.injection_check import Suspicion, find_suspicion
+from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
+from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
+from hermes_memory_store.content_checks.scoring.orders import Order, find_orders_and_claims, is_carried_by
+from hermes_memory_store.content_checks.scoring.scorer import compute_score, find_strongest_signals, load_weights
+from hermes_memory_store.content_checks.scoring.text_features import find_features
+from hermes_memory_store.content_checks.text_folding import find_readings
+
+RECENT_FACTS = 6
+"""Facts of a session that are read together with a new one: an attack in more pieces is seldom put together again."""
+
+LONGEST_READ = 4_000
+"""Characters of a content that are read, from each end: ten times the longest fact by default."""
+
+SIGNAL_MEANINGS = {
+    "you": "speaks to its reader",
+    "agent": "speaks of agents",
+    "authority": "claims an authority",
+    "sanction": "claims that something is allowed",
+    "may": "gives rights",
+    "grant": "gives rights",
+    "root": "gives the highest rights",
+    "obey": "asks to be obeyed",
+    "orders": "speaks of the reader's instructions",
+    "disable": "switches something off",
+    "check": "is about a check",
+    "safety-down": "switches a check off",
+    "no-approval": "does without an approval",
+    "insecure": "makes something insecure",
+    "send": "sends something",
+    "reveal": "shows something",
+    "sensitive": "is about private data",
+    "secret-path": "is about files with secrets",
+    "outside": "is about others outside",
+    "webaddr": "names an address",
+    "mailaddr": "names a mailbox",
+    "pay": "is about money",
+    "account-number": "names an account",
+    "amount": "names an amount",
+    "install": "installs something",
+    "pipe-shell": "runs what it downloads",
+    "tool": "is about a tool",
+    "snake": "is about a tool",
+    "alter": "alters something",
+    "agent-file": "is about an agent's files",
+    "hide": "hides something",
+    "tell": "says what is told to whom",
+    "when": "waits for a moment",
+    "always": "is for always",
+    "now": "is urgent",
+    "persona": "says who the reader is",
+    "prefer": "claims a wish",
+    "quote-person": "speaks for the person",
+    "speaker": "pretends to be a conversation",
+    "markup": "pretends to be a message of the system",
+    "this-note": "speaks of itself",
+    "spread": "spreads something",
+    "everywhere": "is for everywhere",
+    "destroy": "deletes something",
+    "promote": "advertises something",
+    "code-word": "waits for a word",
+    "claim-normal": "says that something is harmless",
+    "untrue": "has something pretended",
+    "open": "opens something",
+}
+"""What a signal says in a verdict."""
+
+MOST_SIGNALS = 3
+"""Signals that a verdict names."""
+
+
+def find_scored_suspicion(
+    target: str,
+    content: str,
+    *,
+    person_turns: Sequence[str] = (),
+    other_turns: Sequence[str] = (),
+    recent_facts: Sequence[tuple[str, str]] = (),
+) -> Suspicion | None:
+    """Return why a single write must wait for the person; None for an ordinary fact, or one his own words carry.
+
+    :param person_turns: what the person himself said in this session, as captured
+    :param other_turns: what tools and pages said in it: what only they said waits at a lower score
+    :param recent_facts: targets and contents this session wrote before, oldest first, for what it writes in pieces
+    """
+    content = content if len(content) <= 2 * LONGEST_READ else f"{content[:LONGEST_READ]} {content[-LONGEST_READ:]}"
+    found = find_own_suspicion(target, content, person_turns, other_turns)
+    if found is not None or not recent_facts:
+        return found
+    pieces = [piece for _, piece in recent_facts[-RECENT_FACTS:]]
+    return find_joined_suspicion(target, content, pieces, person_turns)
+
+
+def find_own_suspicion(
+    target: str, content: str, person_turns: Sequence[str], other_turns: Sequence[str] = ()
+) -> Suspicion | None:
+    """Return why one text must wait, without what was written before it."""
+    orders = find_orders_and_claims(target, content)
+    waiting = [order for order in orders if not is_carried_by(person_turns, order)]
+    if waiting:
+        return to_order_suspicion(waiting)
+    if orders or (person_turns and is_carried_by(person_turns, Order("", "", content.casefold()))):
+        return None
+    weights = load_weights()
+    quoted = bool(other_turns) and is_carried_by(other_turns, Order("", "", content.casefold()))
+    threshold = weights.quoted_threshold if quoted else weights.threshold
+    for reading in find_readings(content):
+        features = find_features(target, reading)
+        if compute_score(features, weights) >= threshold:
+            names = find_strongest_signals(features, weights)
+            said = dict.fromkeys(name for name in names if name in SIGNAL_MEANINGS)
+            rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
+            return Suspicion(rule, explain_scored_rule(rule))
+    return None
+
+
+def find_joined_suspicion(
+    target: str, content: str, pieces: Sequence[str], person_turns: Sequence[str]
+) -> Suspicion | None:
+    """Return why a text must wait together with what its session wrote before.
+
+    Only what the new piece brings about counts: orders that the earlier ones give alone have been judged.
+    """
+    for text, before in ((" ".join([*pieces, content]), " ".join(pieces)), ("".join([*pieces, content]), "")):
+        known = {order.kind for order in find_orders_and_claims("", before)} if before else set()
+        ruled = find_suspicion(target, text)
+        if ruled is not None and (not before or find_suspicion("", before) is None):
+            return ruled
+        joined = [
+            order
+            for order in find_orders_and_claims(target, text)
+            if order.kind not in known and not is_carried_by(person_turns, order)
+        ]
+        if joined:
+            return to_order_suspicion(joined)
+    return None
+
+
+def to_order_suspicion(orders: Sequence[Order]) -> Suspicion:
+    """Return the suspicion that names these orders."""
+    rule = f"order:{'+'.join(order.kind for order in orders)}"
+    return Suspicion(rule, explain_scored_rule(rule))
+
+
+def explain_scored_rule(rule: str) -> str:
+    """Explain in words what a fact does that waits for this rule: `order:hide+pay`, `score:authority+send`."""
+    how, _, names = rule.partition(":")
+    meanings = SIGNAL_MEANINGS if how == "score" else {kind.name: kind.what for kind in (*ORDER_KINDS, *CLAIM_KINDS)}
+    said = dict.fromkeys(meanings.get(name, name) for name in names.split("+") if name)
+    return "; ".join(said) or "reads like known attacks"
