@@ -17,7 +17,7 @@ _MODULES = {
     "conversations.turns": "Turns",
     "diagnostics.doctor": "examine_store",
     "errors": """
-        AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
+        AmbiguousSession AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
         IndexDamaged InputError JournalBroken MemoryFull NetworkFileSystem NotFound NotationError NothingToUndo
         PolicyInvalid QueryError ScopeExists StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder
         StoreReadOnly StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange

@@ -11,6 +11,7 @@ from hermes_memory_store.context.context_records import ContextRecord as Context
 from hermes_memory_store.context.context_records import ContextRecords as ContextRecords
 from hermes_memory_store.conversations.turns import Turns as Turns
 from hermes_memory_store.diagnostics.doctor import examine_store as examine_store
+from hermes_memory_store.errors import AmbiguousSession as AmbiguousSession
 from hermes_memory_store.errors import AmbiguousUid as AmbiguousUid
 from hermes_memory_store.errors import ArgumentError as ArgumentError
 from hermes_memory_store.errors import Conflict as Conflict

@@ -19,6 +19,7 @@ StoreError                      own code on every leaf, a sentence a person can 
 │   └── UnknownChange           change.unknown
 ├── Conflict                    it is understood, but the memory has changed meanwhile
 │   ├── AmbiguousUid            fact.ambiguous
+│   ├── AmbiguousSession        session.ambiguous
 │   ├── NothingToUndo           undo.nothing
 │   ├── UndoConflict            undo.conflict
 │   ├── ScopeExists             scope.exists
@@ -161,6 +162,12 @@ class Conflict(StoreError):
 
 class AmbiguousUid(Conflict):
     code = "fact.ambiguous"
+
+
+class AmbiguousSession(Conflict):
+    """A text that names several sessions; the message shows them."""
+
+    code = "session.ambiguous"
 
 
 class NothingToUndo(Conflict):

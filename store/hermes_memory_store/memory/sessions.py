@@ -33,6 +33,7 @@ from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 from hermes_memory_store.rows.origin_rows import complete_origin
 from hermes_memory_store.rows.project_rows import project_key
+from hermes_memory_store.rows.session_names import find_session_name
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000
@@ -164,6 +165,19 @@ class Sessions:
         if row is None:
             raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
         return to_session(row)
+
+    def find(self, text: str, *, theme: str | None = None) -> Session:
+        """Find the session that a person means: by its name, title, client, or a beginning of one of them or of its uid.
+
+        >>> session = store.sessions.open("ops", client="my-agent 1.0")
+        >>> store.sessions.find("my-agent", theme="ops").title
+        'my-agent #1'
+
+        :raises UnknownSession: there is none, with the nearest names
+        :raises AmbiguousSession: there are several, with their names
+        """
+        theme_id = None if theme is None else self._names.theme(theme)
+        return self._by_uid(uids.parse_uid(find_session_name(self._db, theme_id, text).uid))
 
     def counts(self, theme: str | None = None) -> dict[str, int]:
         """Count the sessions by status. :param theme: count those of this theme alone"""

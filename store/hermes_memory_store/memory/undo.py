@@ -21,6 +21,7 @@ from hermes_memory_store.model import PERSON, Actor, Change, UndoResult
 from hermes_memory_store.rows.journal import COLUMNS, Journal, is_change_undone
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.session_names import find_session_name
 
 CHANGE = COLUMNS.split(", ").index("change")
 """Place of that column in a row."""
@@ -80,12 +81,14 @@ class Undo:
 
         :param leaving: skip and report what others have built on since, instead of refusing all of it
         :raises UndoConflict: somebody else has pinned, moved, edited or replaced one of the facts since
-        :raises UnknownSession: UnknownTheme, NothingToUndo; nothing was changed then
+        :param name: what `Sessions.find` takes
+        :raises UnknownSession: AmbiguousSession, UnknownTheme, NothingToUndo; nothing was changed then
         """
         key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,))
         if key is None:
-            known = self._db.rows("SELECT name FROM actors WHERE kind = 'session' ORDER BY id DESC LIMIT 1000")
-            raise errors.UnknownSession(name, [row[0] for row in known])
+            theme_id = None if theme is None else self._names.theme(theme)
+            name = find_session_name(self._db, theme_id, name).name
+            key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,)) or 0
         where = f" AND actor_id = {key}" + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         nothing = f"session {name!r} wrote nothing that is not undone already"
         return self._newest(where, MAX_AT_ONCE, actor, nothing, leaving=leaving, sparing=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Fact, FactFilter, FactPage, FactType, PageCursor, Sort, Tier
+from hermes_memory_store.model import Fact, FactFilter, FactPage, FactType, PageCursor, Sort, Tier, Way
 from hermes_memory_store.rows.mutation import FACTS_WITH_READS
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.row_reader import RowReader
@@ -170,11 +170,25 @@ def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list
         where.append("updated_at >= ?")
         args.append(wanted.after)
     if wanted.by is not None:
-        actors = names.actors_called(wanted.by, wanted.theme)
-        where.append(f"actor_id IN ({', '.join(map(str, actors))})")
+        actors, origins = names.authors_called(wanted.by, wanted.theme)
+        where.append(f"(actor_id IN ({join_keys(actors)}) OR origin_id IN ({join_keys(origins)}))")
+    if wanted.ways or wanted.projects:
+        where.append(origin_condition(names, wanted))
     if wanted.pinned is not None:
         where.append("pinned = 1" if wanted.pinned else "pinned = 0")
     return where, args
+
+
+def origin_condition(names: Names, wanted: FactFilter) -> str:
+    """Return the condition for facts by one of these ways and of one of these projects, as SQL."""
+    theme_id = None if wanted.theme is None else names.theme_or_none(wanted.theme)
+    found = f"origin_id IN ({join_keys(names.origins.keys(theme_id, wanted.ways, wanted.projects))})"
+    return f"({found} OR origin_id IS NULL)" if Way.UNKNOWN in wanted.ways and not wanted.projects else found
+
+
+def join_keys(keys: Iterable[int]) -> str:
+    """Join keys as SQL; 0, which is no key, where there are none: a partial index does not answer an empty list."""
+    return ", ".join(map(str, keys)) or "0"
 
 
 def target_bounds(target: str) -> list[str]:
@@ -191,6 +205,8 @@ def use_selective_condition(
         candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
     if wanted.by is not None:
         candidates.append((actor_condition(names, wanted, theme_id), []))
+    elif wanted.projects or (wanted.ways and Way.UNKNOWN not in wanted.ways):
+        candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, wanted)}", []))
     if wanted.target is not None and theme_id is not None:
         tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
         types = ", ".join(sorted({f"'{row[3]}'" for row in selection.tallies})) or "''"
@@ -224,11 +240,14 @@ def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> s
     """
     if wanted.by is None:
         return "WHERE 1"
-    actors = ", ".join(map(str, names.actors_called(wanted.by, wanted.theme)))
-    source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({actors})"
-    if theme_id is None:
+    actors, origins = names.authors_called(wanted.by, wanted.theme)
+    source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({join_keys(actors)})"
+    if theme_id is not None:
+        source += f" AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
+    if not origins:
         return source
-    return f"{source} AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
+    others = f"INDEXED BY facts_of_origin WHERE origin_id IN ({join_keys(origins)})"
+    return f"NOT INDEXED WHERE id IN (SELECT id FROM facts {source} UNION SELECT id FROM facts {others})"
 
 
 def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:

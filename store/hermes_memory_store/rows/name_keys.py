@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sqlite3
 
 from hermes_memory_store import errors, uids
@@ -10,6 +11,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
 from hermes_memory_store.rows.origin_rows import OriginRows
+from hermes_memory_store.rows.session_names import CANDIDATES_SHOWN, fold_session_name, match_sessions
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
 
 UNSCOPED = ""
@@ -167,10 +169,13 @@ class Names:
         return actor
 
     def actors_called(self, text: str, theme: str | None = None) -> list[int]:
-        """Return the keys of the actors that a `by:` filter matches: a kind (`person`), a name, or `kind:name`.
+        """Return the keys of the actors that a `by:` filter matches: a kind (`person`), a name, or `kind:name`; else sessions.
+
+        Sessions are found by their title, their client, or a beginning of one of their names that only one has.
 
         :param theme: only actors who wrote in this theme; those of other themes must not be disclosed
         :raises UnknownSession: when nobody of that name ever wrote, with the nearest who did
+        :raises AmbiguousSession: several sessions begin with it; with their names
         """
         kind, _, name = text.partition(":")
         wrote = "(?4 IS NULL OR EXISTS (SELECT 1 FROM journal WHERE actor_id = actors.id AND theme_id = ?4))"
@@ -181,13 +186,41 @@ class Names:
         )
         if not rows and text in KINDS:
             return []
-        if not rows:
+        rows = rows or self._actors_of_sessions(text, theme_id, wrote)
+        if not rows and not self.origins.keys_of_client(theme_id, text):
             known = self._db.rows(
                 "SELECT DISTINCT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) ORDER BY id DESC LIMIT 1000",
                 (theme_id,),
             )
             raise errors.UnknownSession(text, sorted({*(row[0] for row in known), *KINDS}))
-        return [row[0] for row in rows]
+        return list(dict.fromkeys(row[0] for row in rows))
+
+    def authors_called(self, text: str, theme: str | None = None) -> tuple[list[int], list[int]]:
+        """Return the keys of actors that a `by:` filter matches, and of origins of a client that none of them covers.
+
+        :raises UnknownSession: as `actors_called`
+        """
+        actors = self.actors_called(text, theme)
+        theme_id = None if theme is None else self.theme_or_none(theme) or 0
+        written = {self.actor_by_key(key).name for key in actors}
+        return actors, [key for key, name in self.origins.keys_of_client(theme_id, text) if name not in written]
+
+    def _actors_of_sessions(self, text: str, theme_id: int | None, wrote: str) -> list[tuple[int]]:
+        """Return the keys of the actors of sessions by title, client or a unique beginning; candidates when ambiguous."""
+        found = {one.name: one for one in match_sessions(self._db, theme_id, text)}
+        if not found:
+            return []
+        whole = fold_session_name(text)
+        named = {
+            fold_session_name(name) for one in found.values() for name in (one.name, one.title, one.client) if name
+        }
+        if len(found) > 1 and whole not in named:
+            shown = "; ".join(one.shown for one in list(found.values())[:CANDIDATES_SHOWN])
+            raise errors.AmbiguousSession(
+                f"{errors.shorten_value(text)!r} is the beginning of several sessions: {shown}", text
+            )
+        sql = f"SELECT id FROM actors WHERE kind = 'session' AND name IN (SELECT value FROM json_each(?1)) AND {wrote}"
+        return self._db.rows(sql, (json.dumps(list(found)), None, None, theme_id))
 
     def scope(self, theme: str, label: str | None) -> ScopeKey:
         """Return the key of an existing scope. :raises UnknownScope: with the nearest labels of that theme"""
@@ -255,7 +288,8 @@ class Names:
             " GROUP BY name ORDER BY max(id) DESC LIMIT ?4"
         )
         rows = self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))
-        return [*(row[0] for row in rows), *(kind for kind in sorted(KINDS) if kind.startswith(begun))][:most]
+        clients = self.origins.clients_beginning(theme_id, begun, most)
+        return [*clients, *(row[0] for row in rows), *(kind for kind in sorted(KINDS) if kind.startswith(begun))][:most]
 
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Return the keys of the scopes a filter names, None when it names none.

@@ -171,6 +171,19 @@ class OriginRows:
         """Return the name of a project by its key."""
         return str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
 
+    def keys_of_client(self, theme_id: int | None, text: str) -> list[tuple[int, str | None]]:
+        """Return the keys of the origins of a client, or of a session by its title, each with its session's name."""
+        sql = "SELECT id, session FROM origins WHERE (?1 IS NULL OR theme_id = ?1) AND (client = ?2 OR title = ?2)"
+        return self._db.rows(sql, (theme_id, text))
+
+    def clients_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
+        """Return the names of a theme's clients with this beginning, for completion."""
+        sql = (
+            "SELECT DISTINCT client FROM origins WHERE (?1 IS NULL OR theme_id = ?1) AND client >= ?2 AND client < ?3"
+            " ORDER BY client LIMIT ?4"
+        )
+        return [client for (client,) in self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))]
+
     def names_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
         """Return the names of a theme's projects with this beginning, for completion."""
         rows = self._db.rows(

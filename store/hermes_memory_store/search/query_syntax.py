@@ -1,7 +1,7 @@
 """The search language: parse one line into words, phrases and filters.
 
     deploy "blue green" -staging type:decision,value scope:"Release 2"
-    tier:cold target:srv before:2026-03-01 after:7d by:person
+    tier:cold target:srv before:2026-03-01 after:7d by:person from:import in:shop
 
 Everything that is not a known filter is words: no line a person or an agent can type is a syntax error. Only the
 value of a filter can be wrong; the error then names it together with the values that would be right.
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.errors import ArgumentError, QueryError, closest_names, shorten_value
-from hermes_memory_store.model import LIVE_TIERS, FactFilter, FactType, Millis, Query, Tier
+from hermes_memory_store.model import LIVE_TIERS, FactFilter, FactType, Millis, Query, Tier, Way
 
 MAX_LINE = 4_000
 """Characters of a line that are read. A question is short; what is pasted by mistake must not cost anything."""
@@ -44,7 +44,7 @@ TIERS: dict[str, frozenset[Tier]] = {
 _PIECE = re.compile(
     r"""
     (?P<minus>-(?=[^\s-]))?
-    (?: (?P<name>type|scope|tier|target|before|after|by):(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
+    (?: (?P<name>type|scope|tier|target|before|after|by|from|in):(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
       | "(?P<phrase>[^"]*)"
       | (?P<word>\S+) )
     """,
@@ -113,6 +113,8 @@ def to_fact_filter(given: dict[str, list[str]], theme: str | None, now: Millis) 
         before=min(before, default=None),
         after=max(after, default=None),
         by=single_filter_value("by", given),
+        ways=frozenset(parse_way_filter(value) for value in given.get("from", ())),
+        projects=frozenset(value for value in given.get("in", ()) if value),
     )
 
 
@@ -130,6 +132,14 @@ def parse_tier_filter(text: str) -> frozenset[Tier]:
     if tiers is None:
         raise unknown_filter_value("tier", text, list(TIERS))
     return tiers
+
+
+def parse_way_filter(text: str) -> Way:
+    """Parse the name of a way in."""
+    way = text.lower()
+    if way not in list(Way):
+        raise unknown_filter_value("from", text, [way.value for way in Way])
+    return Way(way)
 
 
 def parse_time_filter(name: str, text: str, now: Millis) -> Millis:

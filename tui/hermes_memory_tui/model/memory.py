@@ -410,6 +410,11 @@ class Memory:
         """Return possible authors of facts: session names with this prefix, and kinds of actors."""
         return self._screen.names.authors(begun, most, theme)
 
+    def projects(self, theme: str | None, begun: str, most: int) -> list[str]:
+        """Return the names of projects with this prefix that facts of a theme come from."""
+        names = self._screen.names
+        return names.origins.names_beginning(None if theme is None else names.theme_or_none(theme) or 0, begun, most)
+
     def changes(self, since: int) -> list[Change]:
         """Return journal rows after `since`, oldest first, at most one more than `MAX_FOLLOWED_CHANGES`."""
         return self._screen.journal.changes(since=since, limit=MAX_FOLLOWED_CHANGES + 1)
@@ -794,7 +799,11 @@ def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
         and (target is None or fact.target.casefold() == target or fact.target.casefold().startswith(f"{target}."))
         and (wanted.before is None or fact.updated_at < wanted.before)
         and (wanted.after is None or fact.updated_at >= wanted.after)
-        and (wanted.by is None or wanted.by in (fact.actor.kind, fact.actor.name))
+        and (
+            wanted.by is None or wanted.by in (fact.actor.kind, fact.actor.name, fact.origin.client, fact.origin.title)
+        )
+        and (not wanted.ways or fact.origin.way in wanted.ways)
+        and (not wanted.projects or fact.origin.project in wanted.projects)
         and (wanted.pinned is None or fact.pinned == wanted.pinned)
     )
 

@@ -134,6 +134,8 @@ class ListingScreen(MainPanes):
                     return self.memory.targets(theme, begun, query_completion.MAX_COMPLETIONS)
                 case "by":
                     return self.memory.authors(theme, begun, query_completion.MAX_COMPLETIONS)
+                case "in":
+                    return self.memory.projects(theme, begun, query_completion.MAX_COMPLETIONS)
         except StoreError:
             return ()
         return query_completion.fixed_filter_values(name)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_store.language.tokenizer import fold_accents
-from hermes_memory_store.model import FactType
+from hermes_memory_store.model import FactType, Way
 from hermes_memory_store.search.query_syntax import TIERS
 
-FILTERS = ("type", "tier", "scope", "target", "by", "after", "before")
+FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "after", "before")
 """Names of filters, in the order they are offered."""
 
 AGES = ("1h", "24h", "7d", "30d")
@@ -53,7 +53,11 @@ def complete_query(line: str, cursor: int, known: ValueSource) -> Completion:
             return Completion(start, ())
         return Completion(start, tuple(f"{name}:" for name in FILTERS if name.startswith(said.lower())))
     name = found[1].lower()
-    value = start + found.start(2) if name not in ("type", "tier", "scope") else max(value, start + found.start(2))
+    value = (
+        start + found.start(2)
+        if name not in ("type", "tier", "scope", "from", "in")
+        else max(value, start + found.start(2))
+    )
     begun = line[value:cursor].replace('"', "")
     texts = tuple(dict.fromkeys(quote_value(text) for text in matching_values(begun, known(name, begun))))
     return Completion(value, texts[:MAX_COMPLETIONS])
@@ -96,6 +100,8 @@ def fixed_filter_values(name: str) -> Sequence[str]:
             return [kind.word for kind in FactType]
         case "tier":
             return list(TIERS)
+        case "from":
+            return [way.value for way in Way]
         case "before" | "after":
             return AGES
     return ()

@@ -1,0 +1,117 @@
+"""A session is found by the names a person knows: title, client, and any beginning that only one has."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_memory_store import errors
+from hermes_memory_store.model import FactFilter, Origin, Session, Way
+from hermes_memory_store.rows.project_rows import insert_project
+from hermes_memory_store.search.query_syntax import parse_query
+from hermes_memory_store.store import Store
+
+
+@pytest.fixture
+def sessions(store: Store) -> list[Session]:
+    """Four sessions of three clients in two projects, each with a fact of its own."""
+    with store.db.write_transaction() as conn:
+        insert_project(conn, "shop", 0)
+        insert_project(conn, "my site", 0)
+    opened = [
+        store.sessions.open("default", name, client=client, project=project)
+        for name, client, project in (
+            ("0199aaaa-0000-7000-8000-000000000001", "claude-code 2.1", "shop"),
+            ("0199aaaa-0000-7000-8000-000000000002", "claude-code 2.2", "shop"),
+            ("0199bbbb-0000-7000-8000-000000000003", "codex", "my site"),
+            ("night-shift", "hermes-agent 0.19", None),
+        )
+    ]
+    for number, session in enumerate(opened):
+        store.facts.write("default", f"V[n{number}]: x", session=session, origin=Origin(way=Way.TOOL))
+    return opened
+
+
+def targets(store: Store, line: str) -> list[str]:
+    wanted = parse_query(line, theme="default", now=store.clock()).filter
+    page = store.facts.page(wanted).facts
+    assert len(page) == store.facts.count(wanted)
+    assert {fact.uid for fact in store.search.find("default", f"x {line}").facts} == {fact.uid for fact in page}
+    return sorted(fact.target for fact in page)
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("claude-code · shop #2", 1),
+        ("Claude-Code shop 2", 1),
+        ("claude-code/shop#1", 0),
+        ("0199aaaa-0000-7000-8000-000000000002", 1),
+        ("0199b", 2),
+        ("codex", 2),
+        ("cod", 2),
+        ("night", 3),
+        ("hermes-agent", 3),
+        ("hermes-agent #1", 3),
+    ],
+)
+def test_a_session_is_found_by_any_name(store: Store, sessions: list[Session], said: str, number: int) -> None:
+    assert store.sessions.find(said) == sessions[number]
+    assert store.sessions.find(said, theme="default") == sessions[number]
+    assert targets(store, f'by:"{said}"') == [f"n{number}"]
+    assert {change.actor.name for change in store.journal.changes(actor=said)} == {sessions[number].name}
+    store.undo.session(said)
+    assert targets(store, "") == sorted({"n0", "n1", "n2", "n3"} - {f"n{number}"})
+
+
+@pytest.mark.parametrize("said", ["claude", "claude-code", "0199", "0199aaaa", "claude-code · shop"])
+def test_an_ambiguous_name_is_refused_with_the_candidates(store: Store, sessions: list[Session], said: str) -> None:
+    with pytest.raises(errors.AmbiguousSession) as error:
+        store.undo.session(said)
+    assert "claude-code · shop #1" in str(error.value)
+    assert "claude-code · shop #2" in str(error.value)
+    assert len(targets(store, "")) == 4
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(store: Store, sessions: list[Session]) -> None:
+    for said in ("cluade-code · shop #1", "", "  ", "·"):
+        with pytest.raises(errors.UnknownSession):
+            store.sessions.find(said)
+    with pytest.raises(errors.UnknownSession, match="did you mean 'claude-code · shop #1'"):
+        store.undo.session("cluade-code · shop #1")
+
+
+def test_facts_are_filtered_by_client_way_and_project(store: Store, sessions: list[Session]) -> None:
+    store.facts.write("default", "V[cli]: x", origin=Origin(way=Way.COMMAND_LINE, project="my site"))
+    store.facts.write("default", "V[web]: x", origin=Origin(way=Way.HOOK, client="claude-code"))
+    store.origin = Origin()
+    store.facts.write("default", "V[old]: x")
+    assert targets(store, "by:claude-code") == ["n0", "n1", "web"]
+    assert targets(store, "from:tool") == ["n0", "n1", "n2", "n3"]
+    assert targets(store, "from:command-line,hook") == ["cli", "web"]
+    assert targets(store, "from:unknown") == ["old"]
+    assert targets(store, "in:SHOP") == ["n0", "n1"]
+    assert targets(store, 'in:"my site",shop') == ["cli", "n0", "n1", "n2"]
+    assert targets(store, 'from:tool in:"my site" by:codex') == ["n2"]
+    assert targets(store, "from:team") == []
+    assert targets(store, "from:unknown in:shop") == []
+
+
+def test_a_filter_that_means_nothing_is_refused(store: Store, sessions: list[Session]) -> None:
+    with pytest.raises(errors.QueryError, match="command-line"):
+        parse_query("from:comand-line", now=store.clock())
+    with pytest.raises(errors.QueryError, match="shop"):
+        store.facts.page(FactFilter(theme="default", projects=frozenset({"shpo"})))
+    with pytest.raises(errors.AmbiguousSession):
+        store.facts.page(FactFilter(theme="default", by="0199"))
+
+
+def test_names_of_another_theme_are_not_disclosed(store: Store, sessions: list[Session]) -> None:
+    store.facts.write("other", "V[a]: x")
+    for wanted in (FactFilter(theme="other", projects=frozenset({"shop"})), FactFilter(theme="other", by="claude")):
+        with pytest.raises(errors.StoreError) as error:
+            store.facts.page(wanted)
+        assert "claude-code" not in str(error.value).replace("'claude'", "")
+        assert "my site" not in str(error.value)
+    assert store.names.authors("cla", 9, "other") == []
+    assert store.names.authors("cla", 9, "default") == ["claude-code"]
+    assert store.names.origins.names_beginning(store.names.theme("other"), "s", 9) == []
