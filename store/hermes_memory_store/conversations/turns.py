@@ -142,7 +142,7 @@ class Turns:
         said = validate_turn(PortableTurn(b"", None, role, content, 0))
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            source = complete_origin(conn, origin or self._names.origins.current(), session, turns=False)
+            source = complete_origin(origin or self._names.origins.current(), session)
             said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source), verdict=verdict)
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None

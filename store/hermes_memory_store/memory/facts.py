@@ -48,7 +48,7 @@ from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import complete_origin
+from hermes_memory_store.rows.origin_rows import complete_origin, find_recent_turns
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemePolicy
@@ -111,8 +111,11 @@ class Facts:
         label = None if scope is None else validate_label(scope)
         who = actor or (Actor("session", session.name) if session else PERSON)
         with self._db.write_transaction() as conn:
-            source = complete_origin(conn, origin or self._names.origins.current(), session)
-            change = Mutation(conn, self._names, self._journal, who, source)
+            source, turns = (
+                complete_origin(origin or self._names.origins.current(), session),
+                find_recent_turns(conn, session),
+            )
+            change = Mutation(conn, self._names, self._journal, who, source, turns)
             theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.current_scope(conn, session)
@@ -168,8 +171,11 @@ class Facts:
         if source is None and session is not None:
             source = session_source(session)
         with self._db.write_transaction() as conn:
-            came = complete_origin(conn, origin or self._names.origins.current(), session)
-            change = Mutation(conn, self._names, self._journal, who, came)
+            came, turns = (
+                complete_origin(origin or self._names.origins.current(), session),
+                find_recent_turns(conn, session),
+            )
+            change = Mutation(conn, self._names, self._journal, who, came, turns)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
             if label is None and session is not None:
                 label = self._sessions.current_scope(conn, session)

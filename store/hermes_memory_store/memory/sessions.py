@@ -152,7 +152,7 @@ class Sessions:
             numbered = number_session(conn, self._names, theme_id, uid, found, client, client_version, project)
             said = {"name": called, "client": client, "status": "open", **numbered}
             row = conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone()
-            origin = complete_origin(conn, self._names.origins.current(), to_session(row), turns=False)
+            origin = complete_origin(self._names.origins.current(), to_session(row))
             entry = JournalEntry("open", "session", uid, theme_id, None, said)
             self._journal.append(conn, [entry], actor=Actor("session", called), at=now, origin=origin)
         return self._by_uid(uid)

@@ -15,7 +15,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.rows.journal import Journal, JournalEntry, is_change_undone
 from hermes_memory_store.rows.name_keys import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
@@ -124,10 +124,18 @@ class Mutation:
         journal: Journal,
         actor: Actor,
         origin: Origin | None = None,
+        turns: Sequence[Uid] = (),
     ) -> None:
-        """:param origin: where the change comes from; the one it is attributed to unless given"""
+        """Begin a change.
+
+        :param origin: where the change comes from; the one it is attributed to unless given
+        :param turns: that its new facts were written from, where the origin names none
+        """
         self.conn = conn
         self.origin = origin or names.origins.current()
+        self.detail = origin_detail_words(self.origin)
+        if turns and not self.origin.turns:
+            self.detail["turns"] = list(turns)
         self.names = names
         self.actor = actor
         self.now = journal.now(conn)
@@ -168,7 +176,7 @@ class Mutation:
         by = given.get("by") or self.actor
         line = str(said)
         origin = given.get("origin") or self.origin
-        detail = origin_detail_words(origin)
+        detail = {**self.detail} if origin is self.origin else origin_detail_words(origin)
         if given.get("line") is not None:
             detail["line"] = given["line"]
         row = FactRow(

@@ -61,6 +61,9 @@ ATTRIBUTED: ContextVar[Origin | None] = ContextVar("attributed", default=None)
 """The origin of what this thread or task changes at the moment."""
 
 
+COMPACT = json.JSONEncoder(separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class PortableOrigin:
     """An origin as it is told outside the machine it was noted on."""
@@ -91,11 +94,14 @@ class OriginRows:
         self._keys: dict[tuple[int, Origin], int] = {}
         self._known: dict[int, Origin] = {}
         self._digests: dict[int, bytes] = {}
+        self._last: tuple[int, Origin, int | None] | None = None
+        """The newest look-up: a write asks for its origin once for the fact and once for each row of the journal."""
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
         for known in (self._keys, self._known, self._digests):
             known.clear()
+        self._last = None
 
     def current(self) -> Origin:
         """Return the origin of what is changed at the moment."""
@@ -108,11 +114,14 @@ class OriginRows:
 
         :raises ArgumentError: there is no project of that name
         """
-        if origin.turns or origin.line is not None:
-            origin = replace(origin, turns=(), line=None)
-        key = self._keys.get((theme_id, origin))
-        if key is None and origin.is_known:
-            key = self._keys[theme_id, origin] = self._insert(conn, theme_id, origin)
+        last = self._last
+        if last is not None and last[1] is origin and last[0] == theme_id:
+            return last[2]
+        alike = replace(origin, turns=(), line=None) if origin.turns or origin.line is not None else origin
+        key = self._keys.get((theme_id, alike))
+        if key is None and alike.is_known:
+            key = self._keys[theme_id, alike] = self._insert(conn, theme_id, alike)
+        self._last = (theme_id, origin, key)
         return key
 
     def by_key(self, key: int | None, detail: str | None = None) -> Origin:
@@ -123,7 +132,10 @@ class OriginRows:
         if origin is None:
             self._load(key)
             origin = self._known.get(key, UNKNOWN_ORIGIN)
-        return origin if detail is None else replace(origin, **parse_origin_detail(json.loads(detail)))
+        if detail is None:
+            return origin
+        words = json.loads(detail)
+        return replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
 
     def digest(self, key: int) -> bytes:
         """Return the digest by which the journal's chain names an origin."""
@@ -359,18 +371,14 @@ def parse_origin_detail(words: dict[str, Any]) -> dict[str, Any]:
 
 def format_origin_detail(words: dict[str, Any]) -> str | None:
     """Format what an origin says of one fact alone as its column; None when that is nothing."""
-    return json.dumps(words, separators=(",", ":")) if words else None
+    return COMPACT.encode(words) if words else None
 
 
-def complete_origin(conn: sqlite3.Connection, origin: Origin, session: Session | None, *, turns: bool = True) -> Origin:
-    """Return the origin with what its session adds: its names, its client and, for a fact, the turns just before."""
+def complete_origin(origin: Origin, session: Session | None) -> Origin:
+    """Return the origin with what its session adds: its names, its client and its project."""
     if session is None:
         return origin
     client, version = split_client_version(session.client) if session.client else (None, None)
-    before = origin.turns
-    if turns and not before:
-        recent = conn.execute(RECENT_TURNS_OF_SESSION, (uids.parse_uid(session.uid),)).fetchall()
-        before = tuple(Uid(uids.format_uid(uid)) for (uid,) in reversed(recent))
     return replace(
         origin,
         session=session.name,
@@ -378,5 +386,12 @@ def complete_origin(conn: sqlite3.Connection, origin: Origin, session: Session |
         client=origin.client or client,
         client_version=origin.client_version or (None if origin.client else session.client_version or version),
         project=origin.project or session.project,
-        turns=before,
     )
+
+
+def find_recent_turns(conn: sqlite3.Connection, session: Session | None) -> tuple[Uid, ...]:
+    """Find the captured turns of a session just before now, oldest first."""
+    if session is None:
+        return ()
+    recent = conn.execute(RECENT_TURNS_OF_SESSION, (uids.parse_uid(session.uid),)).fetchall()
+    return tuple(uids.to_texts([uid for (uid,) in reversed(recent)]))

@@ -22,7 +22,7 @@ from typing import Any
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
-from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
@@ -60,6 +60,9 @@ from hermes_memory_store.sync.wire_format import (
 )
 
 SYNC = Actor("sync")
+
+TEAM_ORIGIN = Origin(way=Way.TEAM)
+"""Of the facts of a team."""
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -317,7 +320,7 @@ class ShadowSettler:
         self._theme_id = theme_id
         self._theme = theme
         self._now = now
-        self._change = BatchMutation(conn, names, journal, SYNC)
+        self._change = BatchMutation(conn, names, journal, SYNC, TEAM_ORIGIN)
         self._scopes: dict[str, ScopeKey] = {}
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()

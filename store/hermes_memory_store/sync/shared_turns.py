@@ -23,9 +23,10 @@ from hermes_memory_store.conversations.turns import Turns, find_known_turns
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, Uid
+from hermes_memory_store.model import Actor, Origin, Uid, Way
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
+from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_store.sync.row_validation import validate_row_time
 from hermes_memory_store.sync.wire_format import HiddenVersion
 from hermes_memory_themes import Policies
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from hermes_memory_store.sync.team_sync import Sync
 
 SYNC = Actor("sync")
+
+TEAM_ORIGIN = Origin(way=Way.TEAM)
+"""Of the turns of a team: what more is known of them stays where they were captured."""
 
 MOST_CHARS = 400_000
 """Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""
@@ -270,9 +274,10 @@ class SharedTurns:
             conn.executemany(
                 NOTE, [to_note_columns(theme_id, row, mine, checked_turns.get(row.uid, CheckedTurn())) for row in rows]
             )
-            entries = insert_turns(conn, self._names.origins, theme_id, new, now)
-            if entries:
-                self._journal.append(conn, entries, actor=SYNC, at=now)
+            with attribute_changes(TEAM_ORIGIN):
+                entries = insert_turns(conn, self._names.origins, theme_id, new, now)
+                if entries:
+                    self._journal.append(conn, entries, actor=SYNC, at=now)
             self._turns.erase_within(conn, theme_id, find_stored_turns(conn, theme_id, erased), SYNC, now)
             conn.execute(
                 "UPDATE sync_themes SET turn_seq = min(?, seq), turns_whole = max(turns_whole, ?) WHERE theme_id = ?",
