@@ -109,7 +109,7 @@ async def test_an_undo_of_all_shows_before_and_after_what_it_leaves(path: Path) 
         await pilot.press("enter")
         await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine"])
         await until(pilot, lambda: "left as is: " in said(pilot))
-        assert "(pin); undo" in said(pilot)
+        assert "D[cache]" in said(pilot)
 
 
 async def test_ending_a_session_without_a_bridge(path: Path) -> None:
