@@ -817,3 +817,21 @@ def test_what_pressure_moves_here_and_somebody_uses_there_is_no_conflict(
     bob.store.facts.write(THEME, "D[cache]: redis")
     converge([ann, bob], server)
     assert ann.store.sync.conflicts(THEME) == bob.store.sync.conflicts(THEME) == []
+
+
+def test_a_purge_of_one_fact_says_how_many_team_rows_go_and_takes_it_from_the_other_machine(
+    ann: Member, bob: Member, server: Server, tmp_path: Path
+) -> None:
+    uid = write(ann, "V[key]: k7Rw2Qp9xLeaked")
+    local = write(bob, "V[port]: 5432")
+    assert ann.store.purge.preview_facts(uid).team_rows == 0
+    converge([ann, bob], server)
+    assert bob.store.purge.preview_facts([uid, local]).team_rows == 2
+
+    assert bob.store.purge.execute_facts(uid).team_rows == 1
+    converge([ann, bob], server)
+
+    assert contents(ann) == contents(bob) == ["V[port]: 5432"]
+    held = [file.name for file in tmp_path.rglob("*") if file.is_file() and b"k7Rw2Qp9xLeaked" in file.read_bytes()]
+    assert held == []
+    assert all(map(sound, (ann, bob)))
