@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
@@ -44,9 +45,12 @@ class PhraseSet:
 
     def __init__(self, phrases: Iterable[str] = ()) -> None:
         self.phrases = frozenset(phrases)
+        tokens = {phrase: set(TOKEN.findall(phrase)) for phrase in self.phrases}
+        often = Counter(token for some in tokens.values() for token in some)
         self._by_token: dict[str, list[str]] = {}
-        for phrase in self.phrases:
-            self._by_token.setdefault(max(TOKEN.findall(phrase), key=len, default=""), []).append(phrase)
+        """By the token of each that the fewest others have."""
+        for phrase, some in tokens.items():
+            self._by_token.setdefault(min(some, key=often.__getitem__, default=""), []).append(phrase)
 
     def __or__(self, other: PhraseSet) -> PhraseSet:
         return PhraseSet(self.phrases | other.phrases)

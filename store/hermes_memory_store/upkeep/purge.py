@@ -345,11 +345,12 @@ class Purge:
     def _turns_of(self, conn: sqlite3.Connection, keys: Collection[bytes], theme_id: int) -> Iterator[Turn]:
         """Yield the turns of a theme that hold the words of facts; of one ordinary word, those of the sessions that said it."""
         everywhere = load_erased_words(conn, keys).phrases
-        own: dict[str, PhraseSet] = {}
+        written: dict[str, set[str]] = {}
         for key in keys:
-            contents = load_erased_words(conn, [key]).contents
+            contents = load_erased_words(conn, [key]).contents.phrases
             for (writer,) in conn.execute(WRITERS, (key,)):
-                own[writer] = own.get(writer, PhraseSet()) | contents
+                written.setdefault(writer, set()).update(contents)
+        own = {writer: PhraseSet(contents) for writer, contents in written.items()}
         for turn in self._turns().of_theme(conn, theme_id):
             said_by = own.get(turn.session or "")
             if everywhere.is_in(turn.content) or (said_by is not None and said_by.is_in(turn.content)):
