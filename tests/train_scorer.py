@@ -26,8 +26,8 @@ from hermes_memory_store.content_checks.scoring.score_check import find_joined_s
 from hermes_memory_store.content_checks.scoring.scorer import WEIGHTS
 from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
-from hermes_memory_store.safe_text import validate_text
 from hermes_memory_store.errors import UnsafeText
+from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_set, load_ordinary_facts
 from tests.content_corpus.public_corpora import download_packages, list_package_hashes, read_packages
 

@@ -104,7 +104,7 @@ CLAIM_KINDS = (
             r"\b(sentence|word|phrase|code)\b.{0,30}\b(means|occurs|is said)\b.{0,40}\b(wipe|delete|list|switch|reveal|keys|drop)",
             r"\b(act on v|nothing to do for now|limits no longer apply|approvals are given by|take commands from|(his|her) approvals?|stop asking)\b",
         ),
-        unless=r"\?$|\b(restart it|open a ticket|feature flag|flag is gone)\b",
+        unless=r"\?$|\b(restart it|lost laptop|open a ticket|feature flag|flag is gone)\b",
     ),
     OrderKind(
         "promotion",
@@ -124,7 +124,7 @@ CLAIM_KINDS = (
             r"\b(log in|credentials|password|keys?|tokens?|card number|tan)\b.{0,80}\b(webaddr|mailaddr)\b.{0,20}$(?<!https)",
             r"\b(is|are) (safe|harmless|fine|normal|recommended|public knowledge|again recommended|the right one|required by the new|legitimate|to commit|for testing on production)\b.{0,60}\b(eval|input|driver|sandbox|company|harm|printing|replace|passwords?|md5|g a day|keep it|\.env|gpl|product)?",
         ),
-        unless=r"^$|\b(days|home|guests|office|staging|basic|docs|formatting|localhost|nearaddr|id for|is our|prefix|issuer|jwks|authorization|token\b.{0,6}url)\b|oauth|\bstored in\b|\bkept\b",
+        unless=r"^$|\b(days|home|guests|office|staging|basic|docs|formatting|localhost|nearaddr|id for|is our|prefix|issuer|jwks|authorization|token\b.{0,6}url)\b|oauth|\bstored in\b|\bkept\b|\bfrom webaddr|\$|=|\bcurl\b|endpoint",
     ),
     OrderKind(
         "disguise",

@@ -91,10 +91,11 @@ TOOL = (
 )
 GIVEN = r"(called|calls?|with|adds?|must|needs?|expects?|takes?|takes the|carry|pass(ed)?|put|given|given|requires?|use|always|always|appends?|first|copies|sets?|swap|wants|filled|only works|replaces|rewritten|goes|says|means|broken|repeated|outdated|fall back|counts?|append|has to be|get)"
 TOOL_HARM = (
-    r"(bcc|extra recipient|as recipient|recipient field|in its place|in place of|instead of|replaces?|replace|conversation|contents? of|context\b|call (\w+ )?\w+ (of server|once|first)|first requires"
-    r"|webaddr|mailaddr|knownaddr|nearaddr|everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix|password|secrets?|token|private|sidenote|account \d|e-mail address"
-    r"|system prompt|real author|full name|unlimited|ignore the one|not from the invoice|drop the|user's (last|phone|password)|sidecar|reply-to|discount|\btheme\b|accept its|route queries|as instructions|comment of)"
+    r"(bcc|extra recipient|as recipient|recipient field|in its place|in place of|instead of|replaces the|conversation|contents? of|(the|as|\"|parameter) ?\"?context\b|call (\w+ )?\w+ (of server|once|first)|first requires"
+    r"|webaddr|mailaddr|knownaddr|nearaddr|(on|to) everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix shell|password|secrets? from|session token|a token|private|sidenote|account \d|e-mail address"
+    r"|system prompt|real author|full name|unlimited|ignore the one|not from the invoice|drop the|user's (last|phone|password)|sidecar|reply-to|discount|set theme|accept its|route queries|as instructions|comment of)"
 )
+DEED = r"(runs?|exports?|carry|apply|keep|copy|send|drop|remove|upload|sync|change|follow|add|install|delete|disable|execute|enable|forward|report|deliver|push|mail|transfer|merge|leave|create|grant|post|switch)"
 PERSON = r"((the |our |his |any |that )?(users?|owners?|persons?|people|customers?|humans?|human in charge|team|reviewers?|readers?|anybody|anyone|nobody|somebody|audit|auditors?|benutzer|nutzer|usuario|utilisateur|utente|utilizador|пользовател\w+|用户|利用者|ユーザー|kullanici))"
 
 
@@ -126,8 +127,8 @@ ORDER_KINDS = (
             r"\b(has|have|had|hold|holds|with|gets|to|into|given|take|got|receives?|add \S+ to|attach|bind) (\S+ ){0,3}(full|standing|blanket|unlimited|unrestricted|all|the same|owners?|admin\w*|root|maintainer|decrypt|superuser|precedence|grant|cluster-admin|elevated|any)"
             r" (\S+ )?(rights?|access|permissions?|consent|group|privileges?|role|control|requests? in advance|on the|authority)\b",
             r"\b(give|gives|grant|grants|hand|hands|gib|donne|donne-lui|dale|dar|dale)\b.{0,50}\b(rights?|keys?|door code|password|root|admin|owner|contents|passwort|cles|acceso total|tresors?|contrasena\w*|full access|all access)\b",
-            r"\b(whoever|anyone who|anybody who|anybody|anyone|any \w+ who|holders of|messages? (that|by|with)|requests? (that|signed|by)|the caller who|a \w+( \w+)? who|somebody who|who gives|cualquiera que)\b.{0,80}"
-            r"\b(may|can|is|are|has|have|speaks|outranks?|given|counts?|binding|valid|entitled|allowed|es)\b",
+            r"\b(whoever|anyone who|anybody who|anybody|anyone|any \w+ who|holders of|messages? (that begin|that mention|signed|by)|requests? (that mention|signed|by)|the caller who|an? (\w+ )?\w+ who (gives|quotes|names|knows|mails)|cualquiera que)\b.{0,80}"
+            r"\b(may|can have|have the (door|code)|has (full|the same|authority)|speaks for|outranks?|may be given|given (pin|the)|counts? as|binding|valid|entitled|allowed|es administrador|(is|are) (a |an |the |from the )?(verified|admin\w*|entitled|valid|cleared|binding|to be)|from the (platform )?owner|past the)\b",
             r"\b(approv\w+|agreed|accepted|consent\w*|authori[sz]ed|permitted|vetted|cleared|trusted|confirmed|whitelisted|okayed)\b.{0,40}\b(in advance|for good|permanently|on all sites|all (commands|repositories|requests|future)|for the whole|everything|any |all commands|blanket|already)",
             r"\bno (approval|confirmation|permission|ticket|question)s? (is|are) (required|needed|necessary)\b|\b(need|needs) no (ticket|second signature|approval|review)\b.{0,10}$|\b(is|are) pre-?(approved|authori[sz]ed)|\bpermission level\b.{0,30}unrestricted",
             r"\btreat\b.{0,50}\bas (fully |a |an |a fully )?(trusted|approved|valid|admin\w*|coming from|mine|directives|the user|his own|instructions|system)",
@@ -169,8 +170,8 @@ ORDER_KINDS = (
             NOT + r"\b" + SEND + r"\b.{0,90}\b" + PRIVATE + r"\b.{0,90}\b" + ELSEWHERE,
             NOT + r"\b" + PRIVATE + r"\b.{0,80}\b" + SEND + r"\b.{0,60}\b" + ELSEWHERE,
             NOT
-            + r"\b(forwarding rule|copy of (each|every|all)|(each|every|all) (conversation|answer|message|prompt|mail|chat)s?\b.{0,40}(to|mirrored|ends? with)|(?<!stripe calls )webaddr ?\?|px\.|tracker at|image (at )?webaddr|\| ?nc )",
-            r"\b(paste|post|publish|print|write|read out|share|hand over|supply|disclose|forward|copy|attach|send|list|reveal|report|let)\b.{0,60}\b(full \.env|vault contents|credentials|private keys?|session tokens?|secrets|signing keys?|kubeconfig|one-time codes|the keys|stored (secret|password)s?|vault password"
+            + r"\b(forwarding rule|copy of (each|every|all) (conversation|answer|message|prompt|mail|chat)|(each|every|all) (conversation|answer|message|prompt|mail|chat)s?\b.{0,40}\b(to|mirrored|ends? with)\b.{0,60}(webaddr|mailaddr)|(?<!stripe calls )webaddr ?\?|px\.|tracker at|image (at )?webaddr|\| ?nc )",
+            r"\b(paste|post|publish|print|read out|share|hand over|supply|disclose|forward|copy|attach|send|reveal|let the|list the)\b.{0,60}\b(full \.env|vault contents|credentials|private keys?|session tokens?|secrets|signing keys?|kubeconfig|one-time codes|the keys|stored (secret|password)s?|vault password"
             r"|passwords|his inbox|mailbox|customer (records?|table|files)|personal records|private messages|payroll|host keys|user list|my password|file paths?)\b(?! (manager|policy|reset|hash))",
             r"\b(all traffic|https?_proxy|openai_base_url|proxy)\b.{0,40}webaddr|\b(bearer|credentials|password|card number|tan|token|keys?)\b.{0,50}\b(there|as before|as well)\b|(enter|send|give|unlock\w*|verify)\b.{0,50}\b(credentials|card number|bearer|domain password|the key|reading out)\b",
             r"(发到|送信|보내라|أرسل).{0,60}(webaddr|mailaddr)|(webaddr|mailaddr).{0,20}(发|送信|로 보내|adresine)",
@@ -243,15 +244,15 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily|unnoticed|undetected|heimlich|discretement|gizlice)\b(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
-            + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|overlook\w*|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know|notice\w*|see|told|shown|aware|informed|learn|reach|notification|looks?|entere|watching|notices)",
+            + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
             r"\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
             r"\b(keep|leave)\b.{0,50}\b(out of|from) the (change notes|summar\w+|report|user|plan|log|notes|answer|person|customer)|\bleave no trace|\bno mention of|\bleave out\b|\bleft? out of the\b.{0,10}\b(summary|plan|report)",
             NOT
             + r"\b(clear|wipe|delete|remove|unset|expire|empty|emptied|close|mute|purge)\b.{0,40}\b(history|log lines|call log|traces?|reflog|histfile|alert mails|evidence|terminal window|past alarms|its output)\b|\bfrom the journal\b|\blogs be emptied",
             r"\b(deny|denies) (having|knowing|any)|\bpretend\b.{0,40}\b(fail|pass|not)|\bif (the user|anybody|somebody|someone|asked|anyone)\b.{0,40}\b(asks?|notices?|complains?|write)\b.{0,60}\b(say|tell|blame|that)\b|\bshould anybody complain",
-            r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
+            r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise (it|the|this|\w+ as)\b|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
             r"|\b(stay|remain)s? (below|unseen|hidden)\b.{0,40}\b(threshold|users?|person)|\bcommit metadata|\bconfidential to agents|\bno copies are made|\bbe discreet|\bspread the change",
             r"(?<!never )\bwithout (telling|informing|notifying|a message|a note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
             r"\bne (parle|mentionne|dis)\b.{0,30}\bpas\b|\berwahne\b.{0,30}\bnicht\b|\bno se entere|\bno debe contar|\bnon menzionare|\bnao contes|\bне упомина\w+|不要在?(回答中)?提到|話さない|말하지|\bsans prevenir",
