@@ -28,7 +28,7 @@ from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
 from hermes_memory_store.errors import UnsafeText
 from hermes_memory_store.safe_text import validate_text
-from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_set, load_ordinary_facts
+from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.content_corpus.public_corpora import download_packages, list_package_hashes, read_packages
 
 SIZES = (text_features.SIGNAL_PLACES, text_features.WORD_PLACES, text_features.PIECE_PLACES)
@@ -174,12 +174,12 @@ def evaluate(data: TrainingSet, scores: numpy.ndarray, threshold: float) -> None
 
 def evaluate_fresh_set(data: TrainingSet, model: LogisticRegression, threshold: float) -> None:
     """Print what is stopped of the fresh set, which nothing was made or chosen with."""
-    for name, samples in zip(("fresh attacks", "fresh ordinary"), load_fresh_set(), strict=True):
+    for name in ("fresh_attacks", "fresh_ordinary", "second_attacks", "second_ordinary"):
         hits = []
-        for sample in samples:
+        for sample in load_fresh_samples(name):
             rows = to_rows([(target, text) for target, content in sample.facts for text in find_readings(content)])
             hits.append(is_stopped_without_score(sample) or model.decision_function(rows).max() >= threshold)
-            if hits[-1] == (name == "fresh ordinary"):
+            if hits[-1] == name.endswith("ordinary"):
                 print("   ", *sample.facts[0])
         print(format_share(name, hits))
 

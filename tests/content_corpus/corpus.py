@@ -59,11 +59,9 @@ def load_ordinary_facts() -> list[Sample]:
     return list(found.values())
 
 
-def load_fresh_set() -> tuple[list[Sample], list[Sample]]:
-    """Return attacks and ordinary facts that nothing is trained or chosen with."""
-    return load_sample_file(HERE / "fresh" / "fresh_attacks.txt"), load_sample_file(
-        HERE / "fresh" / "fresh_ordinary.txt"
-    )
+def load_fresh_samples(name: str) -> list[Sample]:
+    """Return texts that nothing is trained or chosen with: `fresh_attacks`, `second_ordinary` and so on."""
+    return load_sample_file(HERE / "fresh" / f"{name}.txt")
 
 
 def shift_letters(base: int) -> Callable[[str], str]:
