@@ -9,6 +9,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
 from hermes_memory_bridge.trust import SourceRefused, Suspicion, WriteVerdict, to_secret_placeholder
+from hermes_memory_store.content_checks.spans import NOT_KEPT
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
 from hermes_memory_store.model import Fact, Relief, WriteResult, format_notation
 from hermes_memory_store.notation import memory_spec
@@ -56,10 +57,9 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"
             "action: inform the user that pinned facts fill the memory.",
         )
+    masked = [f"masked: {to_secret_placeholder(name)}" for name in verdict.masked_names]
     return ToolResult(
-        "\n".join(
-            [format_write_result(result), *(f"masked: {to_secret_placeholder(name)}" for name in verdict.masked_names)]
-        ),
+        "\n".join([format_write_result(result), *masked, *format_unkept(connection, verdict)]),
         {
             "uid": result.fact.uid,
             "status": result.status,
@@ -71,6 +71,15 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             "masked": list(verdict.masked_names),
         },
     )
+
+
+def format_unkept(connection: Connection, verdict: WriteVerdict) -> list[str]:
+    """Format that a secret was masked and is kept nowhere, why, and how to allow a file."""
+    if NOT_KEPT not in verdict.masked_names or connection.trust is None:
+        return []
+    return [
+        f"NOT kept: the masked secret is lost unless the user keeps it elsewhere; {connection.trust.vault.unkept_reason}"
+    ]
 
 
 def check_write(connection: Connection, line: str, policy: ThemePolicy, *, split: bool = False) -> WriteVerdict:

@@ -89,13 +89,16 @@ class SystemKeyring:
         :param too_late: what to do when the answer comes after the wait is over
         :raises KeyringUnreachable: none comes in time, or it is an error
         """
+        import keyring.errors
+
         self.refuse_while_resting()
         try:
             answer = call_with_timeout(lambda: ask_unlocked_keyring(question), ANSWER_S, too_late)
         except Exception as error:
             reason = error.message if isinstance(error, KeyringUnreachable) else describe_keyring_error(error)
-            self._rest = self.clock() + REST_S, reason
-            log.warning("%s; it is asked again in %.0f s", reason, REST_S)
+            if not isinstance(error, keyring.errors.PasswordSetError | keyring.errors.PasswordDeleteError):
+                self._rest = self.clock() + REST_S, reason
+                log.warning("%s; it is asked again in %.0f s", reason, REST_S)
             raise KeyringUnreachable(reason) from error
         self._rest = None
         return answer

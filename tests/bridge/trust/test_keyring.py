@@ -211,6 +211,16 @@ def test_a_locked_keyring_is_told_as_locked_and_used_once_it_is_unlocked(home: P
     assert vault.keep("default", "stripe", "one") == "stripe"
 
 
+def test_a_keyring_that_refuses_one_secret_is_asked_for_the_next(home: Path, restored: None) -> None:
+    ring = Ring()
+    ring.room = 0
+    give(ring)
+    vault = Vault(home)
+    assert vault.take("default", "large", "one") is None
+    ring.room = 1
+    assert vault.keep("default", "small", "two") == "small"
+
+
 @pytest.mark.long
 def test_a_keyring_that_hangs_is_left_after_two_seconds_and_not_asked_again_by_each_write(
     home: Path, restored: None

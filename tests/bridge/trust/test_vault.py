@@ -175,7 +175,9 @@ async def test_the_first_secret_stays_when_the_second_cannot_be_kept_and_the_ans
     ring.room = 1
     answer = await ask("memory_write", content=f"V[keys]: {STRIPE} and {OTHER}")
     assert answer.data["fact"]["content"] == "‹secret:keys› and ‹secret:not-kept›"
-    assert "‹secret:not-kept›" in answer.text
+    assert "masked: ‹secret:not-kept›" in answer.text
+    assert "NOT kept" in answer.text
+    assert "secret allow-file" in answer.text
     assert ask.vault.names("default") == ["keys"]
     assert list(ring.held.values()) == [STRIPE]
 
