@@ -253,8 +253,8 @@ class Vault:
             held = self._find_digest(key)
             if held is None:
                 self._set_secret(key, secret)
+            self._names[base, held or digest] = key
             if held is None or held == digest:
-                self._names[base, digest] = key
                 if not besides:
                     self._numbers[base] = max(self._numbers.get(base, 1), number - 1)
                 return key, held is None

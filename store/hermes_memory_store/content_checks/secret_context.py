@@ -81,7 +81,7 @@ OPERATOR = re.compile(
     re.IGNORECASE,
 )
 LINK = re.compile(
-    r"(?i)\s*(?:\([^)]{0,40}\))?|\s+(?:for|of|to|on|at|in|used by|from|für|vom|von|zum|zur|der|des|am|im|pour|de|du|des|d['’]|à|au|para"
+    r"(?i)\s*(?:\([^)]{0,40}\))?|\s+(?:for|of|to|on|at|in|used by|from|fürs?|beim|vom|von|zum|zur|der|des|am|im|pour|de|du|des|d['’]|à|au|para"
     r"|del|de la|da|do|van|voor)\b.{0,80}"
 )
 """What stands between `password` and `is`, when it is said whose."""

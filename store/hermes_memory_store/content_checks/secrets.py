@@ -28,8 +28,10 @@ LONG = 15
 
 DIGIT = re.compile(r"\d")
 
-SEALED = re.compile(r"ENC\[[^\]\n]*\]")
-"""What sops or eyaml has encrypted is no secret any more."""
+SEALED = re.compile(r"ENC\[[^\]\n]*\]|\b(?:SHA256:|sha\d{3}[:/-])[A-Za-z0-9+/]{40,}={0,2}")
+"""What sops or eyaml has encrypted, and a named digest, is no secret."""
+
+SEAL_HINTS = ("ENC[", "SHA256:", "sha256", "sha384", "sha512")
 
 TOKEN = re.compile(r"[\w+/=.~|:-]{14,}")
 """What may hold a token: no other sign is in one."""
@@ -49,7 +51,7 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
     announced = has_hint(f"{target} {content}".lower(), HINTS)
     long = max(map(len, content.split()), default=0) >= LONG
     coded = announced or long or "@" in content or " -" in content
-    text = SEALED.sub(lambda match: FILLER * len(match[0]), content) if "ENC[" in content else content
+    text = SEALED.sub(lambda match: FILLER * len(match[0]), content) if has_hint(content, SEAL_HINTS) else content
     text = blank_secret_marks(text)
     found = [*find_phrase_secrets(text)] if DIGIT.search(content) else []
     if coded:

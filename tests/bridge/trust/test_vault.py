@@ -138,6 +138,25 @@ def test_one_secret_has_one_name_for_two_vaults_of_the_same_file(vault: Vault) -
     assert vault.keep("default", "stripe", "two") == "stripe-3"
 
 
+def test_vaults_that_take_at_once_give_each_secret_a_name_of_its_own(tmp_path: Path) -> None:
+    secrets = [f"secret {number}" for number in range(24)]
+    vaults = [Vault(tmp_path / "secrets.json", "file") for _ in range(4)]
+    given: list[dict[str, str]] = [{} for _ in vaults]
+
+    def take(vault: Vault, names: dict[str, str]) -> None:
+        for secret in secrets[:: vaults.index(vault) + 1]:
+            names[secret] = vault.keep("default", "stripe", secret)
+
+    threads = [threading.Thread(target=take, args=pair) for pair in zip(vaults, given, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    for names in given:
+        assert all(Vault(vaults[0].file, "file").reveal("default", name) == secret for secret, name in names.items())
+    assert len(vaults[0].names("default")) == len(secrets), "one name for one secret, whoever takes it"
+
+
 def test_a_secret_of_the_program_is_replaced_under_its_name(vault: Vault) -> None:
     for secret in ("one", "two"):
         vault.replace(":token", "636921", secret)
