@@ -184,7 +184,9 @@ def evaluate_fresh_set(data: TrainingSet, model: LogisticRegression, threshold: 
         print(format_share(name, hits))
 
 
-def write_weights(data: TrainingSet, model: LogisticRegression, thresholds: tuple[float, float], packages: Path) -> None:
+def write_weights(
+    data: TrainingSet, model: LogisticRegression, thresholds: tuple[float, float], packages: Path
+) -> None:
     """Write the weights: a line of JSON, and one signed byte a place."""
     scales, body, offset = [], array.array("b"), 0
     for size, scale in zip(SIZES, SCALES, strict=True):

@@ -12,15 +12,16 @@ _MODULES = {
     "access.credentials": "Credential Credentials",
     "access.idempotency_keys": "IdempotencyKeys",
     "clock": "Clock format_iso_time parse_duration parse_moment system_clock",
+    "content_checks.intake": "Intake Writer",
     "context.context_block": "ContextBlocks",
     "context.context_records": "ContextRecord ContextRecords",
     "conversations.turns": "Turns",
     "diagnostics.doctor": "examine_store",
     "errors": """
         AmbiguousSession AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
-        IndexDamaged InputError JournalBroken MemoryFull NetworkFileSystem NotFound NotationError NothingToUndo
-        PolicyInvalid QueryError ScopeExists StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder
-        StoreReadOnly StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
+        IndexDamaged InputError JournalBroken MemoryFull NameRefused NetworkFileSystem NotFound NotationError NothingToUndo
+        PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
+        StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
         UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
     """,
     "history.time_travel": "PastStore open_store_at",

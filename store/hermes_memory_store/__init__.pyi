@@ -6,6 +6,8 @@ from hermes_memory_store.clock import format_iso_time as format_iso_time
 from hermes_memory_store.clock import parse_duration as parse_duration
 from hermes_memory_store.clock import parse_moment as parse_moment
 from hermes_memory_store.clock import system_clock as system_clock
+from hermes_memory_store.content_checks.intake import Intake as Intake
+from hermes_memory_store.content_checks.intake import Writer as Writer
 from hermes_memory_store.context.context_block import ContextBlocks as ContextBlocks
 from hermes_memory_store.context.context_records import ContextRecord as ContextRecord
 from hermes_memory_store.context.context_records import ContextRecords as ContextRecords
@@ -24,6 +26,7 @@ from hermes_memory_store.errors import IndexDamaged as IndexDamaged
 from hermes_memory_store.errors import InputError as InputError
 from hermes_memory_store.errors import JournalBroken as JournalBroken
 from hermes_memory_store.errors import MemoryFull as MemoryFull
+from hermes_memory_store.errors import NameRefused as NameRefused
 from hermes_memory_store.errors import NetworkFileSystem as NetworkFileSystem
 from hermes_memory_store.errors import NotationError as NotationError
 from hermes_memory_store.errors import NotFound as NotFound
@@ -31,6 +34,9 @@ from hermes_memory_store.errors import NothingToUndo as NothingToUndo
 from hermes_memory_store.errors import PolicyInvalid as PolicyInvalid
 from hermes_memory_store.errors import QueryError as QueryError
 from hermes_memory_store.errors import ScopeExists as ScopeExists
+from hermes_memory_store.errors import SecretRefused as SecretRefused
+from hermes_memory_store.errors import SecretUnconfirmed as SecretUnconfirmed
+from hermes_memory_store.errors import SourceRefused as SourceRefused
 from hermes_memory_store.errors import StoreError as StoreError
 from hermes_memory_store.errors import StoreLocked as StoreLocked
 from hermes_memory_store.errors import StoreMissing as StoreMissing

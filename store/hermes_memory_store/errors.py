@@ -107,6 +107,33 @@ class PolicyInvalid(InputError):
     code = "policy.invalid"
 
 
+class SecretRefused(InputError):
+    """The theme's policy stores no secrets, or the secret stands in a name."""
+
+    code = "secret.refused"
+
+
+class NameRefused(InputError):
+    """A name reads like an instruction.
+
+    Names are listed beside facts and cannot be quarantined as facts are.
+    """
+
+    code = "name.refused"
+
+
+class SourceRefused(InputError):
+    """A person has ruled that nothing suspicious is stored from this source."""
+
+    code = "source.refused"
+
+
+class SecretUnconfirmed(InputError):
+    """A person writes a secret, and was not asked yet whether to mask it. Nothing was stored."""
+
+    code = "secret.unconfirmed"
+
+
 class NotFound(StoreError):
     """A name that matches nothing; `near` holds the closest names that exist."""
 

@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Literal, NewType
+from typing import TYPE_CHECKING, Any, Literal, NewType
 
 from hermes_memory_store.frozen import dataclass
+
+if TYPE_CHECKING:
+    from hermes_memory_store.content_checks.injection_check import Suspicion
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""
@@ -477,8 +480,17 @@ class WriteResult:
     parts: tuple[Fact, ...] = ()
     """All stored parts, when an over-long content was split."""
 
+    masked: tuple[str, ...] = ()
+    """Names under which the vault has secrets of it."""
+    unkept: int = 0
+    """Secrets that were masked and that nothing keeps."""
+    suspicion: Suspicion | None = None
+    """Why it waits for a person; it stands for nothing until then."""
+
     @property
     def status(self) -> str:
+        if self.suspicion is not None:
+            return "quarantined"
         return "created" if self.created else "deduplicated"
 
 

@@ -25,6 +25,32 @@ UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co"})
 """Unassigned ones (Cn) are not among them: they are next year's emoji, and differ between versions of Python."""
 
 
+JOINERS = "\u200c\u200d"
+"""Joiners shape the letters of some scripts and join emoji into one; anywhere else they only hide."""
+
+SHAPED = (
+    "\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf\u1b00-\u1bff\ua840-\ua87f"
+    "\ua8e0-\uaaff\uabc0-\uabff\ufb50-\ufdcf\ufe70-\ufefc\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
+)
+"""Scripts whose letters joiners shape: Arabic, Syriac, N'Ko, those of India, Tibetan, Burmese, Khmer, Mongolian and their kin."""
+
+EMOJI = "\u00a9\u00ae\u203c\u2049\u2100-\u214f\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff"
+
+STRAY_JOINER = f"(?<![{SHAPED}{EMOJI}])[{JOINERS}]|(?<=[{EMOJI}])(?:\u200c|\u200d(?![{EMOJI}]))"
+
+STRAY_JOINERS = re.compile(STRAY_JOINER)
+
+HIDDEN = re.compile(f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}")
+"""What hides or reorders, wherever it stands."""
+
+HARMLESS = re.compile("\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])")
+"""What copied text brings along: the mark at the beginning of a file, and hyphens within words that are shown at line ends."""
+
+DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]")
+
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
 def validate_text(text: str, what: str) -> str:
     """Return the text in composed form (NFC), if it holds no character that a person could not recognise.
 
@@ -38,6 +64,13 @@ def validate_text(text: str, what: str) -> str:
             raise errors.UnsafeText(
                 f"{what} holds {format_character(character)} at character {place + 1}; remove it and write again", text
             )
+    joiner = STRAY_JOINERS.search(text)
+    if joiner:
+        raise errors.UnsafeText(
+            f"{what} holds {format_character(joiner[0])} at character {joiner.start() + 1}, where it joins nothing; "
+            "remove it and write again",
+            text,
+        )
     hidden = SELECTORS.search(text)
     if hidden:
         raise errors.UnsafeText(
@@ -45,6 +78,34 @@ def validate_text(text: str, what: str) -> str:
             text,
         )
     return unicodedata.normalize("NFC", text)
+
+
+def has_hidden_characters(text: str) -> bool:
+    """Check whether a captured message holds characters that a person cannot see and that no writing needs."""
+    if text.isascii() or HIDDEN.search(text) is None:
+        return False
+    shown = HARMLESS.sub("", text)
+    if RIGHT_TO_LEFT.search(shown) is not None:
+        shown = DIRECTION_MARKS.sub("", shown)
+    return HIDDEN.search(shown) is not None
+
+
+def has_unsafe_characters(text: str) -> bool:
+    """Check whether `validate_text` would refuse a text."""
+    return remove_unsafe_characters(text) != text
+
+
+def find_hidden_places(text: str) -> set[int]:
+    """Return the places of the characters that hide or reorder."""
+    return {place for hidden in HIDDEN.finditer(text) for place in range(*hidden.span())}
+
+
+def remove_unsafe_characters(text: str) -> str:
+    """Return a text without the characters for which `validate_text` refuses it."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = "".join(character for character in text if not is_unsafe_character(character))
+    return SELECTORS.sub("", STRAY_JOINERS.sub("", text))
 
 
 def is_unsafe_character(character: str) -> bool:

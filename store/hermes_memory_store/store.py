@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.context.context_block import ContextBlocks
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database import filesystem
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.conversations.turns import Turns
     from hermes_memory_store.database.item_kinds import ItemKind
     from hermes_memory_store.memory.pressure import Pressure
+    from hermes_memory_store.memory.second_look import SecondLook
     from hermes_memory_store.memory.sources import Sources
     from hermes_memory_store.memory.undo import Undo
     from hermes_memory_store.projects.projects import Projects
@@ -58,7 +60,9 @@ if TYPE_CHECKING:
 class Store:
     """One open memory file. Threads may share it; other processes may have it open at the same time."""
 
-    def __init__(self, db: Db, clock: Clock, policies: Policies, reads: ReadLog | None = None) -> None:
+    def __init__(
+        self, db: Db, clock: Clock, policies: Policies, reads: ReadLog | None = None, intake: Intake | None = None
+    ) -> None:
         self.db = db
         self.path = db.path
         self.kept: Path | None = None
@@ -67,11 +71,13 @@ class Store:
         self.policies = policies
         self.names = Names(db)
         self.journal = Journal(db, self.names, clock)
+        self.intake = intake or Intake(policies, lambda theme, source: self.sources.rule(theme, source))
+        """What every text passes on its way in."""
         self.reads = reads or ReadLog(db, self.names, clock)
         self.tiers = Tiers(db, self.names, self.journal, policies)
-        self.scopes = Scopes(db, self.names, self.journal)
-        self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers)
-        self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions)
+        self.scopes = Scopes(db, self.names, self.journal, self.intake)
+        self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers, self.intake)
+        self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions, self.intake)
         self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads)
         db.before_commit(self._stamp)
         db.rescue = self._rescue
@@ -94,6 +100,13 @@ class Store:
         return IdempotencyKeys(self.db, self.clock)
 
     @cached_property
+    def second_look(self) -> SecondLook:
+        """What today's rules find in what came in before."""
+        from hermes_memory_store.memory.second_look import SecondLook
+
+        return SecondLook(self.db, self.names, self.policies)
+
+    @cached_property
     def credentials(self) -> Credentials:
         """Access tokens for the bridge."""
         from hermes_memory_store.access.credentials import Credentials
@@ -112,14 +125,14 @@ class Store:
         """The store's side of team sync: versions to send, versions received, conflicts."""
         from hermes_memory_store.sync.team_sync import Sync
 
-        return Sync(self.db, self.names, self.journal, self.policies, self.clock, self.tiers, self.purge)
+        return Sync(self.db, self.names, self.journal, self.policies, self.clock, self.tiers, self.purge, self.intake)
 
     @cached_property
     def turns(self) -> Turns:
         """Captured turns."""
         from hermes_memory_store.conversations.turns import Turns
 
-        return Turns(self.db, self.names, self.journal, self.clock, self.eraser)
+        return Turns(self.db, self.names, self.journal, self.clock, self.eraser, self.intake)
 
     @cached_property
     def shared_turns(self) -> SharedTurns:
@@ -225,7 +238,9 @@ class Store:
 
         :param noting: False when a person browses, which must not count as an agent's reading
         """
-        return type(self)(Db(self.path, read_only=True), self.clock, self.policies, self.reads if noting else None)
+        return type(self)(
+            Db(self.path, read_only=True), self.clock, self.policies, self.reads if noting else None, self.intake
+        )
 
     def themes(self) -> list[ThemeSummary]:
         """Return every theme that was ever written to, with its gauge and counts."""

@@ -23,7 +23,7 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.content_checks.injection_check import find_suspicion
 from hermes_memory_store.content_checks.secrets import find_secret_texts
 from hermes_memory_store.notation import memory_spec
@@ -39,10 +39,8 @@ class Agent:
         path = Path(self.folder.name) / "memory.db"
         self.loop = asyncio.new_event_loop()
         self.hub = self.loop.run_until_complete(self.opened(path))
-        trust = WriteChecks(self.hub.store.policies, Vault(path.with_name("secrets.json"), "file"))
-        self.connection = Connection(
-            self.hub.store, "default", trust=trust, later=self.hub.write_in_background, tools="all"
-        )
+        self.hub.store.intake.vault = Vault(path.with_name("secrets.json"), "file")
+        self.connection = Connection(self.hub.store, "default", later=self.hub.write_in_background, tools="all")
 
     async def opened(self, path: Path) -> StoreWorker:
         return StoreWorker(path)

@@ -26,8 +26,7 @@ from psycopg.conninfo import make_conninfo
 from hermes_memory_bridge.team.database.dev_server import DevServer
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import BATCH, PAGE, STAGE, KnownTheme, TeamServer, new_push_token
-from hermes_memory_bridge.team.team_checks import TeamContentChecks
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
@@ -189,8 +188,7 @@ def taken_in(facts: int, rounds: int) -> None:
             for name, guarded in (("taken in", False), ("taken in, screened", True)):
                 with Store.open(home / f"{name}.db", policies=shared) as store:
                     if guarded:
-                        vault = Vault(home / "secrets.json", "file")
-                        store.sync.content_check = TeamContentChecks(WriteChecks(shared, vault), store.sources)
+                        store.intake.vault = Vault(home / "secrets.json", "file")
                     store.sync.themes()
                     began = time.process_time()
                     for start in range(0, len(rows), TAKEN):

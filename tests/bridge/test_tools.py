@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
 from tests.bridge.running import until
@@ -53,7 +54,7 @@ async def test_a_fact_is_written_found_told_and_exported(server: StdioServerPara
         assert (await ask(client, "memory_write", content="C[db.id]: UUID mndtry", scope="schema")).startswith(
             "stored: "
         )
-        assert await ask(client, "memory_search", query="mandatory uuid") == "C[db.id]: UUID mndtry"
+        assert parse_fenced_text(await ask(client, "memory_search", query="mandatory uuid")) == "C[db.id]: UUID mndtry"
         assert "C[db.id]: UUID mndtry" in await ask(client, "memory_status")
         assert "Constraints:" in await ask(client, "memory_reflect", topic="uuid")
         assert await ask(client, "memory_export", scope="schema") == "C[db.id]: UUID mndtry"
@@ -68,7 +69,7 @@ async def test_a_bad_write_is_refused_as_text_and_changes_nothing(
         said = await ask(client, "memory_write", content=content, scope="typo-scope")
         assert said.startswith(("[MEMORY WRITE FAILED]", "error:"))
         assert len(said) < 1_000
-        assert await ask(client, "memory_search", query="kept") == "D[kept]: as it was"
+        assert parse_fenced_text(await ask(client, "memory_search", query="kept")) == "D[kept]: as it was"
 
     assert facts_in(db) == ["as it was"]
     with Store.open(db, read_only=True) as store:
@@ -104,7 +105,7 @@ async def test_a_bad_argument_is_named_in_a_text(
     async with Client(server) as client:
         await ask(client, "memory_write", content="D[a]: b", scope="schema")
         assert named in await ask(client, tool, **arguments)
-        assert await ask(client, "memory_search", query="b") == "D[a]: b"
+        assert parse_fenced_text(await ask(client, "memory_search", query="b")) == "D[a]: b"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 
@@ -53,11 +54,11 @@ async def test_a_person_finds_edits_and_undoes_what_an_agent_wrote_and_the_agent
         await person.types("JWT for 2 days")
         await pilot.press("ctrl+s")
         await person.until(lambda: person.sees("auth", "JWT for 2 days"), "the edit")
-        assert await told(client, "memory_search", query="auth") == "D[auth]: JWT for 2 days"
+        assert parse_fenced_text(await told(client, "memory_search", query="auth")) == "D[auth]: JWT for 2 days"
 
         await pilot.press("u")
         await person.until(lambda: person.sees("auth", "JWT for 7 days"), "the undo")
-        assert await told(client, "memory_search", query="auth") == "D[auth]: JWT for 7 days"
+        assert parse_fenced_text(await told(client, "memory_search", query="auth")) == "D[auth]: JWT for 7 days"
         assert "D[auth]: JWT for 7 days" in await told(client, "memory_status")
 
         await pilot.press("escape")
@@ -83,7 +84,7 @@ async def test_an_agents_newer_decision_shows_while_a_person_edits_and_is_not_ov
         await pilot.press("ctrl+s")
         await pilot.pause()
 
-        assert await told(client, "memory_search", query="auth") == "D[auth]: passkeys only"
+        assert parse_fenced_text(await told(client, "memory_search", query="auth")) == "D[auth]: passkeys only"
 
 
 async def test_an_agents_session_shows_and_leaves_with_it(tmp_path: Path) -> None:

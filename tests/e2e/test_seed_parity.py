@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp import Client, StdioServerParameters
 from mcp.types import Implementation
 
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from tests.e2e.seed_calls import CALLS, DIFFERENT, named
 
 ANSWERS = json.loads((Path(__file__).parent / "seed_answers.json").read_text())
@@ -34,6 +35,7 @@ async def test_the_same_calls_get_the_same_answers(tmp_path: Path) -> None:
             result = await client.call_tool(*call)
             assert not result.is_error
             ours = "\n".join(part.text for part in result.content)  # type: ignore[union-attr]
+            ours = parse_fenced_text(ours)
             if masked(call[0], ours) != masked(call[0], recorded):
                 differing.append((named(call), recorded, ours))
 

@@ -6,10 +6,12 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hermes_memory_store.content_checks.intake import AdmittedTurn
+from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.content_checks import ContentCheck, NoContentCheck
+from hermes_memory_store.sync.content_checks import UNCHANGED, ContentCheck
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 from hermes_memory_store.sync.wire_format import CheckedVersion
 from hermes_memory_themes import Policies
@@ -59,13 +61,25 @@ class Strict:
         masked = content.replace("hunter2", "‹secret:it›")
         return CheckedVersion(masked if masked != content else None, "command" if "obey" in content else None)
 
-    def turn(self, theme: str, content: str) -> str:
-        if "unspeakable" in content:
-            raise ArgumentError("it must not be said", content)
-        return content.replace("hunter2", "‹secret:it›")
+    def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
+        if "unspeakable" in turn.content:
+            raise ArgumentError("it must not be said", turn.content)
+        return AdmittedTurn(turn.content.replace("hunter2", "‹secret:it›"))
 
 
-OPEN = NoContentCheck()
+class Open:
+    """Checks nothing: for a team of machines whose policies let everything in."""
+
+    def name(self, theme: str, what: str, name: str) -> None: ...
+
+    def content(self, theme: str, target: str, content: str) -> CheckedVersion:
+        return UNCHANGED
+
+    def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
+        return AdmittedTurn(turn.content)
+
+
+OPEN = Open()
 
 
 class Member:

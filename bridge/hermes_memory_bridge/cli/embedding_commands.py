@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from pathlib import Path
 
 import click
 
@@ -14,7 +13,7 @@ from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, build_e
 from hermes_memory_bridge.embedding.embedding_errors import EmbeddingError
 from hermes_memory_bridge.embedding.vector_index import to_unit_vector
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.errors import ArgumentError
 
@@ -35,7 +34,7 @@ def embedding_command(action: str, db: str | None) -> int:
     Exit code 1 when there are no vectors.
     """
     paths = BridgePaths.of(db)
-    vault = Vault(Path(paths.folder) / "secrets.json")
+    vault = open_store_vault(paths.store)
     if action == "state":
         from hermes_memory_bridge.daemon.control import ask_bridge
 

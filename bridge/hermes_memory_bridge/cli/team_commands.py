@@ -505,14 +505,14 @@ def open_own_syncer(paths: BridgePaths) -> Syncer:
     check_team_named(paths)
     try:
         from hermes_memory_bridge.team.syncer import Syncer
-        from hermes_memory_bridge.team.team_checks import to_team_content_checks
+        from hermes_memory_bridge.trust import open_store_vault
     except ImportError:
         raise TeamError(NO_DRIVER) from None
     return Syncer(
         paths.store,
         lambda: dsns.find_team_dsn(paths),
         holder=f"command {os.getpid()}",
-        screens=to_team_content_checks(paths),
+        vault=open_store_vault(paths.store),
     )
 
 

@@ -17,8 +17,8 @@ from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options,
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
-from hermes_memory_bridge.trust.vault import Vault
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError
@@ -40,7 +40,7 @@ def token_store(db: str | None, *, create: bool = False) -> Iterator[tuple[Store
     """Open the store of the digests, and the vault of this machine's own tokens."""
     paths = BridgePaths.of(db)
     with open_current_store(Path(paths.store), create=create) as store:
-        yield store, Vault(Path(paths.folder) / "secrets.json")
+        yield store, open_store_vault(paths.store)
 
 
 @token_group.command("add")

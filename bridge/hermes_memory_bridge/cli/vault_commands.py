@@ -9,7 +9,7 @@ import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeCommand, store_option, theme_option
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.store import refuse_missing_store
 from hermes_memory_themes import resolve_theme
@@ -33,7 +33,7 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     """
     paths = BridgePaths.of(db)
     refuse_missing_store(Path(paths.store))
-    vault = Vault(Path(paths.folder) / "secrets.json")
+    vault = open_store_vault(paths.store)
     whose = resolve_theme(flag=theme)
     if action == "list":
         return list_secrets(vault, whose)

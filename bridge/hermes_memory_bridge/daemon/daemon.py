@@ -52,7 +52,7 @@ from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.sync_control import TeamSync
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.database.store_version import UPGRADE_HINT, find_installed_version
 from hermes_memory_store.errors import StoreError
@@ -102,9 +102,9 @@ class Daemon:
         self.settings = settings
         self.started = time.time()
         self.stopping = asyncio.Event()
-        self.worker = StoreWorker(paths.store)
-        vault = Vault(Path(paths.folder) / "secrets.json")
-        self.agents = ConnectionRegistry(self.worker, settings.lease, WriteChecks(self.worker.store.policies, vault))
+        vault = open_store_vault(paths.store)
+        self.worker = StoreWorker(paths.store, vault=vault)
+        self.agents = ConnectionRegistry(self.worker, settings.lease)
         self.http_front = HttpFront(self.agents)
         self.notices = ChangeNotices(self.worker)
         self.inspection = StatusCommands(self.worker, self.agents)

@@ -241,12 +241,13 @@ def find_turn_candidates(
 ) -> ThemeCandidates[Turn]:
     """Find the turn candidates of one theme of one store."""
     taken = MOST_WORD_ONLY_FACTS if asked is None else MOST_WORD_MATCHES
-    hits = store.turns.search(theme, query, limit=max(taken, limit), session=within)
+    hits = store.turns.search(theme, query, limit=max(taken, limit), session=within, for_agents=True)
     known = {hit.id: hit.turn for hit in hits}
     close: dict[int, float] = {}
     if asked is not None:
         close = dict(asked.nearest(store, "turn", theme, MOST_NEAREST, list(known)))
-        known |= store.turns.by_keys(theme, [key for key in close if key not in known], session=within)
+        missing = [key for key in close if key not in known]
+        known |= store.turns.by_keys(theme, missing, session=within, for_agents=True)
     return ThemeCandidates(
         {turn.uid: turn for turn in known.values()},
         {hit.turn.uid: hit.score for hit in hits},

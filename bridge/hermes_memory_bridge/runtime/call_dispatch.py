@@ -14,12 +14,13 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_nam
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.query_vector import QueryVector
-    from hermes_memory_bridge.trust import WriteChecks
+    from hermes_memory_store.content_checks.intake import KeptSecret
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,9 @@ KEY = "io.hermes-memory/key"
 """Key of the idempotency key in a call's `_meta`, written by the shim and the clients."""
 
 LONGEST_KEY = 200
+
+MOST_CLIENT_CHARS = 1_000
+"""Characters of a client's name that are looked through."""
 
 
 class ToolRollback(Exception):
@@ -87,9 +91,9 @@ async def run_tool(
             finally:
                 if team_fallback is not None:
                     team_fallback.close()
-        trust = None if connection.trust is None else connection.trust.for_one_call()
-        job = to_idempotent_write(connection, spec, arguments, key, trust)
-        return await worker.write(job, alone=spec.alone, failed=None if trust is None else trust.take_back)
+        kept: list[KeptSecret] = []
+        job = to_idempotent_write(connection, spec, arguments, key, kept)
+        return await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
     except ToolRollback as taken_back:
         return taken_back.answer
     except StoreError as error:
@@ -128,24 +132,22 @@ async def ensure_session(worker: StoreWorker, connection: Connection, arguments:
 
 
 def to_idempotent_write(
-    connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None, trust: WriteChecks | None
+    connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None, newly_kept: list[KeptSecret]
 ) -> Callable[[Store], ToolResult]:
-    """Wrap a tool as a write. With a key, its result is stored with the write and returned instead of writing twice."""
+    """Wrap a tool as a write. With a key, its result is stored with the write and returned instead of writing twice.
+
+    :param newly_kept: is filled with the secrets that the vault has since, which go when the write fails
+    """
 
     def run_once(store: Store) -> ToolResult:
-        try:
+        with store.intake.hold_secrets(newly_kept):
             return run_handler(store)
-        except BaseException:
-            if trust is not None:
-                trust.take_back()
-            raise
 
     def run_handler(store: Store) -> ToolResult:
         view = connection.with_store(store)
         kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
         if kept is not None:
             return ToolResult(**json.loads(kept))
-        view.trust = trust
         answer = spec.handler(view, arguments)
         if "error" in answer.data:
             raise ToolRollback(answer)
@@ -167,4 +169,5 @@ def format_client_name(info: Any) -> str | None:
     """Return the client's name and version as it reports them, safe to display."""
     if not isinstance(info, dict) or not isinstance(info.get("name"), str):
         return None
-    return json.dumps(f"{info['name']} {info.get('version', '')}".strip()[:100], ensure_ascii=True)[1:-1]
+    name = to_listed_name(f"{info['name']} {info.get('version', '')}".strip()[:MOST_CLIENT_CHARS])
+    return json.dumps(name[:100], ensure_ascii=True)[1:-1]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.spans import replace_text_spans
 from hermes_memory_store.safe_text import to_printable
@@ -225,7 +226,7 @@ def find_call_session(connection: Connection, arguments: Arguments, data: dict[s
     name = (data or {}).get("session_id") or arguments.get("session_id")
     if not isinstance(name, str) or not name:
         return connection.name
-    return to_printable(name[:MOST_NAME])
+    return to_listed_name(name[:MOST_NAME])
 
 
 def find_call_subject(spec: ToolSpec, arguments: Arguments, data: dict[str, Any] | None) -> CallSubject | None:

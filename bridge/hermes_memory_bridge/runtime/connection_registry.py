@@ -13,7 +13,6 @@ from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.tools import select_tools
-from hermes_memory_bridge.trust import WriteChecks
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
@@ -31,10 +30,9 @@ MOST_OF_A_TOKEN = 64
 class ConnectionRegistry:
     """Admit connections, and end their sessions when they leave."""
 
-    def __init__(self, worker: StoreWorker, lease: LeaseTimes, trust: WriteChecks | None = None) -> None:
+    def __init__(self, worker: StoreWorker, lease: LeaseTimes) -> None:
         self.worker = worker
         self.lease = lease
-        self.trust = trust
         self.connections: set[Connection] = set()
         self.leases = LeaseKeeper(worker, lease, lambda: list(self.connections))
         self.last_departure = time.monotonic()
@@ -66,7 +64,6 @@ class ConnectionRegistry:
             self.worker.store,
             theme,
             rights=rights,
-            trust=self.trust,
             later=self.worker.write_in_background,
             resume=resume,
             pid=pid,

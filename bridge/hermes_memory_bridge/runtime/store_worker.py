@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hermes_memory_bridge.runtime.call_log import CallLog
 from hermes_memory_bridge.runtime.metrics import BridgeMetrics
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database.index_health import find_damaged_indexes
 from hermes_memory_store.errors import IndexDamaged, StoreError, StoreOlder, StoreReplaced, StoreTooNew, StoreUnreadable
@@ -70,13 +71,22 @@ class ReaderThread:
 class StoreWorker:
     """Read and write a store from an event loop."""
 
-    def __init__(self, path: str | Path, *, readers: int = READERS, clock: Clock = system_clock) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        readers: int = READERS,
+        clock: Clock = system_clock,
+        vault: Vault | None = None,
+    ) -> None:
         """Open the store, upgrading a hermes-memory 0.3.0 file after a verified backup.
 
         :raises StoreError: the store cannot be opened
         """
         self.path = Path(path)
-        self.store = open_current_store(self.path, clock=clock)
+        self.vault = vault
+        """Keeps the secrets that are masked."""
+        self.store = open_current_store(self.path, clock=clock, vault=vault)
         self.store.reads.on_enough = self._note_reads
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = BridgeMetrics()
@@ -307,7 +317,7 @@ class StoreWorker:
 
     def _reopen_store(self) -> None:
         """Open the file that has the store's name now. The old one stays open until that has succeeded."""
-        opened = open_current_store(self.path, clock=self.store.clock)
+        opened = open_current_store(self.path, clock=self.store.clock, vault=self.vault)
         self._close_readers()
         self.store.db.close()
         self.store = opened

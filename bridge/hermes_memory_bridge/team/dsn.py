@@ -13,7 +13,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.vault import Vault, replace_private_file
+from hermes_memory_bridge.trust import open_store_vault
+from hermes_memory_bridge.trust.vault import replace_private_file
 from hermes_memory_store.content_checks.secret_context import find_address_passwords
 from hermes_memory_store.content_checks.spans import TextSpan, replace_text_spans
 
@@ -33,11 +34,6 @@ DSN_SECRET = re.compile(r"\b(?:ssl)?pass(?:word|file)\s*=\s*(?:'(?:[^'\\]|\\.)*'
 """Secret words of a DSN that is not written as an address."""
 
 
-def open_store_vault(paths: BridgePaths) -> Vault:
-    """Open the vault where this store keeps its secrets."""
-    return Vault(Path(paths.folder) / "secrets.json")
-
-
 def find_team_dsn(paths: BridgePaths, environment: Mapping[str, str] = os.environ) -> str | None:
     """Find the DSN: from the variable, else from the vault; None when no team database is configured.
 
@@ -46,7 +42,7 @@ def find_team_dsn(paths: BridgePaths, environment: Mapping[str, str] = os.enviro
     named = environment.get(VARIABLE)
     if named is not None:
         return named.strip() or None
-    return open_store_vault(paths).reveal(VAULT_THEME, NAME)
+    return open_store_vault(paths.store).reveal(VAULT_THEME, NAME)
 
 
 def store_team_dsn(paths: BridgePaths, dsn: str) -> None:
@@ -55,14 +51,14 @@ def store_team_dsn(paths: BridgePaths, dsn: str) -> None:
     :raises VaultError: it could not be stored
     """
     paths.make_folder()
-    open_store_vault(paths).replace(VAULT_THEME, NAME, dsn)
+    open_store_vault(paths.store).replace(VAULT_THEME, NAME, dsn)
     write_team_state(paths, paused=is_sync_paused(paths))
 
 
 def forget_team_dsn(paths: BridgePaths) -> None:
     """Delete the DSN."""
     (Path(paths.folder) / STATE_FILE).unlink(missing_ok=True)
-    vault = open_store_vault(paths)
+    vault = open_store_vault(paths.store)
     if vault.reveal(VAULT_THEME, NAME) is not None:
         vault.forget(VAULT_THEME, NAME)
 

@@ -75,8 +75,8 @@ class TeamSync:
             return
         try:
             from hermes_memory_bridge.team.syncer import Syncer
-            from hermes_memory_bridge.team.team_checks import to_team_content_checks
             from hermes_memory_bridge.team.vector_upload import VectorUpload
+            from hermes_memory_bridge.trust import open_store_vault
         except ImportError:
             self.missing = NO_DRIVER
             log.warning("team database: %s", NO_DRIVER.words)
@@ -86,7 +86,7 @@ class TeamSync:
             paths.store,
             lambda: dsn.find_team_dsn(paths),
             paused=dsn.is_sync_paused(paths),
-            screens=to_team_content_checks(paths),
+            vault=open_store_vault(paths.store),
         )
         self.upload = VectorUpload(paths.store, self.syncer.find, self.syncer.heads, self.model)
         self.syncer.start()

@@ -33,12 +33,12 @@ from hermes_memory_bridge.team.database.team_states import (
     to_incomplete_state,
 )
 from hermes_memory_bridge.team.sync_run import SyncOutcome, SyncRun
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.content_checks import ContentCheck
 from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
 
 log = logging.getLogger(__name__)
@@ -139,10 +139,10 @@ class Syncer:
         open_store: Callable[[Path], Store] = Store.open,
         clock: Clock = system_clock,
         poll_s: float = POLL_S,
-        screens: Callable[[Store], ContentCheck] | None = None,
+        vault: Vault | None = None,
     ) -> None:
         """:param find: returns the DSN, anew for each connection, so that a changed one is noticed
-        :param screens: builds the content checks for facts from the team before they are shown
+        :param vault: keeps the secrets that are masked in what comes from the team
         """
         self.path = Path(path)
         self.find = find
@@ -150,7 +150,7 @@ class Syncer:
         self.open_store = open_store
         self.clock = clock
         self.poll_s = poll_s
-        self.screens = screens
+        self.vault = vault
         self.report: dict[str, Any] = {"themes": [], "conflicts": 0, "refused": [], "offset_ms": None, "node": None}
         self.state = PAUSED if paused else STARTING
         self.begun = 0
@@ -545,8 +545,7 @@ class Syncer:
         if self._store is None:
             self._store = self.open_store(self.path)
             self._file = filesystem.file_identity(self.path)
-            if self.screens is not None:
-                self._store.sync.content_check = self.screens(self._store)
+            self._store.intake.vault = self.vault
             self._look_again_at = 0.0
             self._exchange = SyncRun(self._store, on_progress=self._look_up)
             self._leased_until = 0.0

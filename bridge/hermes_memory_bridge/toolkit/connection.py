@@ -23,7 +23,6 @@ from hermes_memory_store.store import Store
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.query_vector import QueryVector
     from hermes_memory_bridge.toolkit.team_fallback import TeamFallback
-    from hermes_memory_bridge.trust import WriteChecks
     from hermes_memory_store.access.credentials import Credential
 
 Later = Callable[[Callable[[Store], Any]], None]
@@ -61,7 +60,6 @@ class Connection:
         theme: str,
         *,
         rights: Rights = Rights(),
-        trust: WriteChecks | None = None,
         later: Later | None = None,
         resume: str | None = None,
         pid: int | None = None,
@@ -80,7 +78,6 @@ class Connection:
         self.store = store
         self.theme = theme
         self.rights = rights
-        self.trust = trust
         self.lease = lease
         self.tools = tools
         self.holds = holds

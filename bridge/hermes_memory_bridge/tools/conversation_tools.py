@@ -31,8 +31,6 @@ def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
         if why is not None and content.strip():
             return ToolResult(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)
-    if connection.trust is not None:
-        content = connection.trust.mask(connection.theme, "turn", content).content
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
     return ToolResult(
         f"captured: {short_uid(turn.uid)}",

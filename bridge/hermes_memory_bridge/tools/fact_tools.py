@@ -28,17 +28,7 @@ def memory_edit(connection: Connection, arguments: Arguments) -> ToolResult:
     fact = connection.store.facts.get(uid, theme=connection.theme)
     if fact.tier is Tier.QUARANTINED:
         raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
-    if connection.trust is not None:
-        verdict = connection.trust.check_fact(
-            connection.theme, fact.target, content, source=connection.source, sources=connection.store.sources
-        )
-        if verdict.suspicion is not None:
-            raise FactConflict(
-                f"the new content {verdict.suspicion.what}; nothing was changed, ask the user to edit it",
-                verdict.suspicion.rule,
-            )
-        content = verdict.content
-    connection.store.facts.edit(fact.uid, content, actor=actor, theme=connection.theme)
+    connection.store.facts.edit(fact.uid, content, actor=actor, theme=connection.theme, source=connection.source)
     edited = connection.store.facts.get(fact.uid, theme=connection.theme)
     gauge = connection.store.tiers.gauge(connection.theme)
     return ToolResult(

@@ -17,6 +17,7 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_whole_number,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
@@ -72,13 +73,13 @@ def is_team_theme(connection: Connection, theme: str) -> bool:
 
 
 def to_recall_result(connection: Connection, results: list[dict[str, Any]]) -> ToolResult:
-    """Return the result of both recall tools: JSON as text, and the same as data. It names the rankings used."""
+    """Return the result of both recall tools: JSON as fenced text, and the same as data. It names the rankings used."""
     data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
     if connection.team_fallback is not None:
         data["team"] = connection.team_fallback.answer_state
     if notes := connection.store.index_notes():
         data["note"] = "; ".join(notes)
-    return ToolResult(json.dumps(data, ensure_ascii=False), data)
+    return ToolResult(format_fenced_text(json.dumps(data, ensure_ascii=False)), data)
 
 
 def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:

@@ -6,13 +6,14 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argumen
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, UnknownResource
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
-from hermes_memory_bridge.trust import to_secret_placeholder
+from hermes_memory_store.content_checks.spans import to_secret_placeholder
 
 
 def memory_reveal(connection: Connection, arguments: Arguments) -> ToolResult:
     """Reveal one secret of this theme from the vault."""
     name = parse_text_argument(arguments, "name").removeprefix("‹secret:").removesuffix("›")
-    secret = connection.trust.vault.reveal(connection.theme, name) if connection.trust is not None else None
+    vault = connection.store.intake.vault
+    secret = None if vault is None else vault.reveal(connection.theme, name)
     if secret is None:
         raise UnknownResource(to_secret_placeholder(name))
     return ToolResult(secret, {"name": name, "secret": secret})

@@ -14,6 +14,7 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_text_argument,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_note, to_fact_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
 from hermes_memory_store.model import Tier
@@ -39,7 +40,7 @@ def memory_search(connection: Connection, arguments: Arguments) -> ToolResult:
         "more": found.more,
         "ranked_by": result.ranked_by,
     }
-    return add_note(ToolResult("\n".join(lines) or "no results", data), found.note)
+    return add_note(ToolResult(format_fenced_text("\n".join(lines)) if lines else "no results", data), found.note)
 
 
 def find_query_to_embed(connection: Connection, arguments: Arguments) -> str | None:

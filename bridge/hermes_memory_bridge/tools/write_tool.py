@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_optional_text, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
-from hermes_memory_bridge.trust import SourceRefused, Suspicion, WriteVerdict, to_secret_placeholder
-from hermes_memory_store.content_checks.spans import NOT_KEPT
-from hermes_memory_store.errors import InputError, MemoryFull, NotationError, StoreError
-from hermes_memory_store.model import Fact, Relief, WriteResult, format_notation
-from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.content_checks.injection_check import Suspicion
+from hermes_memory_store.content_checks.spans import to_secret_placeholder
+from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
+from hermes_memory_store.model import Fact, Relief, WriteResult
 from hermes_memory_store.uids import short_uid
-from hermes_memory_themes import ThemePolicy
 
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
-
-MOST_REPEATED = 2_000
-"""Characters of what is no notation that are looked through; a refusal repeats fewer."""
-
-MOST_MASKED = 20_000
-"""Characters of a content that may come within the limit when its secrets are masked: several private keys."""
 
 
 def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
@@ -32,23 +22,9 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
     scope = parse_optional_text(arguments, "scope") if "scope" in arguments else None
     split = "split" in arguments and parse_flag(arguments, "split")
     session = connection.session(arguments)
-    policy = connection.store.policies.for_theme(connection.theme)
-    verdict = check_write(connection, content, policy, split=split)
-    if connection.trust is not None and scope is not None:
-        connection.trust.check_name(connection.theme, "the scope", scope, policy)
-    if verdict.suspicion is not None:
-        kept = connection.store.facts.quarantine(
-            connection.theme,
-            verdict.content,
-            why=verdict.suspicion.rule,
-            scope=scope,
-            session=session,
-            source=connection.source,
-        )
-        return to_quarantine_result(kept, verdict.suspicion)
     try:
         result = connection.store.facts.write(
-            connection.theme, verdict.content, scope=scope, session=session, split=split, policy=policy
+            connection.theme, content, scope=scope, session=session, split=split, source=connection.source
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(connection.theme).pct
@@ -57,9 +33,10 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"
             "action: inform the user that pinned facts fill the memory.",
         )
-    masked = [f"masked: {to_secret_placeholder(name)}" for name in verdict.masked_names]
+    if result.suspicion is not None:
+        return to_quarantine_result(result.fact, result.suspicion)
     return ToolResult(
-        "\n".join([format_write_result(result), *masked, *format_unkept(connection, verdict)]),
+        "\n".join([format_write_result(result), *format_masked(connection, result)]),
         {
             "uid": result.fact.uid,
             "status": result.status,
@@ -68,48 +45,23 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             "gauge": to_gauge_data(result.gauge),
             "fact": to_fact_data(result.fact),
             "parts": [part.uid for part in result.parts],
-            "masked": list(verdict.masked_names),
+            "masked": list(result.masked),
+            "unkept": result.unkept,
         },
     )
 
 
-def format_unkept(connection: Connection, verdict: WriteVerdict) -> list[str]:
-    """Format that a secret was masked and is kept nowhere, why, and how to allow a file."""
-    if NOT_KEPT not in verdict.masked_names or connection.trust is None:
-        return []
-    return [
-        f"NOT kept: the masked secret is lost unless the user keeps it elsewhere; {connection.trust.vault.unkept_reason}"
-    ]
-
-
-def check_write(connection: Connection, line: str, policy: ThemePolicy, *, split: bool = False) -> WriteVerdict:
-    """Check a line and return it as it may be stored; invalid or far too long lines are left to the store to refuse.
-
-    Secrets are masked in the original text, before white space is collapsed: a key keeps its lines. The limit on
-    characters applies to the stored text, so a long key is no reason to refuse a fact.
-    """
-    if connection.trust is None:
-        return WriteVerdict(line)
-    try:
-        said = memory_spec.parse_notation(line, limit=max(len(line), 1))
-    except InputError:
-        # A refusal repeats the beginning of the line.
-        connection.trust.check_name(connection.theme, "this is no notation, and", line[:MOST_REPEATED], policy)
-        return WriteVerdict(line)
-    if not split and len(said.content) > max(policy.fact_chars, MOST_MASKED):
-        return WriteVerdict(line)
-    written = line.partition("]")[2].partition(":")[2].strip()
-    verdict = connection.trust.check_fact(
-        connection.theme,
-        said.target,
-        written,
-        source=connection.source,
-        sources=connection.store.sources,
-        policy=policy,
-    )
-    if not verdict.masked_names:
-        return replace(verdict, content=line)
-    return replace(verdict, content=format_notation(said.type, said.target, verdict.content))
+def format_masked(connection: Connection, result: WriteResult) -> list[str]:
+    """Format which secrets were masked; of those that nothing keeps, why, and how to allow a file."""
+    lines = [f"masked: {to_secret_placeholder(name)}" for name in result.masked]
+    if result.unkept:
+        vault = connection.store.intake.vault
+        reason = vault.unkept_reason if vault is not None else None
+        lines.append(
+            f"NOT kept: {result.unkept} masked secret(s), lost unless the user keeps them elsewhere"
+            + (f"; {reason}" if reason else "")
+        )
+    return lines
 
 
 def to_quarantine_result(kept: Fact, why: Suspicion) -> ToolResult:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import find_name_faults
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import PERSON, RIGHTS, Millis, Rights
 from hermes_memory_store.rows.journal import Journal, JournalEntry
@@ -148,6 +149,9 @@ def validate_token_name(name: str) -> str:
     """Validate a token's name. :raises ArgumentError: it cannot be one"""
     if not 0 < len(name.strip()) <= MAX_NAME:
         raise errors.ArgumentError(f"a token's name has 1 to {MAX_NAME} characters, this one has {len(name)}", name)
+    secret, _ = find_name_faults(name)
+    if secret is not None:
+        raise errors.SecretRefused(f"the token's name holds a secret ({secret}); name who uses it", secret)
     return safe_text.validate_text(name.strip(), "the token's name")
 
 

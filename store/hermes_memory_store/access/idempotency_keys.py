@@ -5,6 +5,8 @@ The answer is saved in the transaction that did the work, so a retry finds eithe
 
 from __future__ import annotations
 
+import hashlib
+
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.rows.name_keys import to_theme_name
@@ -22,15 +24,21 @@ class IdempotencyKeys:
 
     def find_answer(self, theme: str, key: str) -> str | None:
         """Return the answer to this theme's call with this key, None when there was no such call."""
-        row = self._db.row("SELECT answer FROM calls WHERE key = ?", (f"{to_theme_name(theme)}/{key}",))
+        named = f"{to_theme_name(theme)}/{key}"  # as versions before this one saved it, a day long
+        row = self._db.row("SELECT answer FROM calls WHERE key IN (?, ?)", (to_call_key(theme, key), named))
         return None if row is None else str(row[0])
 
     def save_answer(self, theme: str, key: str, answer: str) -> None:
         """Save an answer, in the running transaction when there is one."""
         with self._db.write_transaction() as conn:
-            conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (f"{to_theme_name(theme)}/{key}", self._clock(), answer))
+            conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (to_call_key(theme, key), self._clock(), answer))
 
     def delete_expired(self) -> None:
         """Delete answers that have expired."""
         with self._db.write_transaction() as conn:
             conn.execute("DELETE FROM calls WHERE at < ?", (self._clock() - KEPT_MS,))
+
+
+def to_call_key(theme: str, key: str) -> str:
+    """Return what the store keeps of a call's key: its caller may have put anything into it."""
+    return hashlib.sha256(f"{to_theme_name(theme)}/{key}".encode(errors="replace")).hexdigest()

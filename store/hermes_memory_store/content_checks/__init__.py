@@ -1,5 +1,5 @@
-"""Content checks: rules that find secrets and disguised instructions in a text, and hidden characters.
+"""Content checks: the intake every text passes, and the rules that find secrets, disguised instructions and hidden characters.
 
-Rules only: they read a text and say what they found; no file, no network, no model. May import nothing of the store but
-`safe_text`. Read `injection_check.py` first.
+The rules read a text and say what they found; no file, no network, no model. They import nothing of the store but
+`safe_text`; the intake knows notation and errors besides. Read `intake.py` first.
 """

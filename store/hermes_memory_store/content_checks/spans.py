@@ -50,6 +50,11 @@ def blank_secret_marks(text: str) -> str:
     return MARK.sub(lambda mark: FILLER * len(mark[0]), text) if FILLER in text else text
 
 
+def to_secret_placeholder(name: str = "") -> str:
+    """Return the mark of a secret. :param name: its name in the vault; none where it must not be told"""
+    return f"‹secret:{name}›" if name else "‹secret›"
+
+
 def find_mark_names(text: str) -> set[str]:
     """Return the names in the marks of a text."""
     return {mark[1] for mark in MARK.finditer(text) if mark[1]}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Millis, Session
@@ -138,8 +139,9 @@ class ReadLog:
                 theme_id = self._names.theme_or_none(note.theme)
                 if theme_id is None:
                     continue
+                why = note.why and to_masked_name(note.why)
                 conn.execute(
                     "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts) VALUES (?1, ?2,"
                     " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7)",
-                    (note.at, theme_id, note.session, note.kind, note.why, note.tokens, json.dumps(note.fact_uids)),
+                    (note.at, theme_id, note.session, note.kind, why, note.tokens, json.dumps(note.fact_uids)),
                 )

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, validate_session_name
+from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, admit_session_name, validate_session_name
 from hermes_memory_store.model import OrphanPolicy, SessionStatus
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin
@@ -81,6 +82,13 @@ def last_turn_key(conn: sqlite3.Connection, theme_id: int) -> int:
     return conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
 
 
+def admit_turn(intake: Intake, theme: str, turn: PortableTurn, *, verdict: str | None = None) -> AdmittedTurn:
+    """Check a turn of another store on its way in. :param verdict: of that store. :raises InputError: it must not come in"""
+    if turn.session is not None:
+        admit_session_name(intake, theme, turn.session)
+    return intake.admit_turn(theme, turn.content, verdict=verdict)
+
+
 def insert_turn(
     conn: sqlite3.Connection,
     origins: OriginRows,
@@ -88,17 +96,19 @@ def insert_turn(
     theme_id: int,
     uid: bytes,
     turn: PortableTurn,
+    admitted: AdmittedTurn,
     session_id: int | None,
 ) -> JournalEntry:
-    """Write a checked turn and make it findable; what the journal is to say of it."""
+    """Write a turn and make it findable; what the journal is to say of it. :param admitted: its text"""
+    content = admitted.content
     origin_id = origins.key(
         conn, theme_id, origins.current() if turn.origin is None else origins.resolve(conn, turn.origin, turn.at)
     )
-    columns = (key, uid, theme_id, session_id, turn.role, turn.content, turn.at, origin_id, turn.verdict)
+    columns = (key, uid, theme_id, session_id, turn.role, content, turn.at, origin_id, admitted.verdict)
     conn.execute(INSERT_TURN, columns)
-    fulltext.index_items(conn, TURN, [(key, turn.content)])
-    digest = hashlib.sha256(turn.content.encode()).hexdigest()[:32]
-    image: dict[str, Any] = {"role": turn.role, "chars": len(turn.content), "digest": digest, "at": turn.at}
+    fulltext.index_items(conn, TURN, [(key, content)])
+    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+    image: dict[str, Any] = {"role": turn.role, "chars": len(content), "digest": digest, "at": turn.at}
     if session_id is not None:
         (session,) = conn.execute("SELECT uid FROM sessions WHERE id = ?", (session_id,)).fetchone()
         image["session"] = uids.format_uid(session)
@@ -109,16 +119,16 @@ def insert_turns(
     conn: sqlite3.Connection,
     origins: OriginRows,
     theme_id: int,
-    turns: Iterable[tuple[bytes, PortableTurn]],
+    turns: Iterable[tuple[bytes, PortableTurn, AdmittedTurn]],
     now: int,
 ) -> list[JournalEntry]:
     """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
     sessions: dict[str | None, int | None] = {None: None}
     entries: list[JournalEntry] = []
-    for key, (uid, turn) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
+    for key, (uid, turn, admitted) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
         if turn.session not in sessions:
             sessions[turn.session] = ensure_turn_session(conn, theme_id, str(turn.session), turn.at, now, entries)
-        entries.append(insert_turn(conn, origins, key, theme_id, uid, turn, sessions[turn.session]))
+        entries.append(insert_turn(conn, origins, key, theme_id, uid, turn, admitted, sessions[turn.session]))
     return entries
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
@@ -53,6 +54,7 @@ from hermes_memory_store.search.ranking import (
 from hermes_memory_store.search.text_scan import scan_turns
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
+from hermes_memory_themes import ThemeName
 
 POSTINGS = 300
 """The newest turns with one word that are looked at."""
@@ -102,7 +104,10 @@ ROWS = (
 class Turns:
     """Capture turns and find them."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, eraser: ItemEraser) -> None:
+    def __init__(
+        self, db: Db, names: Names, journal: Journal, clock: Clock, eraser: ItemEraser, intake: Intake
+    ) -> None:
+        self._intake = intake
         self._db = db
         self._names = names
         self._journal = journal
@@ -121,7 +126,6 @@ class Turns:
         session: Session | None = None,
         at: int | None = None,
         origin: Origin | None = None,
-        verdict: str | None = None,
     ) -> Turn:
         """Capture one message.
 
@@ -135,23 +139,38 @@ class Turns:
         :param at: when it was said, UTC milliseconds; now unless given
         :param origin: where it comes from, completed by what the session adds; the one the capture is attributed to
             unless given
-        :param verdict: what content checks found in it
-        :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was captured then
+        :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused; nothing was captured then
         """
         whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
         said = validate_turn(PortableTurn(b"", None, role, content, 0))
+        with self._intake.hold_secrets():
+            admitted = self._intake.admit_turn(whose, content)
+            return self._insert(whose, said, admitted, session, who, at, origin)
+
+    def _insert(
+        self,
+        whose: ThemeName,
+        said: PortableTurn,
+        admitted: AdmittedTurn,
+        session: Session | None,
+        who: Actor,
+        at: int | None,
+        origin: Origin | None,
+    ) -> Turn:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             source = complete_origin(origin or self._names.origins.current(), session)
-            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source), verdict=verdict)
+            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source))
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None
             known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
             key = last_turn_key(conn, theme_id) + 1
-            entry = insert_turn(conn, self._names.origins, key, theme_id, said.uid, said, known[0] if known else None)
+            entry = insert_turn(
+                conn, self._names.origins, key, theme_id, said.uid, said, admitted, known[0] if known else None
+            )
             self._journal.append(conn, [entry], actor=who, at=now, origin=source)
         name, kept = session.name if session else None, Millis(said.at)
-        return Turn(uids.format_uid(said.uid), whose, name, role, content, kept, source, verdict)
+        return Turn(uids.format_uid(said.uid), whose, name, said.role, admitted.content, kept, source, admitted.verdict)
 
     def search(
         self,
@@ -161,30 +180,43 @@ class Turns:
         limit: int = 5,
         session: str | None = None,
         roles: Sequence[str] = (),
+        for_agents: bool = False,
     ) -> list[TurnHit]:
         """Find the turns that share words with a query, best first.
 
         :param theme: whose turns; None for all
         :param session: only those of this session, by its name
+        :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises ArgumentError: for another limit
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
-        return [*self._rank_hits(theme, query, limit, session, roles)]
+        return [*self._rank_hits(theme, query, limit, to_turn_filter(session, roles, for_agents))]
 
     def note(self) -> str | None:
         """Return the note to show beside search results when the index of turns is damaged, else None."""
         return None if is_index_usable(self._db.conn, TURNS) else index_note(TURNS)
 
     def by_keys(
-        self, theme: str, keys: Sequence[int], *, session: str | None = None, roles: Sequence[str] = ()
+        self,
+        theme: str,
+        keys: Sequence[int],
+        *,
+        session: str | None = None,
+        roles: Sequence[str] = (),
+        for_agents: bool = False,
     ) -> dict[int, Turn]:
-        """Return those of these turns that belong to a theme, by key. :param session: only of this session, by name"""
+        """Return those of these turns that belong to a theme, by key.
+
+        :param session: only of this session, by name
+        :param for_agents: leave out what is suspicious, and kept for the person alone
+        """
+        is_wanted = to_turn_filter(session, roles, for_agents)
         low, high = self._range(theme)
         return {
             row[0]: to_turn(row, self._names.origins)
             for row in self._rows([key for key in keys if low <= key <= high])
-            if (session is None or row[3] == session) and (not roles or row[4] in roles)
+            if is_wanted(row)
         }
 
     def find_known(self, theme: str, wanted: Uids) -> set[Uid]:
@@ -280,7 +312,7 @@ class Turns:
         return unreached
 
     def _rank_hits(
-        self, theme: str | None, query: str, limit: int, session: str | None, roles: Sequence[str]
+        self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> Sequence[TurnHit]:
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
@@ -292,7 +324,7 @@ class Turns:
             order = add_neighbour_turns(scores, most, low, high)
         else:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
-        found = self._best(order, most, session, roles)
+        found = self._best(order, most, is_wanted)
         if not found:
             return []
         candidates = [
@@ -369,14 +401,14 @@ class Turns:
         return rows
 
     def _best(
-        self, scores: Mapping[int, float], most: int, session: str | None, roles: Sequence[str]
+        self, scores: Mapping[int, float], most: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
         """Return the rows of the best turns that pass, each with the key of its session."""
         order = sorted(scores, key=lambda key: (-scores[key], -key))
         found: dict[int, tuple[tuple[Any, ...], int | None]] = {}
         for some in in_chunks(order, most):
             for *row, session_id in self._rows(some):
-                if (session is None or row[3] == session) and (not roles or row[4] in roles):
+                if is_wanted(row):
                     found[row[0]] = (tuple(row), session_id)
             if len(found) >= most:
                 break
@@ -394,6 +426,24 @@ class Turns:
             "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, low | ((1 << THEME_SHIFT) - 1))
         )
         return low, int(high or low)
+
+
+def to_turn_filter(session: str | None, roles: Sequence[str], for_agents: bool) -> Callable[[Sequence[Any]], bool]:
+    """Return what checks whether a row of `ROWS` is wanted."""
+
+    def is_wanted(row: Sequence[Any]) -> bool:
+        if not ((session is None or row[3] == session) and (not roles or row[4] in roles)):
+            return False
+        return not for_agents or is_for_agents(row[5], row[7], row[8])
+
+    return is_wanted
+
+
+def is_for_agents(content: str, origin_id: int | None, verdict: str | None) -> bool:
+    """Check whether agents are given a turn; one from before turns were checked is checked now."""
+    if verdict is not None:
+        return is_admitted(verdict)
+    return origin_id is not None or find_turn_rule(content) is None
 
 
 def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:

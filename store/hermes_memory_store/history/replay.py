@@ -12,6 +12,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.content_checks.intake import repeat_text
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
@@ -190,7 +191,7 @@ class Replayer:
             if row is None:
                 raise ValueError(f"there is no fact {uids.format_uid(record.uid)} yet")
             self._mutation.now = Millis(record.at)
-            columns = self._mutation.columns_of(theme_id, words)
+            columns = self._mutation.columns_of(row, words)
             self._mutation.update_fact(row, record.op, keep_time=True, **columns)
             self._mutation.entries.clear()
             return
@@ -205,7 +206,8 @@ class Replayer:
         known = self._scopes.get((theme_id, label))
         if known is None:
             self._mutation.now = Millis(record.at)
-            known = self._scopes[theme_id, label] = self._mutation.scope_for_writing(theme_id, label).id
+            wanted = repeat_text(label) if label else None
+            known = self._scopes[theme_id, label] = self._mutation.scope_for_writing(theme_id, wanted).id
             self._mutation.entries.clear()
         return known
 
@@ -214,7 +216,11 @@ class Replayer:
         self._scopes.clear()
         if record.before is None:
             self._mutation.insert_scope(
-                theme_id, words.pop("label"), uid=record.uid, status=words.pop("status"), at=words.pop("opened_at")
+                theme_id,
+                repeat_text(words.pop("label")),
+                uid=record.uid,
+                status=words.pop("status"),
+                at=words.pop("opened_at"),
             )
         if words:
             key = self._conn.execute("SELECT id FROM scopes WHERE uid = ?", (record.uid,)).fetchone()

@@ -118,7 +118,7 @@ def undo_fact_record(change: Mutation, record: JournalRecord) -> None:
     row = change.fact_row(record.uid)
     if record.before is not None:
         if row is not None:
-            columns = change.columns_of(row.theme_id, select_allowed_columns(json.loads(record.before), FACT_WORDS))
+            columns = change.columns_of(row, select_allowed_columns(json.loads(record.before), FACT_WORDS))
             change.update_fact(row, record.op, keep_time=True, **columns)
         return
     if row is not None and record.op == "create":

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store import errors
+from hermes_memory_store.content_checks.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
-from hermes_memory_store.memory.scopes import validate_label
+from hermes_memory_store.memory.quarantine import hold_fact
+from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.memory.write_rules import write_fact
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
-from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import STANDS, Mutation, count_notation_chars
 from hermes_memory_store.rows.name_keys import Names, ScopeKey, to_theme_name
@@ -50,17 +51,38 @@ class BulkResult:
 
     created: int = 0
     deduplicated: int = 0
+    waiting: int = 0
+    """Lines that read like instructions: they wait for a person."""
+    masked: int = 0
+    """Lines whose secrets were masked."""
+    unkept: int = 0
+    """Secrets that were masked and that nothing keeps."""
     errors: list[tuple[int, errors.StoreError]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class AdmittedLine:
+    """One line that passed the intake."""
+
+    admission: Admission
+    label: AdmittedText | None
+    number: int | None
+    """Its line in the imported file."""
 
 
 @dataclass(slots=True)
 class AcceptedLine:
     """One accepted line."""
 
-    said: Notation
+    admitted: AdmittedFact
     scope: ScopeKey
     line: int | None
     """Of the imported file."""
+
+    @property
+    def said(self) -> Notation:
+        """Its notation."""
+        return self.admitted.said
 
     @property
     def place(self) -> tuple[int, str]:
@@ -71,7 +93,10 @@ class AcceptedLine:
 class BulkWriter:
     """Write many facts of one theme."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal, policies: Policies, tiers: Tiers) -> None:
+    def __init__(
+        self, db: Db, names: Names, journal: Journal, policies: Policies, tiers: Tiers, intake: Intake
+    ) -> None:
+        self._intake = intake
         self._db = db
         self._names = names
         self._journal = journal
@@ -84,6 +109,7 @@ class BulkWriter:
         lines: Sequence[Line],
         *,
         actor: Actor,
+        writer: Writer | None = None,
         progress: Callable[[int], None] | None = None,
         origin: Origin | None = None,
         numbers: Sequence[int] | None = None,
@@ -93,28 +119,52 @@ class BulkWriter:
         result = BulkResult()
         for start in range(0, len(lines), BATCH):
             some = [] if numbers is None else numbers[start : start + BATCH]
-            self._write_batch(called, lines[start : start + BATCH], start, actor, result, origin, some)
+            with self._intake.hold_secrets():
+                batch = self._admit_lines(called, lines[start : start + BATCH], start, writer, result, some)
+                self._write_batch(called, batch, actor, result, origin)
             if progress is not None:
                 progress(min(start + BATCH, len(lines)))
         return result
+
+    def _admit_lines(
+        self,
+        theme: ThemeName,
+        lines: Sequence[Line],
+        start: int,
+        writer: Writer | None,
+        result: BulkResult,
+        numbers: Sequence[int],
+    ) -> list[AdmittedLine]:
+        """Check the lines of a batch before its transaction; report those that are refused."""
+        policy = self._policies.for_theme(theme)
+        admitted = []
+        for index, (line, label) in enumerate(lines, start):
+            try:
+                admission = self._intake.admit_line(theme, line, policy, writer=writer, confirmed=True)
+                listed = None if label is None else admit_label(self._intake, theme, label, writer=writer)
+            except errors.InputError as error:
+                result.errors.append((index, error))
+            else:
+                admitted.append(AdmittedLine(admission, listed, numbers[index - start] if numbers else None))
+                result.masked += bool(admission.masked_names or admission.unkept)
+                result.unkept += admission.unkept
+        return admitted
 
     @retry_without_index
     def _write_batch(
         self,
         theme: ThemeName,
-        lines: Sequence[Line],
-        start: int,
+        lines: Sequence[AdmittedLine],
         actor: Actor,
         result: BulkResult,
         origin: Origin | None,
-        numbers: Sequence[int],
     ) -> None:
-        refused: list[tuple[int, errors.StoreError]] = []
         created = deduplicated = 0
+        waiting = [line for line in lines if line.admission.suspicion is not None]
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor, origin)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
-            items = self._accept_lines(change, theme_id, theme, lines, start, refused, numbers)
+            items = self._accept_lines(change, theme_id, lines)
             gauge = self._tiers.gauge_within(conn, theme_id)
             room = int(gauge.budget * HOT_FILL_LIMIT_PCT / 100) - gauge.used
             fresh, others = split_independent_lines(conn, items)
@@ -124,46 +174,34 @@ class BulkWriter:
                 tiers.append(Tier.HOT if room >= chars else Tier.COLD)
                 room -= chars if room >= chars else 0
             change.insert_facts(
-                theme_id, [(one.said, one.scope, tier, one.line) for one, tier in zip(fresh, tiers, strict=True)]
+                theme_id, [(one.admitted, one.scope, tier, one.line) for one, tier in zip(fresh, tiers, strict=True)]
             )
             created += len(fresh)
             for item in others:
-                scope = change.scope_for_writing(theme_id, item.scope.label)
+                scope = change.scope_for_writing(theme_id, repeat_text(item.scope.label))
                 chars = count_notation_chars(item.said.target, item.said.content)
                 tier = Tier.HOT if room >= chars else Tier.COLD
-                written = write_fact(change, theme_id, scope, item.said, tier=tier, line=item.line)
+                written = write_fact(change, theme_id, scope, item.admitted, tier=tier, line=item.line)
                 room -= chars if written.row.tier == Tier.HOT else 0
                 created += written.created
                 deduplicated += not written.created
+            for line in waiting:
+                scope = change.scope_for_writing(theme_id, line.label)
+                hold_fact(change, theme_id, scope, line.admission, line=line.number)
             change.record()
-        result.errors += refused
         result.created += created
         result.deduplicated += deduplicated
+        result.waiting += len(waiting)
 
-    def _accept_lines(
-        self,
-        change: Mutation,
-        theme_id: int,
-        theme: str,
-        lines: Sequence[Line],
-        start: int,
-        refused: list[tuple[int, errors.StoreError]],
-        numbers: Sequence[int],
-    ) -> list[AcceptedLine]:
-        limit = self._policies.for_theme(theme).fact_chars
+    def _accept_lines(self, change: Mutation, theme_id: int, lines: Sequence[AdmittedLine]) -> list[AcceptedLine]:
         scopes: dict[str | None, ScopeKey] = {}
         items = []
-        for index, (line, label) in enumerate(lines, start):
-            try:
-                said = line if isinstance(line, Notation) else memory_spec.parse_notation(line, limit=limit)
-                scope = scopes.get(label)
+        for line in lines:
+            if line.admission.suspicion is None:
+                scope = scopes.get(line.label)
                 if scope is None:
-                    scope = change.scope_for_writing(theme_id, None if label is None else validate_label(label))
-                    scopes[label] = scope
-            except errors.StoreError as error:
-                refused.append((index, error))
-            else:
-                items.append(AcceptedLine(said, scope, numbers[index - start] if numbers else None))
+                    scope = scopes[line.label] = change.scope_for_writing(theme_id, line.label)
+                items += [AcceptedLine(one, scope, line.number) for one in line.admission.facts]
         return items
 
 

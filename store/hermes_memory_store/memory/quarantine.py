@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hermes_memory_store.content_checks.intake import Admission
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.memory import sources
 from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, READ_COLUMNS, FactRow
-from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, READ_COLUMNS, FactRow, Mutation
+from hermes_memory_store.rows.name_keys import Names, ScopeKey
 from hermes_memory_store.rows.row_reader import RowReader
 
 MAX_QUARANTINED_LISTED = 1_000
@@ -35,6 +36,36 @@ NEWEST_QUARANTINED = f"""
     LEFT JOIN sessions n ON a.kind = 'session' AND n.theme_id = f.theme_id AND n.name = a.name
     ORDER BY f.created_at DESC, f.id DESC
 """
+
+
+WAITING_ALREADY = """
+    SELECT uid FROM facts
+    WHERE scope_id = ? AND tier = 'quarantined' AND type = ? AND target = ? AND content = ?
+"""
+
+
+def hold_fact(
+    change: Mutation,
+    theme_id: int,
+    scope: ScopeKey,
+    admission: Admission,
+    source: str | None = None,
+    *,
+    line: int | None = None,
+) -> list[bytes]:
+    """Quarantine a fact, or its parts, within a running change; return their uids. One that waits already stays."""
+    assert admission.suspicion is not None
+    held = []
+    for one in admission.facts:
+        place = (scope.id, one.said.type.value, one.said.target, one.said.content)
+        known = change.conn.execute(WAITING_ALREADY, place).fetchone()
+        if known is None:
+            why = f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"
+            given: dict[str, Any] = {"tier": Tier.QUARANTINED.value, "cooled_by": why, "source": source, "line": line}
+            row = change.insert_fact(theme_id, scope, one, **given)
+            known = (row.uid,)
+        held.append(known[0])
+    return held
 
 
 def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:

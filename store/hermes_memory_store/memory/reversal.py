@@ -195,7 +195,7 @@ class Reversal:
             del patch["scope"]
         if patch.get("superseded_by") is not None:
             patch |= self._without_replacement(stored, patch["superseded_by"])
-        columns = self._mutation.columns_of(stored.theme_id, patch)
+        columns = self._mutation.columns_of(stored, patch)
         return columns if found is None else columns | {"scope": ScopeKey(*found)}
 
     def _without_replacement(self, stored: FactRow, by: str) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.content_checks.intake import AdmittedText, Intake, Writer
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation, find_standing_fact
-from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 
 MAX_LABEL = 128
 """Characters of a scope's label."""
@@ -34,7 +35,8 @@ SELECT_SCOPES = """
 class Scopes:
     """List, close, reopen, rename and merge scopes."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+    def __init__(self, db: Db, names: Names, journal: Journal, intake: Intake) -> None:
+        self._intake = intake
         self._db = db
         self._names = names
         self._journal = journal
@@ -91,9 +93,9 @@ class Scopes:
         """Rename a scope.
 
         :raises ScopeExists: when the theme already has one of that label
-        :raises UnknownScope: ArgumentError, UnsafeText; nothing was changed then
+        :raises UnknownScope: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
         """
-        wanted = validate_label(new)
+        wanted = admit_label(self._intake, to_theme_name(theme), new)
         with self._db.write_transaction() as conn:
             key = self._names.scope(theme, label)
             change = Mutation(conn, self._names, self._journal, actor)
@@ -172,6 +174,11 @@ def validate_label(label: str) -> str:
             f"a scope's label has at most {MAX_LABEL} characters, this one has {len(clean)}", label
         )
     return clean
+
+
+def admit_label(intake: Intake, theme: str, label: str, *, writer: Writer | None = None) -> AdmittedText:
+    """Check a label on its way in. :raises InputError: it cannot be one, or must not be listed"""
+    return intake.admit_name(theme, "the scope", validate_label(label), writer=writer)
 
 
 def close_scope(change: Mutation, scope: ScopeKey, *, why: str, by: Actor | None = None) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import AdmittedText, Intake, to_listed_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
@@ -91,7 +92,8 @@ ABANDONED_SCOPES = f"""
 class Sessions:
     """Open, renew, tick, end and sweep sessions."""
 
-    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, tiers: Tiers) -> None:
+    def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock, tiers: Tiers, intake: Intake) -> None:
+        self._intake = intake
         self._db = db
         self._names = names
         self._journal = journal
@@ -124,14 +126,18 @@ class Sessions:
         :param client_version: its version, where `client` does not say it
         :param project: name of the project it works in, as `Projects.locate` gives it
         :param lease_ms: how long after a heartbeat it still counts as alive, in milliseconds
-        :raises ThemeInvalid: ArgumentError, UnsafeText; nothing was changed then
+        :param client: the program that runs it, as it calls itself; listed without secrets and instructions
+        :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
         """
         whose = to_theme_name(theme)
+        asked = None if name is None else admit_session_name(self._intake, whose, name)
+        client = None if client is None else to_listed_name(client)
+        client_version = None if client_version is None else to_listed_name(client_version)
         with self._db.write_transaction() as conn:
             now, beat = self._journal.now(conn), self._clock()
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.new_uid(now)
-            called = uids.format_uid(uid) if name is None else validate_session_name(name)
+            called = asked or uids.format_uid(uid)
             found = conn.execute(
                 "SELECT uid, client, project_id, number FROM sessions WHERE theme_id = ? AND name = ?",
                 (theme_id, called),
@@ -581,6 +587,11 @@ def validate_session_name(name: str) -> str:
     if not 0 < len(name) <= MAX_NAME:
         raise errors.ArgumentError(f"a session's name has 1 to {MAX_NAME} characters, this one has {len(name)}", name)
     return safe_text.validate_text(name, "the session's name")
+
+
+def admit_session_name(intake: Intake, theme: str, name: str) -> AdmittedText:
+    """Check a session's name on its way in. :raises InputError: it cannot be one, or must not be listed"""
+    return intake.admit_name(theme, "the session's name", validate_session_name(name))
 
 
 def to_session(row: tuple[Any, ...]) -> Session:

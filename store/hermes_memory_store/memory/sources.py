@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule, split_client_version
 from hermes_memory_store.rows.journal import Journal, JournalEntry
@@ -104,7 +105,7 @@ def client_source(client: str | None, otherwise: str) -> str:
 
 def validate_source_name(source: str) -> str:
     """Validate the name of a source. :raises ArgumentError: it cannot be one"""
-    called = safe_text.validate_text(source.strip(), "the source")
+    called = to_masked_name(safe_text.validate_text(source.strip(), "the source"))
     if not 0 < len(called) <= MAX_NAME:
         raise errors.ArgumentError(
             f"a source's name has 1 to {MAX_NAME} characters, this one has {len(called)}", called

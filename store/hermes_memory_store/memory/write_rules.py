@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_memory_store.content_checks.intake import AdmittedFact
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.rows.mutation import FactRow, Mutation, standing_facts
@@ -45,18 +46,17 @@ def write_fact(
     change: Mutation,
     theme_id: int,
     scope: ScopeKey,
-    said: Notation,
+    admitted: AdmittedFact,
     *,
     tier: Tier = Tier.HOT,
     line: int | None = None,
-    verdict: str | None = None,
 ) -> WriteOutcome:
     """Apply the rules for one notation within a running change.
 
     :param tier: of a new fact
     :param line: of the imported file, of a new fact
-    :param verdict: what content checks found in a new fact
     """
+    said = admitted.said
     if said.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
         reopen_scope(change, scope)
     settles = SETTLED.get(said.type, {})
@@ -75,7 +75,7 @@ def write_fact(
         if uid is not None:
             supersede_facts(change, outdated, uid)
         given = cooled or {"tier": tier.value}
-        row = change.insert_fact(theme_id, scope, said, uid=uid, line=line, verdict=verdict, **given)
+        row = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **given)
         written = WriteOutcome(row, created=True)
     written.superseded += [row.uid for row, _ in outdated]
     if said.type is FactType.DONE and close_scope(change, scope, why="done"):

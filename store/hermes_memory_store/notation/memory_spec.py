@@ -33,12 +33,17 @@ def parse_notation(line: str, *, limit: int = LIMIT) -> Notation:
     :raises UnsafeText: names the character
     """
     said = _parse_line(line)
-    if len(said.content) > limit:
-        raise errors.ContentTooLong(
-            f"the content has {len(said.content)} characters, the limit is {limit}; shorten it, or write it with split",
-            said.content,
-        )
+    refuse_long_content(said.content, limit)
     return said
+
+
+def refuse_long_content(content: str, limit: int) -> None:
+    """Check the length of a content. :raises ContentTooLong: gives the length and the limit"""
+    if len(content) > limit:
+        raise errors.ContentTooLong(
+            f"the content has {len(content)} characters, the limit is {limit}; shorten it, or write it with split",
+            content,
+        )
 
 
 def split_notation(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
@@ -48,7 +53,11 @@ def split_notation(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
 
     :raises NotationError: as `parse_notation`, and when the target leaves no room for the numbers
     """
-    said = _parse_line(str(line))
+    return split_parsed_notation(_parse_line(str(line)), limit)
+
+
+def split_parsed_notation(said: Notation, limit: int = LIMIT) -> list[Notation]:
+    """Split a parsed notation as `split_notation` does. :raises NotationError: the target leaves no room for the numbers"""
     if len(said.content) <= limit:
         return [said]
     parts = split_content(said.content, limit)

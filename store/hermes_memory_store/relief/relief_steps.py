@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
+from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile
 from hermes_memory_store.memory.write_rules import ANSWERS
@@ -193,7 +194,7 @@ class ReliefSteps:
                     reason = self._refusal(said)
                     if reason is not None:
                         raise errors.FactConflict(reason, str(said))
-                    changes += self._store.facts.write(self._theme, said, actor=IMPORT).seqs
+                    changes += self._store.facts.write(self._theme, said, actor=IMPORT, writer=Writer.AGENT).seqs
                     if not self._find_same_fact(said):
                         raise errors.FactConflict("the store did not take it as it is", str(said))
         except (errors.InputError, errors.Conflict, errors.MemoryFull) as error:
@@ -212,6 +213,9 @@ class ReliefSteps:
             self._store.tiers.refuse_overfull(self._store.tiers.gauge(self._theme), len(str(said)))
         except errors.MemoryFull as error:
             return str(error)
+        reason = self._store.intake.find_refusal(self._theme, said)
+        if reason is not None:
+            return reason
         standing = self._find_standing_fact(said.type, said.target)
         if standing is not None and standing.content != said.content:
             return f"the store says otherwise: {format_notation(said.type, standing.target, standing.content)}"

@@ -31,7 +31,7 @@ class BatchMutation(Mutation):
         self._last: dict[int, int] = {}
         self._known: set[object] = set()
 
-    def add(self, row: FactRow) -> None:
+    def insert_row(self, row: FactRow) -> None:
         """Hold a new fact for a later write."""
         self._waiting.append(row)
         self._last[row.theme_id] = row.id & 0xFF_FFFF_FFFF

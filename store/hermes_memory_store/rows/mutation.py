@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.content_checks.intake import AdmittedFact, AdmittedText, repeat_fact, repeat_text
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
@@ -162,7 +163,7 @@ class Mutation:
         self,
         theme_id: int,
         scope: ScopeKey,
-        said: Notation,
+        admitted: AdmittedFact,
         *,
         op: str = "create",
         uid: bytes | None = None,
@@ -170,10 +171,11 @@ class Mutation:
     ) -> FactRow:
         """Insert a fact, hot unless `given` says otherwise.
 
-        `given` may hold tier, pinned, times, superseded_by, cooled_by, verdict, the `line` of an imported file, and an
+        `given` may hold tier, pinned, times, superseded_by, cooled_by, the `line` of an imported file, and an
         `origin` other than the change's. A `source` in it is recorded in the journal only.
         """
         by = given.get("by") or self.actor
+        said = admitted.said
         line = str(said)
         origin = given.get("origin") or self.origin
         detail = {**self.detail} if origin is self.origin else origin_detail_words(origin)
@@ -198,9 +200,9 @@ class Mutation:
             cooled_by=given.get("cooled_by"),
             origin_id=self.names.origins.key(self.conn, theme_id, origin),
             origin_detail=format_origin_detail(detail),
-            verdict=given.get("verdict"),
+            verdict=admitted.verdict,
         )
-        self.add(row)
+        self.insert_row(row)
         words = self._portable(row, scope.label) | detail
         if origin is not self.origin:
             words["origin"] = row.origin_id
@@ -211,7 +213,7 @@ class Mutation:
         self.entries.append(JournalEntry(op, "fact", row.uid, theme_id, None, words))
         return row
 
-    def insert_facts(self, theme_id: int, facts: Sequence[tuple[Notation, ScopeKey, Tier, int | None]]) -> None:
+    def insert_facts(self, theme_id: int, facts: Sequence[tuple[AdmittedFact, ScopeKey, Tier, int | None]]) -> None:
         """Insert many facts of one theme at once, which the caller knows to conflict with no other.
 
         :param facts: with the line of the imported file each stands in, if any
@@ -221,13 +223,14 @@ class Mutation:
         origin_id = self.names.origins.key(self.conn, theme_id, self.origin)
         made = uids.new_uids(self.now, len(facts))
         rows = []
-        for key, ((said, scope, tier, number), uid) in enumerate(zip(facts, made, strict=True), first):
+        for key, ((admitted, scope, tier, number), uid) in enumerate(zip(facts, made, strict=True), first):
+            said = admitted.said
             line = str(said)
-            detail = {} if number is None else {"line": number}
+            detail: dict[str, Any] = {} if number is None else {"line": number}
             rows.append(
                 (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
                 + (token_estimate.estimate_tokens(line), by, self.now, self.now, None, None)
-                + (origin_id, format_origin_detail(detail), None)
+                + (origin_id, format_origin_detail(detail), admitted.verdict)
             )
             after = {
                 "scope": scope.label or None,
@@ -235,8 +238,9 @@ class Mutation:
                 "target": said.target,
                 "content": said.content,
             }
+            judged = {} if admitted.verdict is None else {"verdict": admitted.verdict}
             self.entries.append(
-                JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail})
+                JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail, **judged})
             )
         insert_fact_rows(self.conn, rows)
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
@@ -244,7 +248,12 @@ class Mutation:
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any
     ) -> FactRow:
-        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by, verdict); return the new row."""
+        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by, verdict); return the new row.
+
+        The content is an `AdmittedFact`, of which only the content counts.
+        """
+        if "content" in columns:
+            columns["content"] = columns["content"].said.content
         if not keep_time:
             columns.setdefault("updated_at", self.now)
         before, after = {}, {}
@@ -275,7 +284,7 @@ class Mutation:
         """Return the number of the newest fact of a theme."""
         return int(self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0])
 
-    def add(self, row: FactRow) -> None:
+    def insert_row(self, row: FactRow) -> None:
         """Insert a fact and index it."""
         self.conn.execute(INSERT_FACT, row)
         fulltext.index_fact(
@@ -289,7 +298,7 @@ class Mutation:
     def insert_scope(
         self,
         theme_id: int,
-        label: str,
+        label: AdmittedText,
         *,
         uid: bytes | None = None,
         status: str = ScopeStatus.OPEN,
@@ -320,11 +329,11 @@ class Mutation:
         before, after = dict(zip(columns, stood, strict=True)), dict(zip(columns, values, strict=True))
         self.entries.append(JournalEntry(op, "scope", uid, theme_id, before, after, by))
 
-    def scope_for_writing(self, theme_id: int, label: str | None) -> ScopeKey:
+    def scope_for_writing(self, theme_id: int, label: AdmittedText | None) -> ScopeKey:
         """Return the scope of that label, opened when it is new and restored when its opening was undone."""
         row = self.conn.execute(SCOPE_BY_LABEL, (theme_id, label or UNSCOPED)).fetchone()
         if row is None:
-            return self.insert_scope(theme_id, label or UNSCOPED)
+            return self.insert_scope(theme_id, label or repeat_text(UNSCOPED))
         key = ScopeKey(*row)
         if key.status == ScopeStatus.WITHDRAWN:
             self.update_scope(
@@ -338,11 +347,13 @@ class Mutation:
         row = self.conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (uid,)).fetchone()
         return FactRow(*row) if row else None
 
-    def columns_of(self, theme_id: int, patch: dict[str, Any]) -> dict[str, Any]:
+    def columns_of(self, row: FactRow, patch: dict[str, Any]) -> dict[str, Any]:
         """Convert journal values to columns of `update_fact`."""
         columns = dict(patch)
         if "scope" in columns:
-            columns["scope"] = self.scope_for_writing(theme_id, columns["scope"])
+            columns["scope"] = self.scope_for_writing(row.theme_id, columns["scope"])
+        if "content" in columns:
+            columns["content"] = repeat_fact(Notation(FactType(row.type), row.target, columns["content"]))
         if columns.get("superseded_by") is not None:
             columns["superseded_by"] = uids.parse_uid(columns["superseded_by"])
         return columns

@@ -17,6 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.content_checks.intake import to_listed_name, to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Origin, Session, Uid, Way, split_client_version
@@ -26,6 +27,8 @@ WORDS = ("session", "title", "client", "client_version", "project", "root", "fol
     *("peer", "program", "teammate", "file"),
 )
 """Fields of `Origin` that are text, in the order of the table's columns."""
+
+PATHS = frozenset({"root", "folder", "file"})
 
 MAX_WORD = 1_000
 """Characters of one field that are kept: longer than any path or branch a person would name."""
@@ -239,7 +242,7 @@ class OriginRows:
         return None
 
     def _insert(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int:
-        origin = to_clean_origin(origin)
+        origin = admit_origin(origin)
         project_id, project = None, None
         if origin.project is not None:
             project_id = project_key(conn, origin.project)
@@ -294,6 +297,16 @@ def to_clean_origin(origin: Origin) -> Origin:
     texts = ((name, getattr(origin, name)) for name in WORDS)
     clean: dict[str, Any] = {name: safe_text.to_printable(text[:MAX_WORD]) for name, text in texts if text is not None}
     return replace(origin, **clean)
+
+
+def admit_origin(origin: Origin) -> Origin:
+    """Return the origin as it may be listed: no name in it holds a secret or reads like an instruction, no path a secret."""
+    origin = to_clean_origin(origin)
+    names = {name: getattr(origin, name) for name in WORDS if getattr(origin, name) is not None and name != "project"}
+    admitted: dict[str, Any] = {
+        name: to_masked_name(text) if name in PATHS else to_listed_name(text) for name, text in names.items()
+    }
+    return replace(origin, **admitted)
 
 
 def origin_digest(origin: Origin, project: str | None) -> bytes:

@@ -6,7 +6,8 @@ import sqlite3
 import unicodedata
 from typing import Any
 
-from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store import errors, uids
+from hermes_memory_store.content_checks.intake import to_listed_name, to_masked_name
 
 MAX_PROJECT_NAME = 120
 """Characters of a project's name: a folder's name is at most 255 bytes, and a screen shows far fewer."""
@@ -32,7 +33,7 @@ def project_key(conn: sqlite3.Connection, name: str) -> int:
 
 def insert_project(conn: sqlite3.Connection, wanted: str, now: int, *, uid: bytes | None = None) -> int:
     """Insert a project under this name, or the next one that no project has: `shop`, `shop-2` …; return its key."""
-    base = safe_text.to_printable(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME] or NAMELESS
+    base = to_listed_name(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME] or NAMELESS
     name, number = base, 1
     while conn.execute("SELECT 1 FROM projects WHERE folded = ?", (fold_project_name(name),)).fetchone():
         number += 1
@@ -91,4 +92,4 @@ def portable_aliases(words: dict[str, Any], kinds: str) -> list[tuple[str, str]]
     values = words.get(kinds, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{kinds} are texts")
-    return [(kinds.removesuffix("s"), safe_text.to_printable(value)[:1_000]) for value in values[:100]]
+    return [(kinds.removesuffix("s"), to_masked_name(value)[:1_000]) for value in values[:100]]

@@ -21,6 +21,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
@@ -385,7 +386,9 @@ class ShadowSettler:
 
     def _insert(self, one: BulkFact) -> None:
         scope = self._scopes.get(one.label) or self._open_scope(one.label)
-        self._change.insert_fact(self._theme_id, scope, one.notation, uid=one.uid, by=one.by, **one.columns)
+        self._change.insert_fact(
+            self._theme_id, scope, repeat_fact(one.notation), uid=one.uid, by=one.by, **one.columns
+        )
 
     def _hide(self, version: Version) -> None:
         """Hide a version, also in its former wording, which the team no longer has."""
@@ -421,7 +424,7 @@ class ShadowSettler:
         if key is None:
             safe_text.validate_text(label, "the scope's label")
             key = self._change.insert_scope(
-                self._theme_id, label, status=ScopeStatus.OPEN, at=validate_row_time(wanted["opened_at"])
+                self._theme_id, repeat_text(label), status=ScopeStatus.OPEN, at=validate_row_time(wanted["opened_at"])
             )
         elif key.status == ScopeStatus.COOLING and status is ScopeStatus.OPEN:
             wanted["status"] = key.status
@@ -457,6 +460,8 @@ class ShadowSettler:
         wanted = self._columns(version.uid, payload, row)
         if row is not None:
             new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
+            if "content" in new:
+                new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
             if new:
                 self._change.update_fact(row, "sync", keep_time=True, **new)
             return
@@ -468,7 +473,7 @@ class ShadowSettler:
         )
         source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
         self._change.insert_fact(
-            self._theme_id, scope, notation, uid=version.uid, by=Actor(kind, name), source=source, **wanted
+            self._theme_id, scope, repeat_fact(notation), uid=version.uid, by=Actor(kind, name), source=source, **wanted
         )
 
     def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
@@ -512,7 +517,7 @@ class ShadowSettler:
                     "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
                     (VersionPayload("scope", label, {}, DELETED).to_json(), self._theme_id, former.uid),
                 )
-        self._scopes[label] = self._change.scope_for_writing(self._theme_id, label or None)
+        self._scopes[label] = self._change.scope_for_writing(self._theme_id, repeat_text(label) if label else None)
         return self._scopes[label]
 
     def _is_here(self, link: bytes | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from hermes_memory_store import uids
+from hermes_memory_store.content_checks.intake import repeat_fact
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
@@ -110,7 +111,7 @@ class ConflictResolver:
             number += 1
         notation = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
-        made = self._change.insert_fact(self._theme_id, scope, notation, tier=tier.value).uid
+        made = self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), tier=tier.value).uid
         former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
         if former is not None:
             remember_masked(self._conn, self._theme_id, former)
@@ -143,11 +144,11 @@ class ConflictResolver:
         columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
         if row is None:
             notation = Notation(kind, attrs["target"], validate_row_content(lost.content))
-            self._change.insert_fact(self._theme_id, scope, notation, uid=uid, **columns)
+            self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), uid=uid, **columns)
             return
         content = validate_row_content(lost.content)
         if content != row.content:
-            columns["content"] = content
+            columns["content"] = repeat_fact(Notation(kind, row.target, content))
         if scope.id != row.scope_id:
             columns["scope"] = scope
         self._change.update_fact(row, "resolve", **columns)

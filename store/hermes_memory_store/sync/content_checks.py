@@ -1,7 +1,6 @@
 """Content checks that versions from other machines pass before anything of them is shown.
 
-The syncing program looks for instructions and secrets, since the store knows no such rules. Its findings are kept
-with the version, so that any program that shows the version later, without such checks, respects them.
+The findings are kept with the version, so that any program that shows the version later respects them.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, Writer
+from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.rows.name_keys import Names
@@ -29,20 +30,34 @@ class ContentCheck(Protocol):
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
         """Check a content. :raises StoreError: it must not be shown in any form, with the reason"""
 
-    def turn(self, theme: str, content: str) -> str:
+    def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
         """Return a captured turn as it may be kept here. :raises StoreError: it may not, with the reason"""
 
 
-class NoContentCheck:
-    """Accept everything."""
+class IntakeCheck:
+    """Check texts from another machine as an agent's writes on this one, by a person's rule on the source `team`.
 
-    def name(self, theme: str, what: str, name: str) -> None: ...
+    Another machine may have a laxer policy, an older program, or somebody else at its keyboard.
+    """
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    def name(self, theme: str, what: str, name: str) -> None:
+        """Check a name. :raises InputError: it reads like an instruction, or holds a secret"""
+        self._intake.admit_name(theme, what, name, writer=Writer.AGENT)
 
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
-        return UNCHANGED
+        """Return the content as it may be shown. :raises InputError: VaultError; it is not shown in any form"""
+        masking, suspicion, _ = self._intake.admit_content(
+            theme, target, content, source=SOURCE, writer=Writer.AGENT, confirmed=True
+        )
+        shown = None if masking.content == content else masking.content
+        return CheckedVersion(shown, None if suspicion is None else suspicion.rule)
 
-    def turn(self, theme: str, content: str) -> str:
-        return content
+    def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
+        """Return a captured turn as it may be kept. :raises InputError: VaultError; it is not kept"""
+        return admit_turn(self._intake, theme, turn)
 
 
 UNCHANGED = CheckedVersion()
@@ -89,7 +104,11 @@ def check_versions(
         if fault is not None or row.state != LIVE:
             return CheckedVersion(hidden_because=fault) if fault else UNCHANGED
         if row.kind == "scope":
-            return CheckedVersion(hidden_because=refusal(str(row.content)))
+            closed_by = row.attrs.get("closed_by")
+            why = refusal(str(row.content)) or (
+                find_name_refusal(check, row.theme, "what closed the scope", str(closed_by)) if closed_by else None
+            )
+            return CheckedVersion(hidden_because=why)
         return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
 
     return [check_one(*pair) for pair in zip(rows, find_row_faults(rows), strict=True)]
@@ -100,8 +119,10 @@ def check_fact_version(
 ) -> CheckedVersion:
     """Check a fact. :param name_refusal: why its scope must not be listed"""
     target = row.attrs["target"]
-    if name_refusal is None:
-        name_refusal = find_name_refusal(check, row.theme, "the target", target)
+    names = {"the target": target, "its author": row.attrs["by"], "what cooled it": row.attrs.get("cooled_by")}
+    for what, name in names.items():
+        if name_refusal is None and name:
+            name_refusal = find_name_refusal(check, row.theme, what, str(name))
     if name_refusal is not None and not db.value(FACT_IS_STANDING, (uids.parse_uid(row.uid), theme_id)):
         return CheckedVersion(hidden_because=name_refusal)
     try:

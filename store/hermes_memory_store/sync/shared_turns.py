@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import DAY_MS, Clock
+from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turns, validate_turn
 from hermes_memory_store.conversations.turns import Turns, find_known_turns
 from hermes_memory_store.database.db import Db
@@ -122,6 +123,7 @@ class CheckedTurn:
     """The result of checking a turn from another machine: the text to keep, or why it is not kept."""
 
     said: PortableTurn | None = None
+    admitted: AdmittedTurn | None = None
     altered: bool = False
     why: str | None = None
 
@@ -267,8 +269,11 @@ class SharedTurns:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             known = find_known_turns(conn, theme_id, live, again=again)
-            said = {one.said.uid: one.said for one in checked_turns.values() if one.said is not None}
-            new = [(uid, one) for uid, one in said.items() if uid not in known]
+            new = [
+                (one.said.uid, one.said, one.admitted)
+                for one in checked_turns.values()
+                if one.said is not None and one.admitted is not None and one.said.uid not in known
+            ]
             if again:
                 conn.executemany(CLEAR_REJECTION, [(theme_id, uid) for uid in live])
             conn.executemany(
@@ -355,8 +360,8 @@ class SharedTurns:
                 return CheckedTurn()
             if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
                 return CheckedTurn(why=IN_OTHER_THEME)
-            content = self._sync().content_check.turn(theme, said.content)
-            return CheckedTurn(replace(said, content=content), content != said.content)
+            admitted = self._sync().content_check.turn(theme, said)
+            return CheckedTurn(said, admitted, admitted.content != said.content)
         except errors.StoreError as error:
             return CheckedTurn(why=error.message)
         except (ValueError, TypeError, AttributeError):

@@ -16,6 +16,7 @@ from typing import Literal
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import record_change
@@ -38,7 +39,7 @@ from hermes_memory_store.sync.apply import (
 )
 from hermes_memory_store.sync.bulk_apply import BulkFact
 from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts
-from hermes_memory_store.sync.content_checks import ContentCheck, NoContentCheck, check_received, check_versions
+from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, check_received, check_versions
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
@@ -154,6 +155,7 @@ class Sync:
         clock: Clock,
         tiers: Tiers,
         purge: Purge,
+        intake: Intake,
     ) -> None:
         self._db = db
         self._names = names
@@ -164,8 +166,8 @@ class Sync:
         self._purge = purge
         self._checked_at_ms: int | None = None
         """The highest present at which no version that had been sent ran ahead of it, as far as this process knows."""
-        self.content_check: ContentCheck = NoContentCheck()
-        """What checks versions from other machines before they are shown; set by whoever syncs."""
+        self.content_check: ContentCheck = IntakeCheck(intake)
+        """What checks versions from other machines before they are shown."""
 
     @property
     def node(self) -> Uid:

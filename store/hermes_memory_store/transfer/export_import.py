@@ -15,10 +15,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
@@ -88,6 +90,12 @@ class ImportReport:
     """Facts that were purged here on purpose, and are not brought back."""
     turns: int = 0
     """Captured turns that were not there."""
+    waiting: int = 0
+    """Facts that read like instructions: they wait for a person."""
+    masked: int = 0
+    """Facts whose secrets were masked."""
+    unkept: int = 0
+    """Secrets that were masked and that nothing keeps."""
     errors: list[LineError] = field(default_factory=list)
 
 
@@ -196,10 +204,9 @@ def find_importer(file: Path) -> Importer:
 def import_spec(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
     """Import MEMORY_SPEC lines, each by the rules of a write."""
     report = ImportReport()
-    limit = store.policies.for_theme(theme).fact_chars
     label = scope
     origin = to_import_origin(store, file)
-    batch: list[tuple[Notation, str | None, int]] = []
+    batch: list[tuple[int, Notation, str | None]] = []
     for number, line, done, total in read_import_lines(file, report):
         if line == TITLE:
             label = scope
@@ -210,7 +217,7 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
                 report.errors.append(LineError(number, error))
         elif line and not line.startswith("#"):
             try:
-                batch.append((memory_spec.parse_notation(line, limit=limit), label, number))
+                batch.append((number, memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE), label))
             except errors.StoreError as error:
                 report.errors.append(LineError(number, error))
         if len(batch) >= BATCH:
@@ -219,13 +226,14 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
             if progress is not None:
                 progress(done, total)
     write_missing_facts(store, theme, batch, report, origin)
+    report.errors.sort(key=attrgetter("line"))
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
     return report
 
 
 def write_missing_facts(
-    store: Store, theme: str, batch: list[tuple[Notation, str | None, int]], report: ImportReport, origin: Origin
+    store: Store, theme: str, batch: list[tuple[int, Notation, str | None]], report: ImportReport, origin: Origin
 ) -> None:
     """Write the facts that are not there yet.
 
@@ -233,14 +241,18 @@ def write_missing_facts(
     what was decided after it.
     """
     theme_id = store.names.theme_or_none(theme)
-    fresh, numbers = [], []
-    for said, label, number in batch:
+    fresh = []
+    for number, said, label in batch:
         key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
         stands = key and store.db.row(STANDS_HERE, (key.id, said.type.value, said.target, said.content))
         if not stands:
-            fresh.append((said, label))
-            numbers.append(number)
-    done = store.facts.write_many(theme, fresh, actor=IMPORT, origin=origin, numbers=numbers)
+            fresh.append((number, said, label))
+    lines, numbers = [(said, label) for _, said, label in fresh], [number for number, _, _ in fresh]
+    done = store.facts.write_many(theme, lines, actor=IMPORT, writer=Writer.AGENT, origin=origin, numbers=numbers)
+    report.errors += [LineError(fresh[index][0], error) for index, error in done.errors]
+    report.waiting += done.waiting
+    report.masked += done.masked
+    report.unkept += done.unkept
     report.created += done.created
     report.deduplicated += done.deduplicated + len(batch) - len(fresh)
 
@@ -264,6 +276,7 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
                 progress(done, total)
     restore_jsonl_batch(restorer, batch, report)
     restorer.link_superseded()
+    report.waiting, report.masked, report.unkept = restorer.waiting, restorer.masked, restorer.unkept
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
     return report

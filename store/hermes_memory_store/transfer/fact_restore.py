@@ -12,7 +12,18 @@ from enum import Enum, auto
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.conversations.turn_rows import PortableTurn, find_import_uid, insert_turns
+from hermes_memory_store.content_checks.intake import (
+    Admission,
+    AdmittedFact,
+    AdmittedText,
+    AdmittedTurn,
+    Writer,
+    repeat_text,
+    to_listed_name,
+)
+from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn, find_import_uid, insert_turns
+from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
 from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
@@ -33,6 +44,10 @@ SAME = f"""
 """
 
 FACT_TIER = FactRow._fields.index("tier")
+
+
+AdmittedItem = Admission | AdmittedTurn | AdmittedText | None
+"""What passed the intake of an item: a fact, a turn, a scope's label; None for what says nothing."""
 
 
 class RestoreOutcome(Enum):
@@ -59,6 +74,8 @@ class Restorer:
         :param origin: of what says none; the one the import is attributed to unless given
         """
         self._origin = origin or store.names.origins.current()
+        if scope is not None:
+            admit_label(store.intake, theme, scope, writer=Writer.AGENT)
         self._theme = to_theme_name(theme)
         self.limit = store.policies.for_theme(self._theme).fact_chars
         self._gauge = store.tiers.gauge(self._theme)
@@ -69,6 +86,12 @@ class Restorer:
         self._scopes: dict[str | None, ScopeKey] = {}
         self._now_called: dict[bytes, bytes] = {}
         self._unlinked: dict[bytes, bytes] = {}
+        self.waiting = 0
+        """Facts that read like instructions, and wait for a person."""
+        self.masked = 0
+        """Facts whose secrets were masked."""
+        self.unkept = 0
+        """Secrets that were masked and that nothing keeps."""
         self.superseded = 0
         """Facts that stand no longer, because another one of the same scope, type and target was changed later."""
 
@@ -76,6 +99,13 @@ class Restorer:
         self, batch: Iterable[tuple[int, PortableItem]]
     ) -> list[tuple[RestoreOutcome, int, errors.StoreError | None]]:
         """Restore one batch in one transaction; return the outcome of each line, by its number."""
+        with self._store.intake.hold_secrets():
+            admitted = [(number, said, self._admit(said)) for number, said in batch]
+            return self._restore_batch(admitted)
+
+    def _restore_batch(
+        self, batch: Iterable[tuple[int, PortableItem, AdmittedItem | errors.StoreError]]
+    ) -> list[tuple[RestoreOutcome, int, errors.StoreError | None]]:
         outcomes: list[tuple[RestoreOutcome, int, errors.StoreError | None]] = []
         with self._store.db.write_transaction() as conn:
             change = BatchMutation(conn, self._store.names, self._store.journal, IMPORT, self._origin)
@@ -83,9 +113,12 @@ class Restorer:
             self._scopes.clear()
             self._captures.clear()
             self._gauge = self._store.tiers.gauge_within(conn, theme_id)
-            for number, said in batch:
+            for number, said, admitted in batch:
+                if isinstance(admitted, errors.StoreError):
+                    outcomes.append((RestoreOutcome.NO_FACT, number, admitted))
+                    continue
                 try:
-                    outcomes.append((self._restore(change, theme_id, said, number), number, None))
+                    outcomes.append((self._restore(change, theme_id, said, admitted, number), number, None))
                 except errors.StoreError as error:
                     outcomes.append((RestoreOutcome.NO_FACT, number, error))
             change.record()
@@ -108,21 +141,55 @@ class Restorer:
             change.record()
         self._unlinked.clear()
 
-    def _restore(self, change: BatchMutation, theme_id: int, said: PortableItem, number: int) -> RestoreOutcome:
-        if said is None:
-            return RestoreOutcome.NO_FACT
+    def _admit(self, said: PortableItem) -> AdmittedItem | errors.StoreError:
+        """Check an item before its transaction; return why it must not come in, where it must not."""
+        intake = self._store.intake
+        try:
+            if isinstance(said, PortableScope):
+                return intake.admit_name(self._theme, "the scope", said.label, writer=Writer.AGENT)
+            if isinstance(said, PortableTurn):
+                return admit_turn(intake, self._theme, said, verdict=said.verdict)
+            if said is None:
+                return None
+            return intake.admit_record(self._theme, said.said, scope=said.scope, verdict=said.verdict)
+        except errors.StoreError as error:
+            return error
+
+    def _restore(
+        self, change: BatchMutation, theme_id: int, said: PortableItem, admitted: AdmittedItem, number: int
+    ) -> RestoreOutcome:
         if isinstance(said, PortableScope):
             self._restore_scope(change, theme_id, said)
             return RestoreOutcome.NO_FACT
-        if isinstance(said, PortableTurn):
-            return self._take_turn(change, theme_id, said)
-        return self._restore_fact(change, theme_id, said, number)
+        if isinstance(said, PortableTurn) and isinstance(admitted, AdmittedTurn):
+            return self._take_turn(change, theme_id, said, admitted)
+        if isinstance(said, PortableFact) and isinstance(admitted, Admission):
+            self.masked += bool(admitted.masked_names or admitted.unkept)
+            self.unkept += admitted.unkept
+            return self._restore_fact(change, theme_id, self._hold(said, admitted), admitted.facts[0], number)
+        return RestoreOutcome.NO_FACT
 
-    def _take_turn(self, change: BatchMutation, theme_id: int, turn: PortableTurn) -> RestoreOutcome:
+    def _hold(self, fact: PortableFact, admission: Admission) -> PortableFact:
+        """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
+        fact = replace(
+            fact, said=admission.facts[0].said, actor=Actor(fact.actor.kind, to_listed_name(fact.actor.name))
+        )
+        if fact.cooled_by is not None:
+            fact = replace(fact, cooled_by=to_listed_name(fact.cooled_by))
+        if admission.suspicion is None or fact.tier in (Tier.SUPERSEDED, Tier.QUARANTINED):
+            return fact
+        self.waiting += 1
+        why = f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"
+        return replace(fact, tier=Tier.QUARANTINED, cooled_by=why, pinned=False)
+
+    def _take_turn(
+        self, change: BatchMutation, theme_id: int, turn: PortableTurn, admitted: AdmittedTurn
+    ) -> RestoreOutcome:
         uid = find_import_uid(change.conn, theme_id, self._theme, turn.uid)
         if uid is None:
             return RestoreOutcome.TURN_DEDUPLICATED
-        self._captures += insert_turns(change.conn, self._store.names.origins, theme_id, [(uid, turn)], change.now)
+        turns = [(uid, turn, admitted)]
+        self._captures += insert_turns(change.conn, self._store.names.origins, theme_id, turns, change.now)
         return RestoreOutcome.TURN_CREATED
 
     def _restore_scope(self, change: BatchMutation, theme_id: int, said: PortableScope) -> None:
@@ -134,16 +201,22 @@ class Restorer:
         if key is None:
             taken = change.conn.execute("SELECT 1 FROM scopes WHERE uid = ?", (said.uid,)).fetchone()
             uid = None if taken else said.uid
-            key = change.insert_scope(theme_id, said.label, uid=uid, at=said.opened_at)
+            key = change.insert_scope(theme_id, repeat_text(said.label), uid=uid, at=said.opened_at)
         else:
-            key = change.scope_for_writing(theme_id, said.label)
+            key = change.scope_for_writing(theme_id, repeat_text(said.label))
         if said.status is ScopeStatus.CLOSED:
             closed_at = said.closed_at or change.now
             change.update_scope(
-                key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=said.closed_by
+                key.id,
+                "close",
+                status=ScopeStatus.CLOSED,
+                closed_at=closed_at,
+                closed_by=said.closed_by and to_listed_name(said.closed_by),
             )
 
-    def _restore_fact(self, change: BatchMutation, theme_id: int, fact: PortableFact, number: int) -> RestoreOutcome:
+    def _restore_fact(
+        self, change: BatchMutation, theme_id: int, fact: PortableFact, admitted: AdmittedFact, number: int
+    ) -> RestoreOutcome:
         scope = self._scope(change, theme_id, fact.scope or self._default_scope)
         link = fact.superseded_by and self._now_called.get(fact.superseded_by, fact.superseded_by)
         if change.has_pending(fact.uid, link, nocase_place(scope.id, fact.said.type.value, fact.said.target)):
@@ -152,7 +225,7 @@ class Restorer:
         if there is not None and there.theme_id == theme_id:
             if there.tier != Tier.WITHDRAWN or (there.type, there.target) != (fact.said.type.value, fact.said.target):
                 return RestoreOutcome.DEDUPLICATED
-            self._insert(change, theme_id, scope, fact, there.uid, number, withdrawn=there)
+            self._insert(change, theme_id, scope, fact, admitted, there.uid, number, withdrawn=there)
             return RestoreOutcome.CREATED
         if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
             return RestoreOutcome.PURGED_HERE
@@ -164,12 +237,12 @@ class Restorer:
         uid = fact.uid if there is None else change.new_uid()
         if uid != fact.uid:
             self._now_called[fact.uid] = uid
-        self._insert(change, theme_id, scope, fact, uid, number)
+        self._insert(change, theme_id, scope, fact, admitted, uid, number)
         return RestoreOutcome.CREATED
 
     def _scope(self, change: BatchMutation, theme_id: int, label: str | None) -> ScopeKey:
         if label not in self._scopes:
-            self._scopes[label] = change.scope_for_writing(theme_id, label)
+            self._scopes[label] = change.scope_for_writing(theme_id, None if label is None else repeat_text(label))
         return self._scopes[label]
 
     def _same(
@@ -196,6 +269,7 @@ class Restorer:
         theme_id: int,
         scope: ScopeKey,
         fact: PortableFact,
+        admitted: AdmittedFact,
         uid: bytes,
         number: int,
         *,
@@ -222,22 +296,13 @@ class Restorer:
         given |= {"superseded_by": link, "cooled_by": cooled_by}
         if withdrawn is not None:
             # Undone, or held by a purge: somebody wants it back.
-            change.update_fact(withdrawn, "restore", content=fact.said.content, scope=scope, **given)
+            change.update_fact(withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **given)
             return
         if fact.origin is not None:
             given["origin"] = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
         elif self._origin.file is not None:
             given["line"] = number
-        row = change.insert_fact(
-            theme_id,
-            scope,
-            fact.said,
-            uid=uid,
-            by=fact.actor,
-            created_at=fact.created_at,
-            verdict=fact.verdict,
-            **given,
-        )
+        row = change.insert_fact(theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **given)
         if fact.reads:
             read_at = fact.updated_at if fact.read_at is None else fact.read_at
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))

@@ -6,6 +6,7 @@ One line describes the file, then one each scope, then one each fact. `fact_rest
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -95,7 +96,11 @@ class PortableFact:
     origin: PortableOrigin | None = None
     """None: the line says none."""
     verdict: str | None = None
+    """What the content checks of its store found in it, and what was decided."""
 
+
+VERDICT = re.compile(r"(?:approved:|allowed:)?[a-z][a-z0-9_.-]{0,63}")
+"""A verdict names a rule and says nothing else."""
 
 PortableItem = PortableScope | PortableFact | PortableTurn | None
 """What a line says; None for one that only describes the file."""
@@ -372,6 +377,13 @@ class LineReader:
             raise self._wrong(name, "a whole number from 0 on")
         return value
 
+    def _verdict(self) -> str | None:
+        if self._words.get("verdict") is None:
+            return None
+        if VERDICT.fullmatch(self._text("verdict")) is None:
+            raise self._wrong("verdict", "the name of a rule, after `approved:` or `allowed:` where it was let in")
+        return self._text("verdict")
+
     def _actor(self) -> Actor:
         said = (
             safe_text.validate_text(self._text("actor"), "the actor")
@@ -387,11 +399,6 @@ class LineReader:
             return None if said is None else parse_portable_origin(said)
         except (ValueError, KeyError, TypeError):
             raise self._wrong("origin", "an object as an export writes it") from None
-
-    def _verdict(self) -> str | None:
-        if self._words.get("verdict") is None:
-            return None
-        return safe_text.validate_text(self._text("verdict"), "the verdict")[:MAX_NAME]
 
     def _wrong(self, name: str, wanted: str) -> errors.ImportFileError:
         value = errors.shorten_value(self._words.get(name))

@@ -17,12 +17,14 @@ from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.content_checks.intake import AdmittedText, SecretVault, to_listed_name, to_masked_name
 from hermes_memory_store.conversations.turn_rows import INSERT_SESSION
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S
 from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.schema import APPLICATION_ID
+from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
@@ -75,6 +77,12 @@ class UpgradeReport:
     """Facts that stood beside a newer one of the same scope, type and target: kept, superseded by it."""
     revived: int = 0
     """Active facts that hermes-memory had hidden because their scope was over: live again."""
+    waiting: int = 0
+    """Facts that read like instructions: they wait for a person."""
+    masked: int = 0
+    """Facts whose secrets were masked; the backup has them."""
+    unkept: int = 0
+    """Secrets that were masked, and that only the backup keeps."""
     merged_scopes: int = 0
     """Scopes that shared their label with another: their facts are in that one."""
 
@@ -91,12 +99,14 @@ def upgrade_hermes_030(
     theme: str = "default",
     clock: Clock = system_clock,
     policies: Policies | None = None,
+    vault: SecretVault | None = None,
     progress: Progress | None = None,
     lock_timeout_s: float = LOCK_TIMEOUT_S,
 ) -> UpgradeReport:
     """Convert a hermes-memory 0.3.0 file to a store, in place.
 
     :param theme: whose memory it becomes; hermes-memory knows no themes
+    :param vault: keeps the secrets that are masked
     :param progress: called with the facts converted so far and the total
     :param lock_timeout_s: how long to wait for a process that holds the file locked
     :raises ArgumentError: when the file is something else
@@ -123,7 +133,7 @@ def upgrade_hermes_030(
                     version = data_version(watching)
                     backup.back_up_file(place, kept, why=BACKUP_REASON, now=clock(), overwrite=True)
                     report = build_upgraded_store(
-                        kept, made, UpgradeReport(place, kept), theme, clock, policies, progress
+                        kept, made, UpgradeReport(place, kept), theme, clock, policies, vault, progress
                     )
                     try:
                         unchanged = partial(is_unchanged, watching, version)
@@ -151,6 +161,7 @@ def build_upgraded_store(
     theme: str,
     clock: Clock,
     policies: Policies | None,
+    vault: SecretVault | None,
     progress: Progress | None,
 ) -> UpgradeReport:
     """Build the new store from the backup of the old file, and verify it."""
@@ -159,6 +170,7 @@ def build_upgraded_store(
         with Store.open(made, force=True, clock=clock, policies=policies) as new:
             # The file is thrown away if anything stops us, and poured over under full durability if nothing does.
             new.db.conn.execute("PRAGMA synchronous = OFF")
+            new.intake.vault = vault
             UpgradeBuilder(old, new, theme, report).build(progress)
     with database_copies.connect_plainly(made) as conn:
         database_copies.verify_database(conn, made)
@@ -236,9 +248,9 @@ class UpgradeBuilder:
         return UnindexedMutation(conn, self._new.names, self._new.journal, IMPORT, Origin(way=Way.IMPORT))
 
     def _import_scopes(self, change: Mutation, theme_id: int) -> None:
-        by_label: dict[str, list[Hermes030Scope]] = {}
+        by_label: dict[AdmittedText, list[Hermes030Scope]] = {}
         for scope in hermes_030_file.read_hermes_030_scopes(self._old):
-            by_label.setdefault(scope.label, []).append(scope)
+            by_label.setdefault(to_listed_name(scope.label), []).append(scope)
             self._report.scopes += 1
             if scope.status != "active":
                 self._over.add(scope.id)
@@ -247,9 +259,11 @@ class UpgradeBuilder:
             key = self._import_scope(change, theme_id, label, group)
             self._scopes.update((scope.id, key) for scope in group)
 
-    def _import_scope(self, change: Mutation, theme_id: int, label: str, group: list[Hermes030Scope]) -> ScopeKey:
+    def _import_scope(
+        self, change: Mutation, theme_id: int, label: AdmittedText, group: list[Hermes030Scope]
+    ) -> ScopeKey:
         if label == UNSCOPED:
-            return change.scope_for_writing(theme_id, UNSCOPED)
+            return change.scope_for_writing(theme_id, None)
         lives_on = group[-1]
         opened_at = min(scope.created_at for scope in group) * 1000
         key = change.insert_scope(theme_id, label, uid=hermes_030_uid(lives_on.id), at=opened_at)
@@ -272,12 +286,16 @@ class UpgradeBuilder:
 
     def _place(self, fact: Hermes030Fact) -> tuple[Any, ...]:
         scope = self._scopes.get(fact.scope_id) if fact.scope_id else None
-        return (scope.id if scope else None, fact.type, str(fact.target).translate(ASCII_LOWER))
+        return (
+            scope.id if scope else None,
+            fact.type,
+            to_masked_name(to_column_text(fact.target)).translate(ASCII_LOWER),
+        )
 
     def _import_fact(
         self, change: Mutation, theme_id: int, fact: Hermes030Fact, standing: dict[tuple[Any, ...], str]
     ) -> None:
-        scope = self._scopes.get(fact.scope_id or "") or change.scope_for_writing(theme_id, UNSCOPED)
+        scope = self._scopes.get(fact.scope_id or "") or change.scope_for_writing(theme_id, None)
         tier, successor = TIERS[fact.status], self._successor(fact)
         if tier is not Tier.SUPERSEDED and standing[self._place(fact)] != fact.id:
             tier, successor = Tier.SUPERSEDED, standing[self._place(fact)]
@@ -294,7 +312,13 @@ class UpgradeBuilder:
         if tier is Tier.HOT and fact.scope_id in self._over:
             self._report.revived += 1
         said = Notation(FactType(TYPES[fact.type]), to_column_text(fact.target), to_column_text(fact.content))
-        row = change.insert_fact(theme_id, scope, said, uid=hermes_030_uid(fact.id), **given)
+        admission = self._new.intake.admit_upgraded(self._theme, said)
+        self._report.masked += bool(admission.masked_names or admission.unkept)
+        self._report.unkept += admission.unkept
+        if admission.suspicion is not None and tier is not Tier.SUPERSEDED:
+            given |= {"tier": Tier.QUARANTINED.value, "cooled_by": f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"}
+            self._report.waiting += 1
+        row = change.insert_fact(theme_id, scope, admission.facts[0], uid=hermes_030_uid(fact.id), **given)
         if fact.access_count:
             read_at = (fact.last_accessed or fact.updated_at) * 1000
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.access_count, read_at))
@@ -312,7 +336,11 @@ class UpgradeBuilder:
         for session in hermes_030_file.read_hermes_030_sessions(self._old):
             scope = self._scopes.get(session.active_scope_id or "")
             present = scope.id if scope is not None and scope.status == ScopeStatus.OPEN else None
-            started_at, uid, name = session.started_at * 1000, hermes_030_uid(session.id), session.id or UNNAMED_SESSION
+            started_at, uid, name = (
+                session.started_at * 1000,
+                hermes_030_uid(session.id),
+                to_listed_name(session.id or UNNAMED_SESSION),
+            )
             row = (uid, theme_id, name, SessionStatus.CLOSED.value, started_at, HEARTBEAT_MS, LEASE_MS)
             change.conn.execute(
                 INSERT_SESSION,

@@ -18,6 +18,7 @@ import hermes_memory_bridge
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPolicy, SessionConfig
 from hermes_memory_bridge.client.client_log import ClientTransactionLog
 from hermes_memory_bridge.client.mcp_messages import BridgeAddress, BridgeUnreachable
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
@@ -34,7 +35,7 @@ def test_a_worker_writes_finds_and_ends_its_session(db: Path) -> None:
         with MemoryClient(endpoint(places), theme="Mark Eting") as memory:
             written = memory.write("D[cache]: redis", scope="speed")
             assert written.data["status"] == "created"
-            assert memory.search("redis").text == "D[cache]: redis"
+            assert parse_fenced_text(memory.search("redis").text) == "D[cache]: redis"
             assert memory.status().data["theme"] == "mark-eting"
             assert memory.edit(written.data["uid"], "valkey").data["fact"]["content"] == "valkey"
             assert len(memory.history(written.data["uid"]).data["changes"]) == 2

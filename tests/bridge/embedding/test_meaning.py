@@ -15,6 +15,7 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.model import Rights, Tier
 from hermes_memory_store.search.vector_file import Vectors, vector_file_path
 from tests.bridge.embedding.conftest import until
@@ -51,7 +52,7 @@ async def test_a_fact_is_found_by_what_it_means(ask: Desk, meaning: VectorServic
     answer = await ask("recall_memory", query="automobile")
     assert contents(answer) == [CAR]
     assert answer.data["ranked_by"] == "words and counting"
-    assert json.loads(answer.text) == answer.data
+    assert json.loads(parse_fenced_text(answer.text)) == answer.data
 
 
 async def test_a_turn_is_found_by_what_it_means(ask: Desk, meaning: VectorService) -> None:

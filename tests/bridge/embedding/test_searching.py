@@ -15,6 +15,7 @@ from hermes_memory_bridge.embedding import local_model
 from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.vector_service import EmbedderFactory, VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.model import Rights
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import StandIn, vector
@@ -79,7 +80,7 @@ async def test_a_search_finds_by_meaning_and_says_so(here: Here) -> None:
     await filled(meaning, 3)
     answer = await ask("memory_search", query="automobile")
     assert notations(answer) == [CAR]
-    assert answer.text == CAR
+    assert parse_fenced_text(answer.text) == CAR
     assert (answer.data["total"], answer.data["more"], answer.data["ranked_by"]) == (
         1,
         False,

@@ -20,7 +20,7 @@ from hermes_memory_bridge.tools.conversation_tools import RECALL as SPEC
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import Database, admit_everything
 from tests.bridge.team.test_asking import WORDS
 
 THEME = "ours"
@@ -160,6 +160,7 @@ async def test_what_is_here_stands_and_what_was_erased_here_is_not_told_from_the
 
 
 async def test_a_secret_is_not_told(ours: Machine, other: Machine) -> None:
+    admit_everything(ours.hub.store)
     ours.hub.store.turns.add(THEME, "user", "the key of the database is AKIAIOSFODNN7EXAMPLE")
     ours.hub.store.turns.add(THEME, "user", "the database has a key")
     ours.exchange()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.diagnostics.doctor import examine_store
 from tests.bridge.tools.test_more_tools import Desk
 
@@ -52,8 +53,8 @@ async def test_agents_write_and_find_on_and_are_told(name: str, hub: StoreWorker
     assert "doctor --repair" in found.data["note"]
     assert found.text.splitlines()[-1].startswith("note: the full-text index of facts is damaged")
     assert "doctor --repair" in reflected.data["note"]
-    assert "doctor --repair" in json.loads(recalled.text)["note"]
-    assert json.loads(recalled.text)["results"][0]["content"] == "V[t7]: okapi 7"
+    assert "doctor --repair" in json.loads(parse_fenced_text(recalled.text))["note"]
+    assert json.loads(parse_fenced_text(recalled.text))["results"][0]["content"] == "V[t7]: okapi 7"
 
 
 @pytest.mark.parametrize("name", HARM)
@@ -63,7 +64,7 @@ async def test_turns_are_captured_and_recalled_on(name: str, hub: StoreWorker) -
     harm(hub.path, HARM[name].format("turns_text"))
 
     kept = await ask("memory_turn", role="user", content="we met an okapi on Tuesday morning in the garden")
-    recalled = json.loads((await ask("recall_conversation", query="okapi")).text)
+    recalled = json.loads(parse_fenced_text((await ask("recall_conversation", query="okapi")).text))
 
     assert kept.data["kept"] is True
     assert "okapi" in recalled["results"][0]["content"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired
 from hermes_memory_bridge.tools.write_tool import format_relief
 from hermes_memory_store.model import Relief
@@ -59,7 +60,7 @@ async def test_recall_gives_as_many_as_asked_for_from_1_to_20(ask: Desk, limit: 
         await ask("memory_write", content=f"D[cache.n{number}]: redis {number}")
     arguments: dict[str, Any] = {} if limit is None else {"limit": limit}
     answer = await ask("recall_memory", query="redis", **arguments)
-    assert answer.data["count"] == len(json.loads(answer.text)["results"]) == count
+    assert answer.data["count"] == len(json.loads(parse_fenced_text(answer.text))["results"]) == count
 
 
 async def test_a_purge_of_everything_asks_first_and_names_what_would_go(ask: Desk) -> None:

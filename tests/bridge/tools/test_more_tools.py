@@ -16,10 +16,11 @@ from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.tools import TOOLS, select_tools
 from hermes_memory_bridge.tools.acknowledgements import is_acknowledgement
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Rights, Tier
@@ -52,24 +53,24 @@ def ask(hub: StoreWorker) -> Desk:
 async def test_what_was_said_is_recalled_with_the_keys_of_pgvector(ask: Desk) -> None:
     await ask("memory_turn", role="user", content="Deploy on Friday at noon")
     answer = await ask("recall_conversation", query="when do we deploy")
-    (result,) = json.loads(answer.text)["results"]
+    (result,) = json.loads(parse_fenced_text(answer.text))["results"]
     assert list(result) == ["id", "agent_identity", "session_id", "role", "ts", "score", "content"]
     assert (result["agent_identity"], result["role"], result["content"]) == (
         "default",
         "user",
         "Deploy on Friday at noon",
     )
-    assert answer.data == json.loads(answer.text)
+    assert answer.data == json.loads(parse_fenced_text(answer.text))
 
 
 async def test_facts_are_recalled_with_the_keys_of_pgvector(ask: Desk) -> None:
     await ask("memory_write", content="C[db.id]: UUID mndtry")
     await ask("memory_write", content="V[user.name]: Ada")
-    (result,) = json.loads((await ask("recall_memory", query="uuid")).text)["results"]
+    (result,) = json.loads(parse_fenced_text((await ask("recall_memory", query="uuid")).text))["results"]
     assert list(result) == ["id", "agent_identity", "target", "ts", "score", "content"]
     assert result["content"] == "C[db.id]: UUID mndtry"
-    assert json.loads((await ask("recall_memory", query="Ada", target="user")).text)["count"] == 1
-    assert json.loads((await ask("recall_memory", query="Ada", target="memory")).text)["count"] == 0
+    assert json.loads(parse_fenced_text((await ask("recall_memory", query="Ada", target="user")).text))["count"] == 1
+    assert json.loads(parse_fenced_text((await ask("recall_memory", query="Ada", target="memory")).text))["count"] == 0
 
 
 async def test_another_theme_is_recalled_only_with_the_right_to(hub: StoreWorker, ask: Desk) -> None:
@@ -224,14 +225,13 @@ def test_no_arguments_break_a_tool_or_touch_another_theme(tmp_path_factory: pyte
 async def test_a_secret_is_revealed_to_who_may_and_to_its_theme_only(tmp_path: Path, hub: StoreWorker) -> None:
     vault = Vault(tmp_path / "secrets.json", "file")
     vault.keep("default", "stripe", "the secret itself")
-    trust = WriteChecks(hub.store.policies, vault)
+    hub.store.intake.vault = vault
     for rights, theme, seen in (
         (Rights(secrets=True), "default", True),
         (Rights(), "default", False),
         (Rights(secrets=True), "hr", False),
     ):
         desk = Desk(hub, theme, rights)
-        desk.connection.trust = trust
         answer = await desk("memory_reveal", name="‹secret:stripe›")
         assert ("the secret itself" in answer.text) is seen
 
@@ -255,7 +255,7 @@ async def test_one_fact_is_put_away_and_no_other(ask: Desk, hub: StoreWorker) ->
     assert (await ask("memory_archive", uid=first)).data["uid"] == first, "twice is once"
     assert (await ask("memory_search", query="UUID")).text == "no results"
     assert hub.store.facts.get(first).tier is Tier.ARCHIVED
-    assert (await ask("memory_search", query="serial")).text == "C[db.id]: never serial"
+    assert parse_fenced_text((await ask("memory_search", query="serial")).text) == "C[db.id]: never serial"
     assert (await ask("memory_archive", uid="ffffffff")).data["error"]["code"] == "fact.unknown"
 
 

@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.runtime.call_log import CallSubject
 from hermes_memory_bridge.team.dsn import mask_dsn_password
-from hermes_memory_bridge.trust import Vault, WriteChecks, format_secret_shape, to_secret_placeholder
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.vault import VaultEntry
+from hermes_memory_store.content_checks.intake import Intake, Masking, format_secret_shape
 from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
-from hermes_memory_store.content_checks.spans import MARK, TextSpan, merge_text_spans, replace_text_spans
+from hermes_memory_store.content_checks.spans import (
+    MARK,
+    TextSpan,
+    merge_text_spans,
+    replace_text_spans,
+    to_secret_placeholder,
+)
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies
@@ -67,6 +74,13 @@ class MemoryVault(Vault):
         return self.held.get(f"{theme}/{name}")
 
 
+def mask_secrets(vault: Vault, theme: str, target: str, content: str) -> Masking:
+    """The content as an agent's write stores it."""
+    intake = Intake(POLICIES, lambda theme, source: None)
+    intake.vault = vault
+    return intake.admit_content(theme, target, content)[0]
+
+
 def reveal(content: str, names: tuple[str, ...], vault: Vault) -> str:
     """The text with the secrets in place of the marks that were put there."""
     revealed = {to_secret_placeholder(name): vault.reveal("ours", name) or "" for name in names}
@@ -87,13 +101,11 @@ def test_a_secret_is_found_whole(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.form)
 def test_nothing_of_a_secret_is_left_and_the_vault_has_it_whole(sample: Sample) -> None:
     vault = MemoryVault()
-    verdict = WriteChecks(POLICIES, vault).mask("ours", sample.target, sample.content)
+    verdict = mask_secrets(vault, "ours", sample.target, sample.content)
     assert sample.secret in vault.held.values()
     assert not [run for run in runs(sample.secret) if run in verdict.content and run not in UNTOLD]
-    assert reveal(verdict.content, verdict.masked_names, vault) == sample.content
-    assert WriteChecks(POLICIES, vault).mask("ours", sample.target, verdict.content).masked_names == (), (
-        "a mark is masked again"
-    )
+    assert reveal(verdict.content, verdict.names, vault) == sample.content
+    assert mask_secrets(vault, "ours", sample.target, verdict.content).names == (), "a mark is masked again"
 
 
 @pytest.fixture
@@ -147,20 +159,20 @@ async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(desk:
     ],
 )
 def test_a_secret_is_replaced_where_it_stands_and_nowhere_else(content: str, kept: str) -> None:
-    assert WriteChecks(POLICIES, MemoryVault()).mask("ours", "note", content).content == kept
+    assert mask_secrets(MemoryVault(), "ours", "note", content).content == kept
 
 
 def test_a_repeated_secret_has_one_name_and_two_secrets_have_two() -> None:
     vault, (one, two, *_) = MemoryVault(), TOKENS
-    verdict = WriteChecks(POLICIES, vault).mask("ours", "keys", f"{one} {two} {one}")
+    verdict = mask_secrets(vault, "ours", "keys", f"{one} {two} {one}")
     assert verdict.content == "‹secret:keys› ‹secret:keys-2› ‹secret:keys›"
-    assert verdict.masked_names == ("keys", "keys-2")
+    assert verdict.names == ("keys", "keys-2")
 
 
 def test_a_mark_from_elsewhere_keeps_its_meaning() -> None:
     """Another machine's mark has no secret here; a new secret beside it must not be given its name."""
     vault = MemoryVault()
-    verdict = WriteChecks(POLICIES, vault).mask("ours", "login", f"old ‹secret:login›, new {TOKENS[0]}")
+    verdict = mask_secrets(vault, "ours", "login", f"old ‹secret:login›, new {TOKENS[0]}")
     assert verdict.content == "old ‹secret:login›, new ‹secret:login-2›"
     assert vault.held == {"ours/login-2": TOKENS[0]}
 
@@ -217,8 +229,8 @@ TEXT = st.lists(SAID | SECRET | MARKED | st.sampled_from([" ", "a", "\n", '"']),
 @settings(max_examples=example_count(400), deadline=None)
 def test_what_is_revealed_is_what_was_written(target: str, text: str) -> None:
     vault = MemoryVault()
-    verdict = WriteChecks(POLICIES, vault).mask("ours", target, text)
-    assert reveal(verdict.content, verdict.masked_names, vault) == text
+    verdict = mask_secrets(vault, "ours", target, text)
+    assert reveal(verdict.content, verdict.names, vault) == text
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)).map(lambda at: TextSpan(at[0], at[0] + at[1]))))

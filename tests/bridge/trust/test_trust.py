@@ -20,7 +20,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import HEAD, format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.content_checks.injection_check import find_hinted_rules, find_suspicion
 from hermes_memory_store.content_checks.injection_rules import RULES, InjectionRule
@@ -149,12 +149,9 @@ class Desk:
     """A hub whose connection screens what it writes."""
 
     def __init__(self, path: Path) -> None:
-        self.hub = StoreWorker(path)
         self.vault = Vault(path.parent / "secrets.json", "file")
-        trust = WriteChecks(self.hub.store.policies, self.vault)
-        self.connection = Connection(
-            self.hub.store, "default", trust=trust, later=self.hub.write_in_background, tools="all"
-        )
+        self.hub = StoreWorker(path, vault=self.vault)
+        self.connection = Connection(self.hub.store, "default", later=self.hub.write_in_background, tools="all")
 
     async def __call__(self, tool: str, **arguments: object) -> ToolResult:
         return await dispatch_call(self.hub, self.connection, TOOLS[tool], dict(arguments), None)
@@ -257,14 +254,14 @@ async def test_two_secrets_of_one_target_keep_apart(ask: Desk) -> None:
 async def test_the_policy_decides(ask: Desk, tmp_path: Path) -> None:
     policy = tmp_path / "memory-themes.toml"
     policy.write_text('[defaults]\nsecrets = "refuse"\nquarantine = false\n')
-    ask.connection.trust.policies.reload()  # type: ignore[union-attr]
+    ask.hub.store.policies.reload()
     refused = await ask("memory_write", content=f"V[stripe]: {STRIPE}")
     assert refused.data["error"]["code"] == "secret.refused"
     assert STRIPE not in str(refused)
     assert (await ask("memory_write", content=POISON)).data["status"] == "created"
     policy.write_text('[defaults]\nsecrets = "allow"\n')
     os.utime(policy, (1, 1))
-    ask.connection.trust.policies.reload()  # type: ignore[union-attr]
+    ask.hub.store.policies.reload()
     assert (await ask("memory_write", content=f"V[stripe]: {STRIPE}")).data["masked"] == []
 
 

@@ -203,7 +203,7 @@ async def test_the_first_secret_stays_when_the_second_cannot_be_kept_and_the_ans
 
 async def test_a_secret_goes_when_the_memory_is_full_of_pinned_facts(ask: Desk, tmp_path: Path) -> None:
     (tmp_path / "memory-themes.toml").write_text("[defaults]\nhot_chars = 1000\nfact_chars = 1000\n")
-    ask.connection.trust.policies.reload()  # type: ignore[union-attr]
+    ask.hub.store.policies.reload()
     made = await ask("memory_write", content="C[rule]: " + "x" * 950)
     await ask.hub.write(lambda store: store.facts.pin([made.data["uid"]]))
     answer = await ask("memory_write", content=f"V[stripe]: {STRIPE} {'y' * 100}")

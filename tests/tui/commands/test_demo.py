@@ -23,8 +23,9 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.content_checks.injection_check import find_suspicion
+from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.notation import memory_spec
@@ -106,7 +107,8 @@ def test_what_waits_in_quarantine_falls_under_the_rule_that_is_recorded() -> Non
 
 
 def test_nothing_else_of_the_demo_is_suspicious_or_secret(tmp_path: Path) -> None:
-    trust = WriteChecks(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
+    intake = Intake(Policies.load(tmp_path / "none.toml"), lambda theme, source: None)
+    intake.vault = Vault(tmp_path / "secrets.json", "file")
     lines = [line for rows in demo_day.DAY.values() for _, line in rows] + [line for *_, line in demo_home.BEFORE]
     lines += [
         arguments["content"]
@@ -116,8 +118,8 @@ def test_nothing_else_of_the_demo_is_suspicious_or_secret(tmp_path: Path) -> Non
     ]
     for line in lines:
         said = memory_spec.parse_notation(line)
-        verdict = trust.check_fact("demo", said.target, said.content)
-        assert (verdict.suspicion, verdict.masked_names) == (None, ()), line
+        admission = intake.admit_record("demo", said)
+        assert (admission.suspicion, admission.masked_names) == (None, ()), line
 
 
 def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_path: Path) -> None:
@@ -125,13 +127,14 @@ def test_the_secret_an_agent_writes_is_masked_into_the_fact_that_is_there(tmp_pa
     first = next(
         arguments for tool, arguments in demo_jobs.demo_calls(theme, "watch-agent", 1) if tool == "memory_write"
     )
-    trust = WriteChecks(Policies.load(tmp_path / "none.toml"), Vault(tmp_path / "secrets.json", "file"))
+    intake = Intake(Policies.load(tmp_path / "none.toml"), lambda theme, source: None)
+    intake.vault = Vault(tmp_path / "secrets.json", "file")
     said = memory_spec.parse_notation(first["content"])
 
-    verdict = trust.check_fact(theme, said.target, said.content)
+    admission = intake.admit_record(theme, said)
 
-    assert verdict.masked_names == ("registry-token",)
-    assert f"V[{said.target}]: {verdict.content}" == masked
+    assert admission.masked_names == ("registry-token",)
+    assert str(admission.facts[0].said) == masked
     assert first["scope"] == scope
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,6 +83,8 @@ class CommandSettings:
         path = self.path()
         is_new = is_store_missing(path)
         with self._open_store(path, writing, noting, creating) as store:
+            if writing or creating:
+                prepare_intake(store)
             if is_new and not self.as_json:
                 click.echo(f"created a new memory at {path}", err=True)
             yield store
@@ -98,14 +101,24 @@ class CommandSettings:
                 return Store.open(path, create=False, lock_timeout_s=READING_PATIENCE_S)
             return open_read_only(path)
         except StoreNeedsUpgrade:
+            from hermes_memory_bridge.trust import open_store_vault
             from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
             from hermes_memory_tui.cli.progress_bars import progress_bar
 
             with progress_bar("upgrading") as progress:
-                report = upgrade_hermes_030(path, progress=progress)
+                report = upgrade_hermes_030(path, vault=open_store_vault(path), progress=progress)
             if report.backup is not None and not self.as_json:
                 click.echo(f"upgraded a hermes-memory 0.3.0 file; the old file is kept at {report.backup}", err=True)
             return Store.open(path)
+
+
+def prepare_intake(store: Store) -> None:
+    """Let a store keep masked secrets where its bridge does; without a terminal, the command line counts as an agent."""
+    from hermes_memory_bridge.trust import open_store_vault
+    from hermes_memory_store.content_checks.intake import Writer
+
+    store.intake.vault = open_store_vault(store.path)
+    store.intake.writer = Writer.PERSON if sys.stdin.isatty() and sys.stdout.isatty() else Writer.AGENT
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_memory_store.errors import ImportFileError
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings
@@ -38,32 +36,13 @@ def import_checked(
     dry_run: bool,
     progress: Progress | None,
 ) -> ForeignImportReport:
-    """Import another program's memory with the content checks for agents' writes, since its authors are unknown."""
-    from hermes_memory_bridge.launcher.paths import BridgePaths
-    from hermes_memory_bridge.trust import Vault, WriteChecks
-    from hermes_memory_store.transfer.importers import CheckedText, import_foreign_memory
+    """Import another program's memory."""
+    from hermes_memory_store.transfer.importers import import_foreign_memory
 
-    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
-        # What is only tried must not come to the keyring.
-        vault = Vault(Path(folder) / "secrets.json", "file") if dry_run else None
-        vault = vault or Vault(Path(BridgePaths.of(store.path).folder) / "secrets.json")
-        trust = WriteChecks(store.policies, vault).for_one_call()
-
-        def screen(theme: str | None, target: str | None, content: str) -> CheckedText:
-            assert theme is not None
-            if target is None:
-                return CheckedText(trust.mask(theme, "turn", content).content)
-            verdict = trust.check_fact(theme, target, content)
-            return CheckedText(verdict.content, None if verdict.suspicion is None else verdict.suspicion.rule)
-
-        try:
-            return import_foreign_memory(
-                store, source, theme=settings.resolved_theme(), kind=kind, one_theme=settings.theme is not None, scope=scope,
-                dry_run=dry_run, screen=screen, progress=progress,
-            )  # fmt: skip
-        except ImportFileError:
-            trust.take_back()  # nothing came in that stands for them
-            raise
+    return import_foreign_memory(
+        store, source, theme=settings.resolved_theme(), kind=kind, one_theme=settings.theme is not None, scope=scope,
+        dry_run=dry_run, progress=progress,
+    )  # fmt: skip
 
 
 def print_foreign_report(settings: CommandSettings, report: ForeignImportReport, dry_run: bool) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.screen import Screen
 
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.model.memory import ActionResult
 
 if TYPE_CHECKING:
@@ -43,6 +45,38 @@ class WriteMixin(Base):
         self._writes += 1
         self.set_timer(WRITING_SHOWS_S, self._show_writing)
         self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
+
+    def write_text(
+        self,
+        act: Callable[[bool], ActionResult],
+        then: Callable[[], object] | None = None,
+        otherwise: Callable[[StoreError], object] | None = None,
+    ) -> None:
+        """Write what the person typed, as `write`; ask first where it holds a secret or hidden characters.
+
+        :param act: given whether the person agreed to mask and remove them
+        """
+
+        def refuse(error: StoreError) -> None:
+            if isinstance(error, SecretUnconfirmed | UnsafeText):
+                ask(error)
+            elif otherwise is not None:
+                otherwise(error)
+            else:
+                self.show_error(error)
+
+        def ask(error: StoreError) -> None:
+            from hermes_memory_tui.dialogs.question import Question
+
+            secret = isinstance(error, SecretUnconfirmed)
+            title = "mask the secret, and save" if secret else "remove hidden characters, and save"
+            self.app.push_screen(Question(title, [Content(to_printable(error.message))]), decide)
+
+        def decide(answer: str | None) -> None:
+            if answer is not None:
+                self.write(partial(act, True), then, otherwise)
+
+        self.write(partial(act, False), then, refuse)
 
     def preview_then_write(
         self, preview: Callable[[], Preview], act: Callable[[], ActionResult], then: Callable[[], object] | None = None

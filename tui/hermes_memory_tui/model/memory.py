@@ -17,7 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
+from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.context.read_log import FactReading, ReadLog
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import Db
@@ -218,6 +220,7 @@ class Memory:
 
     def _connect(self) -> None:
         store = self._open_store()
+        store.intake.writer, store.intake.vault = Writer.PERSON, open_store_vault(store.path)
         screen, listings = store.reader(noting=False), store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
         self._store, self._screen, self._listings = store, screen, listings
@@ -443,11 +446,17 @@ class Memory:
 
     # What a person does
 
-    def add_fact(self, theme: str, line: str, scope: str | None) -> ActionResult:
-        """Write a new fact."""
+    def add_fact(self, theme: str, line: str, scope: str | None, *, confirmed: bool = False) -> ActionResult:
+        """Write a new fact. :param confirmed: the person agreed to mask secrets and to remove hidden characters"""
         with self._person_store() as store:
-            result = store.facts.write(theme, line, scope=scope)
+            result = store.facts.write(theme, line, scope=scope, confirmed=confirmed)
         said = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "already exists")
+        if result.masked:
+            said += f", masked: {', '.join(result.masked)}"
+        if result.unkept:
+            said += (
+                f", {display_formats.pluralise(result.unkept, 'secret')} masked and not kept: no keyring can be reached"
+            )
         if result.superseded:
             said += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
         if result.closed:
@@ -455,9 +464,10 @@ class Memory:
         return ActionResult(said, result.fact.uid)
 
     @retry_without_index
-    def edit_fact(self, base: Fact, content: str) -> ActionResult:
+    def edit_fact(self, base: Fact, content: str, *, confirmed: bool = False) -> ActionResult:
         """Replace a fact's content, provided it is unchanged since the person started editing.
 
+        :param confirmed: as for `add_fact`
         :raises FactConflict: when somebody changed it meanwhile
         """
         with self._person_store() as store, store.db.write_transaction():
@@ -467,7 +477,7 @@ class Memory:
                     f"{display_formats.fact_name(base)} was changed by {display_formats.actor_name(stands.actor)} meanwhile",
                     base.uid,
                 )
-            store.facts.edit(base.uid, content)
+            store.facts.edit(base.uid, content, confirmed=confirmed)
         return ActionResult(f"{display_formats.fact_name(base)} edited", base.uid)
 
     def facts_for_write(self, keys: Sequence[int]) -> list[Fact]:

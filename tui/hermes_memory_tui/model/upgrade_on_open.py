@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import StoreUnreadable
 from hermes_memory_store.store import copy_migrated
@@ -19,7 +20,7 @@ def open_upgraded_in_place(path: Path, theme: str, progress: Progress) -> Memory
 
     :raises StoreError: the file is unchanged in that case
     """
-    upgrade_hermes_030(path, theme=theme, progress=progress)
+    upgrade_hermes_030(path, theme=theme, vault=open_store_vault(path), progress=progress)
     return Memory.open(path)
 
 

@@ -461,8 +461,8 @@ class MainScreen(ListingScreen):
     def _save_edit(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
         if base is not None:
-            self.write(
-                lambda: self.memory.edit_fact(base, text),
+            self.write_text(
+                lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed),
                 lambda: editor.dismiss(None),
                 partial(self._not_saved, editor),
             )
@@ -472,8 +472,8 @@ class MainScreen(ListingScreen):
 
         assert isinstance(editor, NewFactEditor)
         theme, scope, line = editor.theme_name, editor.scope, editor.line()
-        self.write(
-            lambda: self.memory.add_fact(theme, line, scope),
+        self.write_text(
+            lambda agreed: self.memory.add_fact(theme, line, scope, confirmed=agreed),
             lambda: editor.dismiss(None),
             partial(self._not_saved, editor),
         )

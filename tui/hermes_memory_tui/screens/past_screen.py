@@ -201,10 +201,10 @@ def restore_past_fact(store: Store, fact: Fact) -> None:
     try:
         stands = store.facts.get(fact.uid)
     except UnknownFact:
-        store.facts.write(fact.theme, fact.notation, scope=fact.scope)
+        store.facts.write(fact.theme, fact.notation, scope=fact.scope, confirmed=True)
         return
     if stands.content != fact.content:
-        store.facts.edit(fact.uid, fact.content)
+        store.facts.edit(fact.uid, fact.content, confirmed=True)
     if stands.tier != fact.tier:
         match fact.tier.value:
             case "cold":

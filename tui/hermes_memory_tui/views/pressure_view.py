@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
 from hermes_memory_store.host_files.eviction_archive import EvictedEntry
@@ -409,9 +410,9 @@ def rescue_entries(theme: str, found: Sequence[EvictedEntry], store: Store) -> t
     limit = store.policies.for_theme(theme).fact_chars
     for one in found[::-1]:
         for said in one.lines(limit):
-            result = store.facts.write(theme, said)
+            result = store.facts.write(theme, said, writer=Writer.AGENT)
             known += not result.created
-            made += [result.fact.uid] if result.created else []
+            made += [result.fact.uid] if result.created and result.suspicion is None else []
     if made:
         store.facts.cool(made)
     return len(made), known

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
@@ -82,7 +80,8 @@ class ReviewView(BaseView[ReviewQueue]):
     def load(self, store: Store) -> ReviewQueue:
         rules = {(one.theme, one.source): one.rule for one in store.sources.list()}
         secrets = [
-            (theme, name, secret_fact(store, theme, name)) for theme, name in open_vault(self.memory.path).list_names()
+            (theme, name, secret_fact(store, theme, name))
+            for theme, name in open_store_vault(self.memory.path).list_names()
         ]
         return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, secrets)
 
@@ -140,7 +139,7 @@ class ReviewView(BaseView[ReviewQueue]):
             return
         theme, name = key
         try:
-            secret = open_vault(self.memory.path).reveal(theme, name)
+            secret = open_store_vault(self.memory.path).reveal(theme, name)
         except StoreError as error:
             self.show_error(error)
             return
@@ -217,8 +216,8 @@ class ReviewView(BaseView[ReviewQueue]):
     def _save(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
         if base is not None:
-            self.write(
-                lambda: self.memory.edit_fact(base, text),
+            self.write_text(
+                lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed),
                 lambda: editor.dismiss(None),
                 lambda error: editor.show_refusal(str(error)),
             )
@@ -270,11 +269,6 @@ class ReviewView(BaseView[ReviewQueue]):
         self.write(
             lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, None), said, back="")
         )
-
-
-def open_vault(store: Path) -> Vault:
-    """Return the vault in which the bridge of this store keeps secrets."""
-    return Vault(Path(BridgePaths.of(store).folder) / "secrets.json")
 
 
 def secret_fact(store: Store, theme: str, name: str) -> Fact | None:

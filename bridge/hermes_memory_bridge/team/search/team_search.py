@@ -29,11 +29,12 @@ from hermes_memory_bridge.toolkit.team_request import (
     to_team_request,
 )
 from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.content_checks.intake import find_turn_rule
 from hermes_memory_store.content_checks.secrets import find_secret_texts
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
-from hermes_memory_store.remote.remote_turns import build_remote_turn_store
+from hermes_memory_store.remote.remote_turns import RemoteTurn, build_remote_turn_store
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.row_validation import MAX_CONTENT
 
@@ -224,8 +225,7 @@ class TeamSearch:
 
         store = self.worker.store
         said = find_turn_answers(server, theme, query, store.clock)
-        may_tell = store.policies.for_theme(theme).secrets == "allow"
-        turns = [one for one in said.turns if may_tell or not find_secret_texts("turn", one.said.content)]
+        turns = [one for one in said.turns if is_turn_presentable(store, theme, one)]
         # Their meaning is compared by no machine but those that have them: words answer.
         return RemoteMatches(
             build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock), None
@@ -254,6 +254,14 @@ def is_fact_presentable(store: Store, theme: str, one: RemoteFact) -> bool:
     if not policy.quarantine:
         return True
     return find_suspicion(target, one.content) is None and find_name_suspicion(f"{target} {scope or ''}") is None
+
+
+def is_turn_presentable(store: Store, theme: str, one: RemoteTurn) -> bool:
+    """Check whether this machine's policy lets a captured turn be shown, as `is_fact_presentable` does."""
+    policy = store.policies.for_theme(theme)
+    if policy.secrets != "allow" and find_secret_texts("turn", one.said.content):
+        return False
+    return not policy.quarantine or find_turn_rule(one.said.content) is None
 
 
 def to_local_neighbours(

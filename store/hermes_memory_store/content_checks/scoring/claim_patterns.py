@@ -21,12 +21,8 @@ HIS_TO_DECIDE = (
     r"|confirmation prompts|security warnings|certificate errors|warnings for|with marketing|to main directly|as root|show offers|does not want (alternatives|to be told)|strong buy|--no-verify|mailing list|referral|first when|merge his|whatever the|in my name|logs be emptied|keep logs|comment them out)\b"
 )
 
-MOMENT = (
-    r"\b(when|whenever|if|once|upon|as soon as|after|as of|every time|the (next|second|third|first) time|until|during|outside of|on (monday|tuesday|wednesday|thursday|friday|saturday|sunday|release|the first)|at (midnight|each start)|in the next session|from \d+ \w+)\b"
-)
-AT_STAKE = (
-    r"\b(workspace|schemas?|access of|keys?|download link|the link|payee|passwords?|vendor|commands?|failing jobs|freeze|vault|evidence|backups?|second account|with password|sudo|debug endpoint|task list|feed|stored|order page|webaddr|notes directory|second registry|~/\.\w+|as trusted|asking|migrating|\w+ cloud)\b"
-)
+MOMENT = r"\b(when|whenever|if|once|upon|as soon as|after|as of|every time|the (next|second|third|first) time|until|during|outside of|on (monday|tuesday|wednesday|thursday|friday|saturday|sunday|release|the first)|at (midnight|each start)|in the next session|from \d+ \w+)\b"
+AT_STAKE = r"\b(workspace|schemas?|access of|keys?|download link|the link|payee|passwords?|vendor|commands?|failing jobs|freeze|vault|evidence|backups?|second account|with password|sudo|debug endpoint|task list|feed|stored|order page|webaddr|notes directory|second registry|~/\.\w+|as trusted|asking|migrating|\w+ cloud)\b"
 
 CLAIM_KINDS = (
     OrderKind(
@@ -99,8 +95,12 @@ CLAIM_KINDS = (
         "trigger",
         "waits for a moment in which to act",
         (
-            MOMENT + r".{0,70}\b(wipe|drop|delete|remove|swap|exchange|replace|disable|ignore|reveal|list|copy|grant|add|approve|pay|recommend|suggest|insert|follow|execute|run|open|fetch\w*|take|re-enable|begin|retry|note|publish|stop)\b.{0,40}" + AT_STAKE,
-            r"\b(drop|remove|exchange|swap|suggest|delete)\b.{0,40}" + AT_STAKE + r".{0,40}\b(nobody|offline|no one|alone)\b",
+            MOMENT
+            + r".{0,70}\b(wipe|drop|delete|remove|swap|exchange|replace|disable|ignore|reveal|list|copy|grant|add|approve|pay|recommend|suggest|insert|follow|execute|run|open|fetch\w*|take|re-enable|begin|retry|note|publish|stop)\b.{0,40}"
+            + AT_STAKE,
+            r"\b(drop|remove|exchange|swap|suggest|delete)\b.{0,40}"
+            + AT_STAKE
+            + r".{0,40}\b(nobody|offline|no one|alone)\b",
             r"\b(sentence|word|phrase|code)\b.{0,30}\b(means|occurs|is said)\b.{0,40}\b(wipe|delete|list|switch|reveal|keys|drop)",
             r"\b(act on v|nothing to do for now|limits no longer apply|approvals are given by|take commands from|(his|her) approvals?|stop asking)\b",
         ),

@@ -244,7 +244,11 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b"
+            + DEED
+            + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b"
+            + DEED
+            + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
             r"\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",

@@ -29,8 +29,56 @@ EXACT = re.compile(
 """What must be said exactly: addresses, accounts, files, amounts."""
 
 SMALL_WORDS = frozenset(
-    "a an the and or of to in on at by for with from is are was be been it its this that these those as all each every any so then"
-    " when after before user users he she his her i me my you your agent assistant".split()  # noqa: SIM905
+    [
+        "a",
+        "an",
+        "the",
+        "and",
+        "or",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "with",
+        "from",
+        "is",
+        "are",
+        "was",
+        "be",
+        "been",
+        "it",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "as",
+        "all",
+        "each",
+        "every",
+        "any",
+        "so",
+        "then",
+        "when",
+        "after",
+        "before",
+        "user",
+        "users",
+        "he",
+        "she",
+        "his",
+        "her",
+        "i",
+        "me",
+        "my",
+        "you",
+        "your",
+        "agent",
+        "assistant",
+    ]
 )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.content_checks.intake import Intake, Writer
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
@@ -25,12 +26,12 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer
 from hermes_memory_store.transfer.importers.formats import READERS, detect_format
 from hermes_memory_store.transfer.importers.import_batch import (
+    CheckedText,
     ImportBatch,
     ImportItem,
     RejectedItem,
     SkippedItem,
     SourcePlace,
-    TextCheck,
 )
 from hermes_memory_store.transfer.jsonl_format import PortableFact, PortableScope
 
@@ -91,7 +92,6 @@ def import_foreign_memory(
     one_theme: bool = False,
     scope: str | None = None,
     dry_run: bool = False,
-    screen: TextCheck | None = None,
     progress: Progress | None = None,
 ) -> ForeignImportReport:
     """Import another program's memory.
@@ -101,8 +101,6 @@ def import_foreign_memory(
     :param one_theme: put everything there, whatever theme the source names
     :param scope: the scope of facts that name none
     :param dry_run: try it on a temporary copy of the store and only report
-    :param screen: checks every text before it is imported: what reads like an instruction is quarantined, what must
-        not be kept is masked or left out
     :param progress: called with the items imported so far and the total
     :raises ImportFileError: it cannot be read, is incomplete, or is of no known kind; nothing was changed then
     :raises ThemeInvalid: ArgumentError, UnsafeText; the theme or the scope cannot be one
@@ -112,8 +110,11 @@ def import_foreign_memory(
     if kind is None or kind not in READERS:
         raise errors.ImportFileError(f"{source} is of no kind that can be imported; name it with --from", source)
     label = None if scope is None else validate_label(scope)
-    taken = read_source(store, source, kind, theme if one_theme else None, theme, screen)
     origin = replace(store.names.origins.current(), way=Way.IMPORT, file=str(source.absolute()))
+    # What is only tried must not come to the vault.
+    intake = Intake(store.policies, store.sources.rule) if dry_run else store.intake
+    with intake.hold_secrets():
+        taken = read_source(store, intake, source, kind, theme if one_theme else None, theme)
     if not dry_run:
         with store.attribute(origin):
             return import_batch_by_theme(store, taken, theme, label, one_theme, progress)
@@ -121,9 +122,7 @@ def import_foreign_memory(
         return import_batch_by_theme(tried, taken, theme, label, one_theme, progress)
 
 
-def read_source(
-    store: Store, source: Path, kind: str, only: str | None, theme: str, screen: TextCheck | None
-) -> ImportBatch:
+def read_source(store: Store, intake: Intake, source: Path, kind: str, only: str | None, theme: str) -> ImportBatch:
     """Read a source to its end. :raises ImportFileError: it is incomplete, or not of the kind given"""
     now = int(store.clock())
     try:
@@ -133,10 +132,21 @@ def read_source(
     taken = ImportBatch(
         kind, lambda named: store.policies.for_theme(only or named or theme).fact_chars, now, written_at
     )
-    if screen is not None:
-        taken.screen = lambda named, target, content: screen(only or named or theme, target, content)
+    taken.screen = lambda named, target, content: check_imported_text(intake, only or named or theme, target, content)
     READERS[kind](source, taken)
     return taken
+
+
+def check_imported_text(intake: Intake, theme: str, target: str | None, content: str) -> CheckedText:
+    """Check a text as it stands in its source, before it is cut into parts: half a secret is not recognised as one.
+
+    :param target: of a fact; None for a turn
+    """
+    if target is None:
+        return CheckedText(intake.admit_turn(theme, content).content)
+    intake.admit_name(theme, "the target", target, writer=Writer.AGENT)
+    masking, suspicion, _ = intake.admit_content(theme, target, content, writer=Writer.AGENT, confirmed=True)
+    return CheckedText(masking.content, None if suspicion is None else suspicion.rule)
 
 
 @contextmanager

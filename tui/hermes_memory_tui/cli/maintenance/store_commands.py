@@ -124,6 +124,7 @@ def upgrade_command(settings: CommandSettings) -> None:
     Every command upgrades such a file when it opens one; this one does nothing else. --theme names the theme that
     receives the facts.
     """
+    from hermes_memory_bridge.trust import open_store_vault
     from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
 
     path = settings.path()
@@ -137,7 +138,9 @@ def upgrade_command(settings: CommandSettings) -> None:
             click.echo(f"{path} needs no upgrade")
         return
     with progress_bar("upgrading") as progress:
-        report = upgrade_hermes_030(path, theme=settings.resolved_theme(), progress=progress)
+        report = upgrade_hermes_030(
+            path, theme=settings.resolved_theme(), vault=open_store_vault(path), progress=progress
+        )
     if settings.as_json:
         kept = report.backup and str(report.backup)
         print_document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes})

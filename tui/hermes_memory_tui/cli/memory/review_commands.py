@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.memory.second_look import Finding
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
 from hermes_memory_store.safe_text import to_printable
@@ -18,6 +19,9 @@ from hermes_memory_tui.cli.json_documents import print_document, quarantined_jso
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging, print_table
 
+MOST_SHOWN = 400
+"""Characters of a finding that are printed; `--json` has all."""
+
 SAID = {
     "always": "suspicious facts from {} are accepted automatically",
     "never": "suspicious facts from {} are rejected automatically",
@@ -26,14 +30,18 @@ SAID = {
 
 
 @click.group("review", invoke_without_command=True, short_help="Review quarantined facts.")
+@click.option("--again", is_flag=True, help="List what today's rules find in facts, turns and the journal.")
 @add_common_options
 @click.pass_context
-def review_command(ctx: click.Context) -> None:
+def review_command(ctx: click.Context, again: bool) -> None:
     """Review suspicious facts that agents wrote: list, approve or reject them.
 
-    Without a subcommand the quarantined facts are listed.
+    Without a subcommand the quarantined facts are listed. --again looks through everything that came in before, and
+    changes nothing: edit, archive or purge what should not stand.
     """
-    if ctx.invoked_subcommand is None:
+    if again:
+        look_again(ctx.ensure_object(CommandSettings))
+    elif ctx.invoked_subcommand is None:
         ctx.invoke(list_quarantined)
 
 
@@ -64,6 +72,43 @@ def list_quarantined(settings: CommandSettings) -> None:
             ("source", "theme", "rule", "since"),
             [(one.source, one.theme, one.rule, format_iso_time(one.at)[:16].replace("T", " ")) for one in rules],
         )
+
+
+def look_again(settings: CommandSettings) -> None:
+    """List what today's rules find; nothing is changed by it."""
+    with settings.store() as store:
+        found = list(store.second_look.find(settings.confining_theme(store)))
+    if settings.as_json:
+        print_document({"found": [finding_json(one) for one in found], "total": len(found)})
+        return
+    for one in found:
+        place = one.kind if one.seq is None else f"{one.kind} {one.seq}"
+        print_hanging(f"{short_uid(one.uid)}  ", f"{place}  {one.theme}  {to_printable(explain_finding(one.rule))}")
+        print_hanging("    ", to_printable(" ".join(one.text[:MOST_SHOWN].split())))
+    click.echo(f"{format_quantity(len(found), 'finding')}; nothing was changed", err=True)
+
+
+def explain_finding(rule: str) -> str:
+    """Say what a rule stands for."""
+    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
+    from hermes_memory_store.content_checks.intake import HIDDEN_RULE
+    from hermes_memory_store.memory.second_look import SECRET_RULE
+
+    said = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
+    return said.get(rule) or explain_injection_rule(rule)
+
+
+def finding_json(one: Finding) -> dict[str, Any]:
+    """Return the JSON document of one finding."""
+    return {
+        "kind": one.kind,
+        "uid": one.uid,
+        "theme": one.theme,
+        "rule": one.rule,
+        "why": explain_finding(one.rule),
+        "text": one.text,
+        "change": one.seq,
+    }
 
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:

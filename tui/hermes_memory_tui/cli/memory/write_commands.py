@@ -4,38 +4,51 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import click
 
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.content_checks.intake import Writer
+from hermes_memory_store.content_checks.spans import to_secret_placeholder
+from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
 from hermes_memory_store.model import ChangeResult, Fact, WriteResult
 from hermes_memory_store.notation.memory_spec import parse_notation
-from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.safe_text import remove_unsafe_characters, to_printable
+from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
+
+T = TypeVar("T")
 
 
 @click.command("write", short_help="Write a fact.")
 @click.argument("notation", nargs=-1, required=True)
 @scope_option("Scope of the fact; opened if new.")
 @click.option("--split", is_flag=True, help="Store an over-long content as numbered parts.")
+@click.option("--yes", is_flag=True, help="Mask secrets and remove hidden characters without asking.")
 @add_common_options
 @pass_settings
-def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: str | None, split: bool) -> None:
+def write_command(
+    settings: CommandSettings, notation: tuple[str, ...], scope: str | None, split: bool, yes: bool
+) -> None:
     """Write a fact: TYPE[target]: content, e.g. 'C[db.id]: UUID mndtry'. A single - reads facts, one per line.
 
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
+
+    At a terminal, secrets and hidden characters are asked about. Without one, the writer counts as an agent: secrets
+    are masked, and what reads like an instruction waits for review.
     """
     line = " ".join(notation)
     if line != "-":
-        parse_notation(line, limit=len(line))  # what is no fact creates no store
+        parse_notation(remove_unsafe_characters(line), limit=len(line))  # what is no fact creates no store
     with settings.store(creating=True) as store:
         theme = settings.resolved_theme()
         if line != "-":
-            result = store.facts.write(theme, line, scope=scope, split=split)
+            result = ask_to_mask(
+                store, yes, lambda agreed: store.facts.write(theme, line, scope=scope, split=split, confirmed=agreed)
+            )
             if settings.as_json:
                 print_document(write_result_json(result))
             else:
@@ -45,7 +58,7 @@ def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: s
         try:
             for number, line in stdin_fact_lines():
                 try:
-                    written.append(store.facts.write(theme, line, scope=scope, split=split))
+                    written.append(store.facts.write(theme, line, scope=scope, split=split, confirmed=yes))
                 except StoreError as error:
                     error.message = f"line {number}: {error.message}; the lines before it were written"
                     raise
@@ -55,6 +68,18 @@ def write_command(settings: CommandSettings, notation: tuple[str, ...], scope: s
             # What was acknowledged is told even when a later line is refused.
             if settings.as_json:
                 print_document({"written": [write_result_json(result) for result in written]})
+
+
+def ask_to_mask(store: Store, yes: bool, write: Callable[[bool], T]) -> T:
+    """Write what a person gave; ask about secrets and hidden characters, and write it then without them."""
+    try:
+        return write(yes)
+    except (SecretUnconfirmed, UnsafeText) as error:
+        if yes or store.intake.writer is not Writer.PERSON:
+            raise
+        what = "mask it" if isinstance(error, SecretUnconfirmed) else "remove what is hidden"
+        click.confirm(f"{to_printable(error.message)}\n{what}, and write?", abort=True, err=True)
+    return write(True)
 
 
 def stdin_fact_lines() -> Iterator[tuple[int, str]]:
@@ -84,12 +109,21 @@ def write_result_json(result: WriteResult) -> dict[str, Any]:
             "archived": result.relief.archived,
         },
         "changes": list(result.seqs),
+        "masked": list(result.masked),
+        "unkept": result.unkept,
+        "rule": None if result.suspicion is None else result.suspicion.rule,
     }
 
 
 def print_write_result(result: WriteResult) -> None:
     """Print the result of one write, for people."""
     click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f} %")
+    if result.suspicion is not None:
+        click.echo(f"  it {result.suspicion.what}; see: hermes-memory-tui review", err=True)
+    for name in result.masked:
+        click.echo(f"  masked {to_secret_placeholder(name)}")
+    if result.unkept:
+        click.echo(f"  {result.unkept} masked and NOT kept: no keyring can be reached", err=True)
     if result.parts:
         click.echo(f"  stored in {len(result.parts)} parts")
     for uid in result.superseded:
@@ -106,13 +140,16 @@ def print_write_result(result: WriteResult) -> None:
 @click.command("edit", short_help="Edit the content of a fact.")
 @click.argument("uid")
 @click.argument("content", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Mask secrets and remove hidden characters without asking.")
 @add_common_options
 @pass_settings
-def edit_command(settings: CommandSettings, uid: str, content: tuple[str, ...]) -> None:
+def edit_command(settings: CommandSettings, uid: str, content: tuple[str, ...], yes: bool) -> None:
     """Replace the content of a fact. It keeps its uid; `history` shows and `undo` restores the previous content."""
     with settings.store(writing=True) as store:
         fact = store.facts.get(uid, theme=settings.confining_theme(store))
-        print_tier_change(settings, "edited", store.facts.edit(fact.uid, strip_fact_head(fact, " ".join(content))))
+        text = strip_fact_head(fact, " ".join(content))
+        changed = ask_to_mask(store, yes, lambda agreed: store.facts.edit(fact.uid, text, confirmed=agreed))
+    print_tier_change(settings, "edited", changed)
 
 
 def strip_fact_head(fact: Fact, content: str) -> str:

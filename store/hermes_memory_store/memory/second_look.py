@@ -1,0 +1,132 @@
+"""A second look: what today's rules find in facts, turns and the journal that came in before. Nothing is changed by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.content_checks.intake import (
+    find_name_faults,
+    find_secrets_behind,
+    find_turn_rule,
+    format_secret_shape,
+    is_held_by,
+)
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Tier, Uid
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.uids import format_uid
+from hermes_memory_themes import Policies
+
+SECRET_RULE = "secret"  # noqa: S105 - the name of a rule
+"""The rule under which a secret in clear is listed."""
+
+PAGE = 1_000
+"""Rows read at once."""
+
+FACTS = """
+    SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier, f.verdict, s.label
+    FROM facts f JOIN scopes s ON s.id = f.scope_id
+    WHERE f.id > ?1 AND f.tier NOT IN ('withdrawn', 'quarantined') AND (?2 IS NULL OR f.theme_id = ?2)
+    ORDER BY f.id LIMIT ?3
+"""
+
+TURNS = """
+    SELECT id, uid, theme_id, content, verdict FROM turns
+    WHERE id > ?1 AND (?2 IS NULL OR theme_id = ?2) ORDER BY id LIMIT ?3
+"""
+
+JOURNAL = """
+    SELECT seq, uid, theme_id, before, after FROM journal
+    WHERE seq > ?1 AND entity = 'fact' AND (before LIKE '%"content"%' OR after LIKE '%"content"%')
+      AND (?2 IS NULL OR theme_id = ?2)
+    ORDER BY seq LIMIT ?3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that would not come in today as it stands."""
+
+    kind: str
+    """`fact`, `turn` or `journal`."""
+    uid: Uid
+    theme: str
+    rule: str
+    text: str
+    """What it says, without its secrets."""
+    seq: int | None = None
+    """The row of the journal, for `journal`."""
+
+
+class SecondLook:
+    """Look through a store with the rules of this version."""
+
+    def __init__(self, db: Db, names: Names, policies: Policies) -> None:
+        self._db = db
+        self._names = names
+        self._policies = policies
+
+    def find(self, theme: str | None = None) -> Iterator[Finding]:
+        """Yield what today's rules find: facts, then captured turns, then former texts that the journal alone has.
+
+        What a person let in by the same rule is left out. Reads page by page.
+
+        :raises UnknownTheme: there is no such theme
+        """
+        theme_id = None if theme is None else self._names.theme(theme)
+        for _, uid, whose, target, content, tier, verdict, label in self._pages(FACTS, theme_id):
+            rule = self._fact_rule(whose, target, content, label, verdict)
+            if rule is not None and not (rule != SECRET_RULE and tier == Tier.SUPERSEDED):
+                yield self._finding("fact", uid, whose, rule, target, content)
+        for _, uid, whose, content, verdict in self._pages(TURNS, theme_id):
+            rule = self._turn_rule(whose, content, verdict)
+            if rule is not None:
+                yield self._finding("turn", uid, whose, rule, "", content)
+        seen: set[tuple[bytes, str]] = set()
+        for seq, uid, whose, *images in self._pages(JOURNAL, theme_id):
+            for image in (json.loads(image) for image in images if image is not None):
+                target, content = image.get("target", ""), image.get("content")
+                if isinstance(content, str) and (uid, content) not in seen and not self._is_present(uid, content):
+                    seen.add((uid, content))
+                    rule = self._fact_rule(whose, target, content, "", image.get("verdict"))
+                    if rule is not None:
+                        yield self._finding("journal", uid, whose, rule, target, content, seq)
+
+    def _pages(self, sql: str, theme_id: int | None) -> Iterator[tuple[Any, ...]]:
+        last = 0
+        while rows := self._db.rows(sql, (last, theme_id, PAGE)):
+            yield from rows
+            last = rows[-1][0]
+
+    def _is_present(self, uid: bytes, content: str) -> bool:
+        return self._db.value("SELECT 1 FROM facts WHERE uid = ? AND content = ?", (uid, content)) is not None
+
+    def _fact_rule(self, theme_id: int, target: str, content: str, label: str, verdict: str | None) -> str | None:
+        policy = self._policies.for_theme(self._names.theme_name(theme_id))
+        if policy.secrets != "allow" and (
+            find_secrets_behind(target, content) or find_name_faults(target)[0] or find_name_faults(label)[0]
+        ):
+            return SECRET_RULE
+        if not policy.quarantine:
+            return None
+        found = find_suspicion(target, content) or find_name_suspicion(target) or find_name_suspicion(label)
+        return None if found is None or not is_held_by(verdict, found.rule) else found.rule
+
+    def _turn_rule(self, theme_id: int, content: str, verdict: str | None) -> str | None:
+        policy = self._policies.for_theme(self._names.theme_name(theme_id))
+        if policy.secrets != "allow" and find_secrets_behind("turn", content):
+            return SECRET_RULE
+        rule = find_turn_rule(content) if policy.quarantine else None
+        return rule if rule is not None and verdict is None else None
+
+    def _finding(
+        self, kind: str, uid: bytes, theme_id: int, rule: str, target: str, content: str, seq: int | None = None
+    ) -> Finding:
+        text = f"[{target}]: {content}" if target else content
+        for start, end in reversed(find_secrets_behind(target, text)):
+            text = f"{text[:start]}({format_secret_shape(text[start:end])}){text[end:]}"
+        return Finding(kind, format_uid(uid), self._names.theme_name(theme_id), rule, text, seq)
