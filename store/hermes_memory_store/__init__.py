@@ -21,7 +21,8 @@ _MODULES = {
         AmbiguousSession AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
         IndexDamaged InputError JournalBroken MemoryFull NameRefused NetworkFileSystem NotFound NotationError NothingToUndo
         PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
-        StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
+        StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly
+        StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
         UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
     """,
     "history.time_travel": "PastStore open_store_at",
