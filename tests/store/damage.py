@@ -32,7 +32,7 @@ PAGE = 4096
 
 BEGUN = 1_790_000_000_000
 
-SESSIONS = "SELECT uid, name, client, status, started_at, turn, ended_at FROM sessions ORDER BY uid"
+SESSIONS = "SELECT uid, name, client, number, status, started_at, turn, ended_at FROM sessions ORDER BY uid"
 
 TURNS = """
     SELECT t.uid, t.theme_id, n.uid, t.role, t.content, t.at FROM turns t LEFT JOIN sessions n ON n.id = t.session_id
@@ -259,6 +259,8 @@ DAMAGES: dict[str, Damage] = {
     "author": sql(f"UPDATE facts SET actor_id = 1 + actor_id % 3 WHERE {one_of('facts')}"),
     "times": sql(f"UPDATE facts SET created_at = created_at - 1 - chance(999999) WHERE {one_of('facts')}"),
     "link": sql(f"UPDATE facts SET superseded_by = NULL WHERE {one_of('facts', 'superseded_by IS NOT NULL')}"),
+    "origin": sql(f"UPDATE facts SET origin_id = NULL WHERE {one_of('facts', 'origin_id IS NOT NULL')}"),
+    "verdict": sql(f"UPDATE facts SET verdict = 'approved' WHERE {one_of('facts')}"),
     "scope label": flip_bit("scopes", "label"),
     "scope status": sql("UPDATE scopes SET status = 'withdrawn' WHERE " + one_of("scopes", "label <> ''")),
     "deleted scope": sql(f"DELETE FROM scopes WHERE {one_of('scopes')}"),

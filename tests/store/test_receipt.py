@@ -163,6 +163,15 @@ def test_a_purge_leaves_the_receipt_true(path: Path) -> None:
     assert "hunter2" not in receipt_path(path).read_text()
 
 
+def test_what_a_kill_left_of_a_receipt_is_removed(path: Path) -> None:
+    left = path.with_name(f".{path.name}.receipt.abc.tmp")
+    left.write_text("{")
+    with Store.open(path) as store:
+        assert not finding(store, "leftovers").ok
+        assert finding(store, "leftovers", repair=True).repaired
+    assert not left.exists()
+
+
 def test_a_folder_that_cannot_be_written_fails_no_write(path: Path) -> None:
     receipt_path(path).unlink()
     receipt_path(path).mkdir()

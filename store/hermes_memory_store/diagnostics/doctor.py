@@ -349,6 +349,7 @@ def check_file_permissions(store: Store, repair: bool) -> Check:
 def check_leftover_copies(store: Store, repair: bool) -> Check:
     """Find what a crash left of a backup, an upgrade or a restore: copies of the memory that nobody needs."""
     left = [file for file in backup.find_unfinished_copies(store.path) if not backup.is_copy_in_progress(file)]
+    left += sorted(store.path.parent.glob(f".{store.path.name}.receipt.*.tmp"))
     if not left:
         return Check("leftovers", True, "no unfinished copy lies beside the memory")
     said = f"a crash left {', '.join(file.name for file in left)}"

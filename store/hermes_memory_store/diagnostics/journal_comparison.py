@@ -32,7 +32,7 @@ from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus
 
 STORED_FACTS = """
     SELECT uid, theme_id, scope_id, type, target, content, tier, pinned, actor_id, created_at, updated_at, superseded_by,
-      cooled_by
+      cooled_by, origin_id, origin_detail, verdict
     FROM facts NOT INDEXED ORDER BY uid
 """
 
@@ -42,7 +42,7 @@ STORED_SCOPES = (
 
 STORED_SESSIONS = """
     SELECT uid, theme_id, name, client, status, started_at, turn, ended_at, heartbeat_at, heartbeat_ms, lease_ms, scope_id,
-      on_orphan, checkpoint
+      on_orphan, checkpoint, client_version, number
     FROM sessions NOT INDEXED ORDER BY uid
 """
 
@@ -200,6 +200,9 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
         "updated_at",
         "superseded_by",
         "cooled_by",
+        "origin_id",
+        "origin_detail",
+        "verdict",
     )
 
     def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
@@ -234,6 +237,8 @@ def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -
         "scope_id",
         "on_orphan",
         "checkpoint",
+        "client_version",
+        "number",
     )
     rows = ((uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SESSIONS))
     return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
@@ -292,7 +297,7 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     Its heartbeats and turns are not journaled, nor that one which had ended came back to life, so they are compared only
     with what follows from the journal. Columns that only must make sense get their expected value added to `must`.
     """
-    plain: tuple[str, ...] = ("theme_id", "name", "client", "started_at")
+    plain: tuple[str, ...] = ("theme_id", "name", "client", "number", "started_at")
     found = [name for name in plain if name in must and row[name] != must[name]]
     has_ended = row["ended_at"] is not None
     came_back = (

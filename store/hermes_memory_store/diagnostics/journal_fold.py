@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.model import SessionStatus
+from hermes_memory_store.rows.origin_rows import format_origin_detail
 
 ROWS_OF = """
-    SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL
+    SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL, origin_id
     FROM journal NOT INDEXED WHERE entity = ? ORDER BY uid, seq
 """
 
@@ -26,7 +27,10 @@ ENDED = frozenset({SessionStatus.CLOSED.value, SessionStatus.ORPHANED.value})
 
 FACT_FIELDS = frozenset(
     {"scope", "type", "target", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at"}
+    | {"verdict"}
 )
+
+SESSION_FIELDS = ("name", "client", "client_version", "number", "status", "turn")
 
 SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
@@ -44,6 +48,7 @@ class FoldRow(NamedTuple):
     begins: int
     """Whether the thing began with this row."""
     redacted: int
+    origin_id: int | None
 
 
 class FoldedItem(NamedTuple):
@@ -151,7 +156,12 @@ def fold_facts(
                 kind, _, name = str(words.get("by", "")).partition(":")
                 author = actors.get((kind, name)) if "by" in words else row.actor_id
                 columns = {"pinned": 0, "superseded_by": None, "cooled_by": None, "actor_id": author}
-                columns |= {"created_at": row.at, "updated_at": row.at, "scope": None}
+                columns |= {"created_at": row.at, "updated_at": row.at, "scope": None, "verdict": None}
+                detail: dict[str, Any] = {name: words[name] for name in ("line", "turns") if name in words}
+                columns |= {
+                    "origin_id": words.get("origin", row.origin_id),
+                    "origin_detail": format_origin_detail(detail),
+                }
             columns |= {name: value for name, value in words.items() if name in FACT_FIELDS}
             if "scope" in words or row.begins:
                 columns["scope"] = timeline.find(row.theme_id, str(words.get("scope") or ""), row.seq)
@@ -169,7 +179,7 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
             words = load_words(row)
             if row is first:
                 columns["started_at"] = words.get("started_at", row.at)
-            columns |= {name: words[name] for name in ("name", "client", "status", "turn") if name in words}
+            columns |= {name: words[name] for name in SESSION_FIELDS if name in words}
             columns["ended_at"] = row.at if columns["status"] in ENDED else None
         yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
 
@@ -179,7 +189,8 @@ def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     for rows in fold_rows(conn, "turn"):
         row = rows[0]
         if row.op == "capture":
-            yield FoldedItem(row.uid, row.theme_id, load_words(row), row.seq, rows[-1].seq, False)
+            words = {**load_words(row), "origin_id": row.origin_id}
+            yield FoldedItem(row.uid, row.theme_id, words, row.seq, rows[-1].seq, False)
 
 
 def load_erased_turns(rows: Iterable[tuple[int, str | None]]) -> tuple[set[bytes], dict[int, int]]:

@@ -22,9 +22,14 @@ from hermes_memory_store.upkeep import backup
 
 RECORD = """
     SELECT j.seq, j.at, t.name, a.kind, a.name, j.op, j.entity, j.uid, j.change, j.undoes, j.before, j.after, j.salt,
-      j.digest, j.hash
+      j.digest, j.hash, {origin}
     FROM journal j LEFT JOIN themes t ON t.id = j.theme_id LEFT JOIN actors a ON a.id = j.actor_id WHERE j.seq = ?
 """
+
+ORIGIN_COLUMNS = "j.origin_id, (SELECT digest FROM origins WHERE id = j.origin_id)"
+
+WITHOUT_ORIGIN = "NULL, NULL"
+"""What stands for them in a backup of a version that knew no origins."""
 
 REPLACE = journal.APPEND.replace("INSERT", "INSERT OR REPLACE", 1)
 
@@ -121,7 +126,8 @@ def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection,
             return count
         theme_id = store.names.recorded_theme(conn, kept.theme, kept.at)
         place = (kept.seq, kept.at, theme_id, store.names.actor(conn, kept.actor), kept.op, kept.entity, kept.uid)
-        told = (kept.change, kept.undoes, kept.before, kept.after, kept.salt, kept.digest, kept.hash)
+        told = (kept.change, kept.undoes, kept.before, kept.after, kept.salt, kept.digest, kept.origin_id, kept.hash)
+        restore_origin(conn, old, kept.origin_id)
         conn.execute(REPLACE, place + told)
         if conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (kept.uid,)).fetchone():
             journal.redact_journal(conn, kept.uid)
@@ -132,7 +138,9 @@ def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection,
 def load_record(conn: sqlite3.Connection, seq: int) -> JournalRecord | None:
     """Load one row of the journal; None when it is gone or cannot be read."""
     try:
-        row = conn.execute(RECORD, (seq,)).fetchone()
+        has_origins = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone()
+        sql = RECORD.format(origin=ORIGIN_COLUMNS if has_origins else WITHOUT_ORIGIN)
+        row = conn.execute(sql, (seq,)).fetchone()
     except sqlite3.DatabaseError:
         return None
     if row is None or None in row[2:5]:
@@ -147,3 +155,15 @@ def fits(record: JournalRecord, link: bytes) -> bool:
         return record.link(link) == record.hash
     except (UnicodeEncodeError, TypeError, AttributeError, errors.StoreError):
         return False
+
+
+def restore_origin(conn: sqlite3.Connection, old: sqlite3.Connection, key: int | None) -> None:
+    """Restore an origin that a row of the journal names and the store has lost; its digest is in the chain."""
+    if key is None or conn.execute("SELECT 1 FROM origins WHERE id = ?", (key,)).fetchone():
+        return
+    for table, sql in (
+        ("projects", "SELECT * FROM projects WHERE id = (SELECT project_id FROM origins WHERE id = ?)"),
+        ("origins", "SELECT * FROM origins WHERE id = ?"),
+    ):
+        for row in old.execute(sql, (key,)):
+            conn.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)

@@ -217,8 +217,10 @@ def restore_turns(conn: sqlite3.Connection, found: Sequence[Difference], backups
         if one.stored is None:
             low, high = must["theme_id"] << THEME_SHIFT, (must["theme_id"] + 1) << THEME_SHIFT
             key = (conn.execute(TURN_KEYS, (low, high - 1)).fetchone()[0] or low) + 1
-            insert = "INSERT INTO turns (id, uid, theme_id, role, content, at) VALUES (?, ?, ?, '', '', 0)"
-            conn.execute(insert, (key, one.uid, must["theme_id"]))
+            insert = (
+                "INSERT INTO turns (id, uid, theme_id, role, content, at, origin_id) VALUES (?, ?, ?, '', '', 0, ?)"
+            )
+            conn.execute(insert, (key, one.uid, must["theme_id"], must["origin_id"]))
         set_columns(conn, "turns", one.uid, known)
     return left
 
