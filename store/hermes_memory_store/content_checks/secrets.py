@@ -51,7 +51,9 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
     announced = has_hint(f"{target} {content}".lower(), HINTS)
     long = max(map(len, content.split()), default=0) >= LONG
     coded = announced or long or "@" in content or " -" in content
-    text = SEALED.sub(lambda match: FILLER * len(match[0]), content) if has_hint(content, SEAL_HINTS) else content
+    text = (
+        SEALED.sub(lambda match: FILLER * len(match[0]), content) if long and has_hint(content, SEAL_HINTS) else content
+    )
     text = blank_secret_marks(text)
     found = [*find_phrase_secrets(text)] if DIGIT.search(content) else []
     if coded:
