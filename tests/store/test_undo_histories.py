@@ -28,7 +28,7 @@ def test_undo_does_what_a_plain_model_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [228, 349, 766, 1090, 1348, 1451, 1891, 2390, 2642, 3462, 4578, 5596, 6169, 6883, 7154]
+    "seed", [228, 349, 766, 1090, 1348, 1451, 1891, 2390, 2642, 3462, 4578, 5596, 6169, 6883, 7154, 24265]
 )
 def test_orders_of_undo_that_once_left_something_behind(seed: int) -> None:
     play_undo(make_undo_history(seed))

@@ -246,7 +246,7 @@ class UndoModel:
             for one in self.deeds.values()
             if one.number > deed.number and not self.is_undone(one.number)
             if one.undoes is None or (deed.undoes is not None and one.undoes < deed.number)
-            if uid in one.acts and (not one.exact or one.sets.get(uid, set()) & columns)
+            if one.sets.get(uid, set()) & columns
         ]
 
     def touched_since(self, number: int) -> set[str]:
