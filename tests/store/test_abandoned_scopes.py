@@ -173,7 +173,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_scopes_close_as_a_plain_model_says(
     steps: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory

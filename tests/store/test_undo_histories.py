@@ -21,7 +21,7 @@ def test_undo_in_any_order_keeps_the_rules(first: int) -> None:
         play(make_lonely_history(seed))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_undo_does_what_a_plain_model_says(seed: int) -> None:
     play_undo(make_undo_history(seed))
