@@ -173,3 +173,13 @@ def test_a_purge_leaves_no_log_of_a_former_file(path: Path) -> None:
             assert b"zebra-4711" in log.read_bytes()
             fresh.purge.erase([fact.uid])
     assert [file.name for file in path.parent.iterdir() if b"zebra-4711" in file.read_bytes()] == []
+
+
+def test_a_note_that_cannot_be_written_hinders_nobody(path: Path) -> None:
+    make_store(path, "D[cache]: redis")
+    lock = path.with_name("memory.db.lock")
+    lock.unlink()
+    lock.mkdir()
+    with Store.open(path) as store:
+        store.facts.write(THEME, "D[more]: written")
+    assert contents(path) == {"D[cache]: redis", "D[more]: written"}

@@ -24,6 +24,9 @@ class ServeOptions:
     linger: float | None = None
 
 
+OLDER_ANSWER_S = 1.0
+"""How long a running bridge may take to tell its options: one that hangs must not delay the start of another."""
+
 VALUE_TYPES = {
     "--db": str,
     "--tcp": int,
@@ -64,7 +67,7 @@ def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     from hermes_memory_bridge.launcher.version_order import is_older
     from hermes_memory_bridge.version import __version__
 
-    running = ask_bridge(paths, "status")
+    running = ask_bridge(paths, "status", OLDER_ANSWER_S)
     if running is None or not is_older(running.get("version"), __version__):
         return None
     if isinstance(running.get("serve"), dict):

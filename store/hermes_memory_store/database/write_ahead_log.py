@@ -8,12 +8,14 @@ Files that were copied together have new numbers both, and are left alone.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import time
 from pathlib import Path
 
+from hermes_memory_store import errors
 from hermes_memory_store.database.filesystem import file_identity
 
 SET_ASIDE = "replaced"
@@ -27,13 +29,18 @@ def note_log_owner(path: Path) -> None:
     note = load_log_note(path)
     pair = log_pair(path)
     if pair[0] is not None and pair[1] is not None and note != pair:
-        lock_path(path).write_text(json.dumps(pair), encoding="ascii")
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk or a foreign folder: without the note the log is judged as SQLite does
+            lock_path(path).write_text(json.dumps(pair), encoding="ascii")
 
 
 def set_aside_foreign_log(path: Path) -> Path | None:
     """Set aside the log of a file that has lost the store's name; return where it is now, None when there is none.
 
     Programs that still have the old file open keep their log and can read it.
+
+    :raises StoreUnreadable: the log cannot be set aside, with the system's reason
     """
     if not is_log_foreign(path):
         return None
@@ -41,6 +48,8 @@ def set_aside_foreign_log(path: Path) -> Path | None:
         log = os.open(log_path(path), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:  # somebody else has just done it
         return None
+    except OSError as error:
+        raise foreign_log_error(path, error) from error
     try:
         fcntl.flock(log, fcntl.LOCK_EX)  # not the lock file: whoever creates a store holds that while it connects
         if not is_log_foreign(path):
@@ -49,9 +58,20 @@ def set_aside_foreign_log(path: Path) -> Path | None:
         log_path(path).rename(kept)
         path.with_name(path.name + "-shm").unlink(missing_ok=True)  # derived from the log; its old users have it open
         lock_path(path).write_text("", encoding="ascii")
+    except OSError as error:
+        raise foreign_log_error(path, error) from error
     finally:
         os.close(log)
     return kept
+
+
+def foreign_log_error(path: Path, error: OSError) -> errors.StoreUnreadable:
+    """Return the error for a log that belongs to another file and cannot be set aside."""
+    return errors.StoreUnreadable(
+        f"{path} was replaced, and {log_path(path)}, which belongs to the file that was there before, cannot be set aside "
+        f"({error.strerror or error}); open the store once as the owner of its folder, or move that log away",
+        path,
+    )
 
 
 def find_logs_set_aside(path: Path) -> list[Path]:
