@@ -153,6 +153,29 @@ def test_a_deleted_store_refuses_writes_and_its_content_is_saved(db: Path) -> No
         assert store.search.find("default", "kept").total == 1
 
 
+def test_a_replaced_store_refuses_one_write_and_is_served_without_the_log_of_the_former_file(db: Path) -> None:
+    with bridge(db), Shim(db) as shim:
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis")
+        other = db.with_name("other.db")
+        with Store.open(other) as store:
+            store.facts.write("default", "D[other]: restored")
+        os.replace(other, db)
+        said = shim.call("memory_write", content="D[a]: lost")["result"]["content"][0]["text"]
+        assert "replaced while in use; nothing was changed, make this call again" in said
+        assert "stored:" in shim.call("memory_write", content="D[b]: kept")["result"]["content"][0]["text"]
+        shim.close()
+    with Store.open(db) as store:
+        assert {fact.notation for fact in store.search.find("default", "").facts} == {
+            "D[other]: restored",
+            "D[b]: kept",
+        }
+        assert store.journal.verify().ok
+    (rescued,) = db.parent.glob("memory.db.rescued.*.bak")
+    with Store.open(rescued) as store:
+        assert [fact.notation for fact in store.search.find("default", "").facts] == ["D[cache]: redis"]
+
+
 def test_the_hardening_profile_shortens_leases(db: Path) -> None:
     with bridge(db, "--hardening-profile"), Shim(db) as shim:
         shim.open()

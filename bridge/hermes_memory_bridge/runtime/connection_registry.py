@@ -34,6 +34,7 @@ class ConnectionRegistry:
         self.worker = worker
         self.lease = lease
         self.connections: set[Connection] = set()
+        worker.on_reopen = self._forget_sessions
         self.leases = LeaseKeeper(worker, lease, lambda: list(self.connections))
         self.last_departure = time.monotonic()
         """Monotonic time at which a persistent connection last ended; other clients are tracked by their requests."""
@@ -121,6 +122,11 @@ class ConnectionRegistry:
         held = [session for connection in leaving for session in connection.sessions()]
         if held:
             await self._write_despite_errors(lambda store: end_sessions(store, held, properly=True))
+
+    def _forget_sessions(self) -> None:
+        """Have every connection open its session anew with its next call."""
+        for connection in list(self.connections):
+            connection.forget_sessions()
 
     async def purge_hourly(self) -> None:
         """Erase purged facts, messages past their theme's retention, and old results; hourly until cancelled.

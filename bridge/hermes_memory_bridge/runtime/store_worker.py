@@ -97,6 +97,8 @@ class StoreWorker:
         """Searches the team database for what this store does not hold."""
         self.is_outdated = threading.Event()
         """Set once a newer program has brought the store up to date: this one no longer writes."""
+        self.on_reopen: Callable[[], None] = lambda: None
+        """Called on the writer's thread when another file was opened: sessions of the former one may be missing in it."""
         self._wrote = asyncio.Event()
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
         self._local = threading.local()
@@ -322,6 +324,7 @@ class StoreWorker:
         self.store.db.close()
         self.store = opened
         self.store.reads.on_enough = self._note_reads
+        self.on_reopen()
 
 
 def log_future_failure(_: Any, error: BaseException | None) -> None:

@@ -246,6 +246,11 @@ class Connection:
             self._known.pop(name, None)
             self._heard.pop(name, None)
 
+    def forget_sessions(self) -> None:
+        """Forget every session: the store is another file now. Each is opened again, by its name, with its next call."""
+        with self._lock:
+            self._known.clear()
+
     def release_named_sessions(self) -> None:
         """Release every session but its own.
 
