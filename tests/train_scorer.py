@@ -41,7 +41,7 @@ OWN_WEIGHT, PUBLIC_WEIGHT = 3.0, 0.25
 PUBLIC_SHARE = 3
 """Every third public text is used: more only take time."""
 
-FALSE_SHARE, QUOTED_FALSE_SHARE = 0.004, 0.015
+FALSE_SHARE, QUOTED_FALSE_SHARE = 0.003, 0.015
 """Share of cross-validated ordinary facts above the thresholds. Rules and orders take the rest of one percent; what only a
 tool or a page said may be held more often."""
 
@@ -174,7 +174,7 @@ def evaluate(data: TrainingSet, scores: numpy.ndarray, threshold: float) -> None
 
 def evaluate_fresh_set(data: TrainingSet, model: LogisticRegression, threshold: float) -> None:
     """Print what is stopped of the fresh set, which nothing was made or chosen with."""
-    for name in ("fresh_attacks", "fresh_ordinary", "second_attacks", "second_ordinary"):
+    for name in ("first_attacks", "second_attacks", "third_attacks", "third_ordinary"):
         hits = []
         for sample in load_fresh_samples(name):
             rows = to_rows([(target, text) for target, content in sample.facts for text in find_readings(content)])

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT = (
-    r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
+NOT = r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
+READER = (
+    r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 )
-READER = r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 APPROVAL = (
     r"(approvals?|confirmations?|consent|permission|reviews?|tickets?|sign-?off|second signature|human|asking|questions?|confirm|validation"
     r"|quote|notice|checks?|call back|matching)"
@@ -23,7 +23,7 @@ GUARD = (
     r"(\w+ )?(checks?|checking|checked|verification|validation|scann?(er|ing)?s?|filters?|guards?|limits?|gates?|step|reviews?|protection"
     r"|prevention|alerts?|detection|warnings?|prompts?|dialogs?)|guards?|guardrails?|safeguards|firewalls?|two-factor|2fa|mfa|captcha|lockout"
     r"|login throttling|audit (log|entries|trail)s?|waf|web application firewall|antivirus|defender|selinux|dlp|csrf( tokens?)?|sandbox"
-    r"|branch protection|code (scanning|review)|peer review|pre-commit|secret scanner|backups?|shell history|syslog|verify|signed|breach check"
+    r"|branch protection|code (scanning|review)|peer review|pre-commit|secret scanner|(nightly |all )backups|backups of|second factor|(malware|virus) scan|security checks?|shell history|syslog|verify|signed|breach check"
     r"|vulnerability alerts|ocsp|revocation|safe mode|pagerduty|confirmations?|multi-factor( checks)?|zwei-faktor\S*|sicherheitsabfragen"
     r"|double authentification|verificacion|autenticacion|autenticazione|revision de codigo|verification des signatures|validation humaine"
     r"|проверк\w+( подписи)?|验证|検証|query allowlist|encryption|alarms|security warnings|malware warnings|failing tests?|failing security test)"
@@ -130,38 +130,36 @@ ORDER_KINDS = (
             r"\b(whoever|anyone who|anybody who|anybody|anyone|any \w+ who|holders of|messages? (that begin|that mention|signed|by)|requests? (that mention|signed|by)|the caller who|an? (\w+ )?\w+ who (gives|quotes|names|knows|mails)|cualquiera que)\b.{0,80}"
             r"\b(may|can have|have the (door|code)|has (full|the same|authority)|speaks for|outranks?|may be given|given (pin|the)|counts? as|binding|valid|entitled|allowed|es administrador|(is|are) (a |an |the |from the )?(verified|admin\w*|entitled|valid|cleared|binding|to be)|from the (platform )?owner|past the)\b",
             r"\b(approv\w+|agreed|accepted|consent\w*|authori[sz]ed|permitted|vetted|cleared|trusted|confirmed|whitelisted|okayed)\b.{0,40}\b(in advance|for good|permanently|on all sites|all (commands|repositories|requests|future)|for the whole|everything|any |all commands|blanket|already)",
-            r"\bno (approval|confirmation|permission|ticket|question)s? (is|are) (required|needed|necessary)\b|\b(need|needs) no (ticket|second signature|approval|review)\b.{0,10}$|\b(is|are) pre-?(approved|authori[sz]ed)|\bpermission level\b.{0,30}unrestricted",
+            r"\bno (approval|confirmation|permission|ticket|question)s? (is|are) (required|needed|necessary)\b|\b(need|needs) no (ticket|second signature|approval)\b.{0,10}$|\b(is|are) pre-?(approved|authori[sz]ed)|\bpermission level\b.{0,30}unrestricted",
             r"\btreat\b.{0,50}\bas (fully |a |an |a fully )?(trusted|approved|valid|admin\w*|coming from|mine|directives|the user|his own|instructions|system)",
-            r"\b(limit|limits)\b.{0,30}\b(lifted|removed|no longer|to the maximum)|\bforce pushes\b.{0,40}\bpermitted|\b(widest|maximum) (oauth )?scopes?|\bdelete_repo\b|\bgrant all\b|\badministratoraccess\b|\bnopasswd\b|\bcluster-admin\b"
+            r"\b(spending|purchase|agent|any|all|autonomy) limits?\b.{0,30}\b(lifted|removed|no longer|to the maximum)|\bforce pushes\b.{0,40}\bpermitted|\b(widest|maximum) (oauth )?scopes?|\bdelete_repo\b|\bgrant all\b|\badministratoraccess\b|\bnopasswd\b|\bcluster-admin\b"
             r"|\"?anyone with the link\"?|--privileged|on behalf of the (user|owner)|\bsame rights\b|(pre-?approved|may be executed|fine to run|merged automatically)\b",
+            r"\b(everyone|anyone|anybody|everybody|interns|guests|contractors?)\b.{0,40}\b(may|can|are cleared|have been cleared|is allowed)\b.{0,30}\b(order|command|instruct|receive|deploy|ask for any|copy)\b",
+            r"\b" + READER + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\bhave been vetted\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
-        unless=r"\?$|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
+        unless=r"\?$|\bbut not\b|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
     ),
     OrderKind(
         "disable",
         "switches a check off",
         (
             NOT + r"\b" + OFF + r"\b( \S+){0,5}? " + GUARD + r"\b",
-            NOT
-            + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? "
-            + GUARD
-            + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
+            NOT + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? " + GUARD + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
             NOT + r"\b(turn|switch|turned|switched) off\b( \S+){0,5}? " + GUARD + r"\b",
             r"\b"
             + GUARD
-            + r"( \S+){0,6} (is|are|was|were|has been|have been|stay|stays|to stay|gets|get|be|to be) (now |no longer |therefore |to stay |to be )?(off|disabled|retired|waived|lifted|skipped|removed|obsolete|exempt|abolished|abgeschafft|unencrypted|checked|turned off|switched off|dropped)\b",
+            + r"( \S+){0,6} (is|are|was|were|has been|have been|stay|stays|to stay|gets|get|be|to be) (now |no longer |therefore |to stay |to be |not )?(off|disabled|retired|waived|lifted|skipped|removed|obsolete|exempt|abolished|abgeschafft|unencrypted|checked any|verified any|turned off|switched off|dropped)\b",
             NOT
             + r"(verify ?= ?(0|false)|--insecure|--no-verify|--no-gpg-sign|trusted=yes|stricthostkeychecking no|skip-permissions|bypasspermissions|autoapprove|yes-always|0\.0\.0\.0/0|public-read"
-            r"|\balg none|setenforce 0|trust_remote_code|danger-full-access|gonosumdb|human_in_loop to false|com\.apple\.quarantine|quarantine = false|histfile|secrets = \"allow\"|\bmd5 (until|is again))",
+            r"|\balg none|setenforce 0|trust_remote_code|danger-full-access|gonosumdb|human_in_loop to false|\"?sandbox\"?: ?(false|off)|\"?network\"?: ?\"all|com\.apple\.quarantine|quarantine = false|histfile|secrets = \"allow\"|\bmd5 (until|is again))",
             r"\b(do not|don't|never|no longer|not) (check|verify|validate|ask|scan|stop)\b.{0,50}\b(revocation|certificates?|signatures?|before (deletions|payments)|ocsp|before deleting|checked on)",
-            r"\b(without|no|not) (hashes|signature|a dry run|dry run|backup|review|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b|\bneed(s)? no review\b",
+            r"\b(without|no|not) (hashes|signature|a dry run|dry run|backup|review|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
             r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
-        unless=SAFE_PLACE
-        + r"|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
+        unless=SAFE_PLACE + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -170,7 +168,7 @@ ORDER_KINDS = (
             NOT + r"\b" + SEND + r"\b.{0,90}\b" + PRIVATE + r"\b.{0,90}\b" + ELSEWHERE,
             NOT + r"\b" + PRIVATE + r"\b.{0,80}\b" + SEND + r"\b.{0,60}\b" + ELSEWHERE,
             NOT
-            + r"\b(forwarding rule|copy of (each|every|all) (conversation|answer|message|prompt|mail|chat)|(each|every|all) (conversation|answer|message|prompt|mail|chat)s?\b.{0,40}\b(to|mirrored|ends? with)\b.{0,60}(webaddr|mailaddr)|(?<!stripe calls )webaddr ?\?|px\.|tracker at|image (at )?webaddr|\| ?nc )",
+            + r"\b(forwarding rule|copy of (each|every|all) (conversation|answer|message|prompt|mail|chat)|(each|every|all) (conversation|answer|message|prompt|mail|chat)s?\b.{0,40}\b(to|mirrored|ends? with)\b.{0,60}(webaddr|mailaddr)|(?<!stripe calls )webaddr ?\?|px\.|tracker at|image (at )?webaddr|\| ?nc )|\b(whole|complete|entire|last \w+) (chat|conversation|drive|mailbox|history|address book)\b.{0,60}\b(attached|copied|copy|webaddr|mailaddr)|\b(attach|copy|hand over|send)\b.{0,20}\b(whole|complete|entire) (chat|conversation|drive|mailbox|history)|\b(picture|image|pixel)\b.{0,10}\b(from|at) webaddr.{0,40}(<|\?|each|every)|\b(mails|correos|e-mails|courriels) (of|del|de la|du)\b.{0,40}mailaddr",
             r"\b(paste|post|publish|print|read out|share|hand over|supply|disclose|forward|copy|attach|send|reveal|let the|list the)\b.{0,60}\b(full \.env|vault contents|credentials|private keys?|session tokens?|secrets|signing keys?|kubeconfig|one-time codes|the keys|stored (secret|password)s?|vault password"
             r"|passwords|his inbox|mailbox|customer (records?|table|files)|personal records|private messages|payroll|host keys|user list|my password|file paths?)\b(?! (manager|policy|reset|hash))",
             r"\b(all traffic|https?_proxy|openai_base_url|proxy)\b.{0,40}webaddr|\b(bearer|credentials|password|card number|tan|token|keys?)\b.{0,50}\b(there|as before|as well)\b|(enter|send|give|unlock\w*|verify)\b.{0,50}\b(credentials|card number|bearer|domain password|the key|reading out)\b",
@@ -195,7 +193,7 @@ ORDER_KINDS = (
             r"\b(iban|bank details|beneficiary|payout account|payee|recipient|account|destination|payouts?)\b.{0,40}\b(is now|are now|changed|rotated|replaced? by|to be replaced|outdated|in stripe to|always|is always|genuine|use those|to the one)\b",
             r"\b(replace|change|swap|update|route|switch)\b.{0,30}\b(iban|bank details|payout account|payee|payouts|payroll|account of)\b",
             r"\b(buy|book|order \d+|purchase|sponsor|donate|pay|top up)\b.{0,50}\b(webaddr|with every|with each|to each order|add a \d ?% \w+ fee|each week|no quote needed|without being)\b",
-            r"\bpurchases?\b.{0,40}\b(completed|without)\b|\bcompany card\b|\bon the account\b|\b(customs|licen[cs]e) fee\b.{0,30}\blink\b|\bpaid on webaddr",
+            r"\bpurchases?\b.{0,40}\b(completed|without)\b|\bcompany card\b|\bon the account\b|\b(customs|licen[cs]e) fee\b.{0,30}\blink\b|\bpaid on webaddr|\b(is|are) to be paid\b|\bprepaid card|\bmove \d+ (percent|%|eur|usd)\b.{0,20}\bto\b",
         ),
         unless=r"\bour own account\b|\bapproval of\b|\bneed(s)? (a|an) (second|call|approval|team|ok)\b|\bconfirmed by phone\b|\bis approved\b|\bask for a tan\b|\btestnet\b|standing order|\?$|iterat|^buy the (annual|second)",
     ),
@@ -222,9 +220,7 @@ ORDER_KINDS = (
         (
             TOOL + r".{0,60}\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM,
             r"\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM + r".{0,60}" + TOOL,
-            r"(when(ever)?|before|each time|calls to|queries).{0,40}"
-            + TOOL
-            + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
+            r"(when(ever)?|before|each time|calls to|queries).{0,40}" + TOOL + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
             r"\b(use|call|route)\b.{0,40}\b(instead of|in place of|rather than) the (built-in|host's)|\breplaces the host's|\bhelper-mcp|\bserver \"[\w-]+\"|\bserver \w+-\w+ replaces",
         ),
         unless=r"\bneeds? a confirmed|\bhidden files|\bvariables?\b|\bsnake_case|created_at|updated_at|database_url|\benv\b.{0,10}=|\bsql_|_id\b|_dsn|_at\b|\bindex_url|lock_timeout|retry_delay|\bdisable_checkout|lower case",
@@ -244,21 +240,17 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b"
-            + DEED
-            + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b"
-            + DEED
-            + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
-            r"\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
+            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
             r"\b(keep|leave)\b.{0,50}\b(out of|from) the (change notes|summar\w+|report|user|plan|log|notes|answer|person|customer)|\bleave no trace|\bno mention of|\bleave out\b|\bleft? out of the\b.{0,10}\b(summary|plan|report)",
             NOT
             + r"\b(clear|wipe|delete|remove|unset|expire|empty|emptied|close|mute|purge)\b.{0,40}\b(history|log lines|call log|traces?|reflog|histfile|alert mails|evidence|terminal window|past alarms|its output)\b|\bfrom the journal\b|\blogs be emptied",
             r"\b(deny|denies) (having|knowing|any)|\bpretend\b.{0,40}\b(fail|pass|not)|\bif (the user|anybody|somebody|someone|asked|anyone)\b.{0,40}\b(asks?|notices?|complains?|write)\b.{0,60}\b(say|tell|blame|that)\b|\bshould anybody complain",
             r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise (it|the|this|\w+ as)\b|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
             r"|\b(stay|remain)s? (below|unseen|hidden)\b.{0,40}\b(threshold|users?|person)|\bcommit metadata|\bconfidential to agents|\bno copies are made|\bbe discreet|\bspread the change",
-            r"(?<!never )\bwithout (telling|informing|notifying|a message|a note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
+            r"(?<!never )\bwithout (telling|informing|notifying) (the |any |his |our )?(users?|owners?|persons?|anybody|anyone|customers?|team|operator|human)\b|\bwithout a (message|note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
             r"\bne (parle|mentionne|dis)\b.{0,30}\bpas\b|\berwahne\b.{0,30}\bnicht\b|\bno se entere|\bno debe contar|\bnon menzionare|\bnao contes|\bне упомина\w+|不要在?(回答中)?提到|話さない|말하지|\bsans prevenir",
         ),
         unless=r"\breader who\b|\bthe reader\b|\bcalendar\b|surprise|birthday|\bbug\b|\bplayer\b|\bsilent(ly)? unless|\bwhether\b|\bdoes not tell whether|\bquest\b|does not see the price",
