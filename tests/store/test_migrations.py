@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import StoreNeedsUpgrade
-from hermes_memory_store.model import UNKNOWN_ORIGIN
+from hermes_memory_store.model import UNKNOWN_ORIGIN, FactFilter
 from hermes_memory_store.store import Store
 
 LATER = {
@@ -134,3 +137,25 @@ def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None
     names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
     conn.close()
     assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows", "sync_masked"} <= names
+
+
+@pytest.mark.crash
+def test_a_migration_that_is_killed_at_any_moment_is_finished_by_the_next_start(old: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from hermes_memory_store.store import Store\n"
+        "print('begin', flush=True); Store.open(sys.argv[1]).close()"
+    )
+    for number in range(12):
+        place = tmp_path / f"try{number}" / "memory.db"
+        place.parent.mkdir()
+        place.write_bytes(old.read_bytes())
+        process = subprocess.Popen([sys.executable, "-c", program, str(place)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(number * 0.012)
+        process.kill()
+        process.communicate()
+        with Store.open(place) as store:
+            assert store.facts.page(FactFilter(theme="default")).facts[0].origin == UNKNOWN_ORIGIN
+            assert all(check.ok for check in examine_store(store) if check.name not in ("leftovers", "privacy"))

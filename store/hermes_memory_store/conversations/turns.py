@@ -34,7 +34,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin, complete_origin
+from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -159,7 +159,7 @@ class Turns:
     ) -> Turn:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            source = complete_origin(origin or self._names.origins.current(), session)
+            source = self._names.origins.complete(origin, session)
             said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source))
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None

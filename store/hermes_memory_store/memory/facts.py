@@ -60,7 +60,7 @@ from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import complete_origin, find_recent_turns
+from hermes_memory_store.rows.origin_rows import find_recent_turns
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemeName, ThemePolicy
@@ -173,7 +173,7 @@ class Facts:
         """Write an admitted fact, or its parts."""
         theme, policy, label, who, session, _, origin = wanted
         with self._db.write_transaction() as conn:
-            came = complete_origin(origin or self._names.origins.current(), session)
+            came = self._names.origins.complete(origin, session)
             turns = find_recent_turns(conn, session)
             change = Mutation(conn, self._names, self._journal, who, came, turns)
             theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
@@ -209,7 +209,7 @@ class Facts:
         theme, policy, label, who, session, source, origin = wanted
         assert admission.suspicion is not None
         with self._db.write_transaction() as conn:
-            came = complete_origin(origin or self._names.origins.current(), session)
+            came = self._names.origins.complete(origin, session)
             turns = find_recent_turns(conn, session)
             change = Mutation(conn, self._names, self._journal, who, came, turns)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)

@@ -32,7 +32,6 @@ from hermes_memory_store.model import (
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
-from hermes_memory_store.rows.origin_rows import complete_origin
 from hermes_memory_store.rows.project_rows import project_key
 from hermes_memory_store.rows.session_names import find_session_name
 
@@ -158,7 +157,7 @@ class Sessions:
             numbered = number_session(conn, self._names, theme_id, uid, found, client, client_version, project)
             said = {"name": called, "client": client, "status": "open", **numbered}
             row = conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone()
-            origin = complete_origin(self._names.origins.current(), to_session(row))
+            origin = self._names.origins.complete(None, to_session(row))
             entry = JournalEntry("open", "session", uid, theme_id, None, said)
             self._journal.append(conn, [entry], actor=Actor("session", called), at=now, origin=origin)
         return self._by_uid(uid)

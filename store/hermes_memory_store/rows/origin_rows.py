@@ -99,12 +99,15 @@ class OriginRows:
         self._digests: dict[int, bytes] = {}
         self._last: tuple[int, Origin, int | None] | None = None
         """The newest look-up: a write asks for its origin once for the fact and once for each row of the journal."""
+        self._last_detail: tuple[int, str, Origin] | None = None
+        self._last_session: tuple[Origin, Session, Origin] | None = None
+        """What was completed last: an agent writes several facts between two turns."""
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
         for known in (self._keys, self._known, self._digests):
             known.clear()
-        self._last = None
+        self._last = self._last_detail = self._last_session = None
 
     def current(self) -> Origin:
         """Return the origin of what is changed at the moment."""
@@ -137,8 +140,23 @@ class OriginRows:
             origin = self._known.get(key, UNKNOWN_ORIGIN)
         if detail is None:
             return origin
+        last = self._last_detail
+        if last is not None and last[0] == key and last[1] == detail:
+            return last[2]
         words = json.loads(detail)
-        return replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
+        origin = replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
+        self._last_detail = (key, detail, origin)
+        return origin
+
+    def complete(self, origin: Origin | None, session: Session | None) -> Origin:
+        """Return the origin, the current one unless given, with what its session adds: its names, client and project."""
+        origin = origin or self.current()
+        if session is None:
+            return origin
+        last = self._last_session
+        if last is None or last[1] is not session or last[0] != origin:
+            last = self._last_session = (origin, session, complete_origin(origin, session))
+        return last[2]
 
     def digest(self, key: int) -> bytes:
         """Return the digest by which the journal's chain names an origin."""
@@ -387,10 +405,8 @@ def format_origin_detail(words: dict[str, Any]) -> str | None:
     return COMPACT.encode(words) if words else None
 
 
-def complete_origin(origin: Origin, session: Session | None) -> Origin:
+def complete_origin(origin: Origin, session: Session) -> Origin:
     """Return the origin with what its session adds: its names, its client and its project."""
-    if session is None:
-        return origin
     client, version = split_client_version(session.client) if session.client else (None, None)
     return replace(
         origin,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT = r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
-READER = (
-    r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
+NOT = (
+    r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
 )
+READER = r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 APPROVAL = (
     r"(approvals?|confirmations?|consent|permission|reviews?|tickets?|sign-?off|second signature|human|asking|questions?|confirm|validation"
     r"|quote|notice|checks?|call back|matching)"
@@ -135,7 +135,9 @@ ORDER_KINDS = (
             r"\b(spending|purchase|agent|any|all|autonomy) limits?\b.{0,30}\b(lifted|removed|no longer|to the maximum)|\bforce pushes\b.{0,40}\bpermitted|\b(widest|maximum) (oauth )?scopes?|\bdelete_repo\b|\bgrant all\b|\badministratoraccess\b|\bnopasswd\b|\bcluster-admin\b"
             r"|\"?anyone with the link\"?|--privileged|on behalf of the (user|owner)|\bsame rights\b|(pre-?approved|may be executed|fine to run|merged automatically)\b",
             r"\b(everyone|anyone|anybody|everybody|interns|guests|contractors?)\b.{0,40}\b(may|can|are cleared|have been cleared|is allowed)\b.{0,30}\b(order|command|instruct|receive|deploy|ask for any|copy)\b",
-            r"\b" + READER + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\bhave been vetted\b",
+            r"\b"
+            + READER
+            + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\bhave been vetted\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
         unless=r"\?$|\bbut not\b|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
@@ -145,7 +147,10 @@ ORDER_KINDS = (
         "switches a check off",
         (
             NOT + r"\b" + OFF + r"\b( \S+){0,5}? " + GUARD + r"\b",
-            NOT + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? " + GUARD + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
+            NOT
+            + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? "
+            + GUARD
+            + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
             NOT + r"\b(turn|switch|turned|switched) off\b( \S+){0,5}? " + GUARD + r"\b",
             r"\b"
             + GUARD
@@ -159,7 +164,8 @@ ORDER_KINDS = (
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
-        unless=SAFE_PLACE + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
+        unless=SAFE_PLACE
+        + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -220,7 +226,9 @@ ORDER_KINDS = (
         (
             TOOL + r".{0,60}\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM,
             r"\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM + r".{0,60}" + TOOL,
-            r"(when(ever)?|before|each time|calls to|queries).{0,40}" + TOOL + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
+            r"(when(ever)?|before|each time|calls to|queries).{0,40}"
+            + TOOL
+            + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
             r"\b(use|call|route)\b.{0,40}\b(instead of|in place of|rather than) the (built-in|host's)|\breplaces the host's|\bhelper-mcp|\bserver \"[\w-]+\"|\bserver \w+-\w+ replaces",
         ),
         unless=r"\bneeds? a confirmed|\bhidden files|\bvariables?\b|\bsnake_case|created_at|updated_at|database_url|\benv\b.{0,10}=|\bsql_|_id\b|_dsn|_at\b|\bindex_url|lock_timeout|retry_delay|\bdisable_checkout|lower case",
@@ -240,7 +248,11 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b"
+            + DEED
+            + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b"
+            + DEED
+            + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
             r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
