@@ -10,12 +10,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NewType
+from typing import Any, Literal, NewType
 
 from hermes_memory_store.frozen import dataclass
-
-if TYPE_CHECKING:
-    from hermes_memory_store.content_checks.injection_check import Suspicion
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""
@@ -462,6 +459,15 @@ class Change:
     """Hexadecimal link of the tamper-evident chain."""
     origin: Origin = UNKNOWN_ORIGIN
     """Where the change came from; a fact that it brings in may come from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """The reason to quarantine a write."""
+
+    rule: str
+    what: str
+    """It in words, such as "tells the reader to drop its instructions"."""
 
 
 @dataclass(frozen=True, slots=True)

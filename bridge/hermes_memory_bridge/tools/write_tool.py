@@ -6,10 +6,9 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
-from hermes_memory_store.content_checks.injection_check import Suspicion
 from hermes_memory_store.content_checks.spans import to_secret_placeholder
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
-from hermes_memory_store.model import Fact, Relief, WriteResult
+from hermes_memory_store.model import Fact, Relief, Suspicion, WriteResult
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 
 from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
 from hermes_memory_store.content_checks.text_folding import find_readings
-
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """The reason to quarantine a write."""
-
-    rule: str
-    what: str
+from hermes_memory_store.model import Suspicion as Suspicion
 
 
 @cache

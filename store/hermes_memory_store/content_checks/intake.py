@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
-from hermes_memory_store.content_checks.injection_check import Suspicion, find_name_suspicion, find_suspicion
+from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
 from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.spans import (
     NOT_KEPT,
@@ -31,7 +31,7 @@ from hermes_memory_store.content_checks.spans import (
     to_secret_placeholder,
 )
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Notation, Rule, format_notation
+from hermes_memory_store.model import Notation, Rule, Suspicion, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies, ThemePolicy
 
@@ -176,13 +176,25 @@ class Intake:
         self.policies = policies
         self.writer = Writer.AGENT
         """Who writes through this store, where a call does not say otherwise."""
-        self.vault: SecretVault | None = None
-        """Keeps masked secrets; without one they are masked and not kept."""
+        self.open_vault: Callable[[], SecretVault | None] = lambda: None
+        """Opens the vault when the first secret is met."""
+        self._vault: SecretVault | None = None
         self.suspicion_checks: list[SuspicionCheck] = []
         """Run after the rules, on single writes."""
         self.secret_finders: list[SecretFinder] = []
         """Run after the rules, on single writes."""
         self._find_rule = find_rule
+
+    @property
+    def vault(self) -> SecretVault | None:
+        """What keeps masked secrets; without a vault they are masked and not kept."""
+        if self._vault is None:
+            self._vault = self.open_vault()
+        return self._vault
+
+    @vault.setter
+    def vault(self, vault: SecretVault | None) -> None:
+        self._vault, self.open_vault = vault, lambda: vault
 
     def admit_line(
         self,
@@ -430,10 +442,10 @@ class Intake:
         return self._mask_spans(theme, target, content, spans)
 
     def _mask_spans(self, theme: str, target: str, content: str, spans: Sequence[TextSpan]) -> Masking:
-        known, newly_kept = find_mark_names(content), NEWLY_KEPT.get()
+        known, newly_kept, vault = find_mark_names(content), NEWLY_KEPT.get(), self.vault if spans else None
         marks, names = [], []
         for start, end in spans:
-            kept = None if self.vault is None else self.vault.take(theme, target, content[start:end], besides=known)
+            kept = None if vault is None else vault.take(theme, target, content[start:end], besides=known)
             if kept is not None:
                 names.append(kept.name)
                 if kept.fresh and newly_kept is not None:

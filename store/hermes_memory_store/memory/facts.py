@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.content_checks.injection_check import Suspicion
 from hermes_memory_store.content_checks.intake import (
     APPROVED,
     Admission,
@@ -51,6 +50,7 @@ from hermes_memory_store.model import (
     Relief,
     Session,
     Sort,
+    Suspicion,
     Tier,
     WriteResult,
     format_notation,

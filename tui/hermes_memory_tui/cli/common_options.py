@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,8 @@ from hermes_memory_themes import resolve_theme
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from hermes_memory_store.content_checks.intake import SecretVault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,11 +117,22 @@ class CommandSettings:
 
 def prepare_intake(store: Store) -> None:
     """Let a store keep masked secrets where its bridge does; without a terminal, the command line counts as an agent."""
-    from hermes_memory_bridge.trust import open_store_vault
     from hermes_memory_store.content_checks.intake import Writer
 
-    store.intake.vault = open_store_vault(store.path)
-    store.intake.writer = Writer.PERSON if sys.stdin.isatty() and sys.stdout.isatty() else Writer.AGENT
+    store.intake.open_vault = partial(open_vault, store.path)
+    store.intake.writer = Writer.PERSON if is_at_terminal() else Writer.AGENT
+
+
+def open_vault(path: Path) -> SecretVault:
+    """Open the vault where the bridge of this store keeps secrets."""
+    from hermes_memory_bridge.trust import open_store_vault
+
+    return open_store_vault(path)
+
+
+def is_at_terminal() -> bool:
+    """Check whether a person is asked and answers: neither input nor output is a pipe or a file."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 @contextmanager

@@ -143,7 +143,12 @@ def upgrade_command(settings: CommandSettings) -> None:
         )
     if settings.as_json:
         kept = report.backup and str(report.backup)
-        print_document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes})
+        checked = {"waiting": report.waiting, "masked": report.masked, "unkept": report.unkept}
+        print_document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes} | checked)
     else:
         held = f"{format_quantity(report.facts, 'fact')} in {format_quantity(report.scopes, 'scope')}"
         click.echo(f"upgraded {held}; the old file is kept at {report.backup}")
+        if report.waiting:
+            click.echo(f"{format_quantity(report.waiting, 'fact')} waiting for a person (see review)")
+        if report.masked:
+            click.echo(f"{format_quantity(report.masked, 'fact')} with secrets masked; the old file has them in clear")

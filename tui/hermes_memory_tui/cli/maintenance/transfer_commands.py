@@ -161,6 +161,7 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
     if settings.as_json:
         errors = [{"line": bad.line, **bad.error.as_dict()} for bad in report.errors]
         counts = {"created": report.created, "deduplicated": report.deduplicated, "skipped": report.skipped}
+        counts |= {"waiting": report.waiting, "masked": report.masked, "unkept": report.unkept}
         print_document({**counts, "turns": report.turns, "errors": errors, "dry_run": dry_run})
     else:
         print_import_report(report, dry_run)
@@ -171,6 +172,9 @@ def print_import_report(report: ImportReport, dry_run: bool) -> None:
     verb = "would create" if dry_run else "created"
     told = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
     told += [format_quantity(report.turns, "turn")] if report.turns else []
+    told += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    told += [f"{report.masked:,} with secrets masked"] if report.masked else []
+    told += [f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached"] if report.unkept else []
     told += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
     told += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
     click.echo(", ".join(told))

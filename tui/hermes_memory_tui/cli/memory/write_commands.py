@@ -14,10 +14,16 @@ from hermes_memory_store.content_checks.spans import to_secret_placeholder
 from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
 from hermes_memory_store.model import ChangeResult, Fact, WriteResult
 from hermes_memory_store.notation.memory_spec import parse_notation
-from hermes_memory_store.safe_text import remove_unsafe_characters, to_printable
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
+from hermes_memory_tui.cli.common_options import (
+    CommandSettings,
+    add_common_options,
+    is_at_terminal,
+    pass_settings,
+    scope_option,
+)
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 
 T = TypeVar("T")
@@ -42,7 +48,7 @@ def write_command(
     """
     line = " ".join(notation)
     if line != "-":
-        parse_notation(remove_unsafe_characters(line), limit=len(line))  # what is no fact creates no store
+        refuse_no_fact(line)
     with settings.store(creating=True) as store:
         theme = settings.resolved_theme()
         if line != "-":
@@ -68,6 +74,15 @@ def write_command(
             # What was acknowledged is told even when a later line is refused.
             if settings.as_json:
                 print_document({"written": [write_result_json(result) for result in written]})
+
+
+def refuse_no_fact(line: str) -> None:
+    """Refuse what is no fact before a store is created for it. :raises InputError: with what is wrong"""
+    try:
+        parse_notation(line, limit=len(line))
+    except UnsafeText:
+        if not is_at_terminal():
+            raise
 
 
 def ask_to_mask(store: Store, yes: bool, write: Callable[[bool], T]) -> T:
