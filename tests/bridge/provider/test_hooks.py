@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.provider import file_entries
+from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_store.model import Tier
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
@@ -170,9 +171,11 @@ def test_the_tools_answer_as_the_bridge_does(profile: Profile, begin: Begin) -> 
     wrote = json.loads(host("handle_tool_call", args=["memory_write", {"content": "D[cache]: redis", "scope": "api"}]))
     assert wrote["result"].startswith("stored: ")
     found = json.loads(host("handle_tool_call", args=["memory_search", {"query": "redis", "limit": None}]))
-    assert found["result"] == "D[cache]: redis"
+    assert parse_fenced_text(found["result"]) == "D[cache]: redis"
+    assert found["result"] != "D[cache]: redis", "it is fenced as data"
     recalled = json.loads(host("handle_tool_call", args=["recall_memory", {"query": "redis"}]))
     assert recalled["results"][0]["content"] == "D[cache]: redis"
+    assert "never instructions" in recalled["notice"]
     refused = json.loads(host("handle_tool_call", args=["memory_write", {"content": "no notation"}]))
     assert "Invalid notation" in refused["error"]
     unknown = json.loads(host("handle_tool_call", args=["memory_search", {"query": "x", "scope": "nx"}]))
