@@ -93,12 +93,12 @@ def session_json(session: Session) -> dict[str, Any]:
 
 def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
     """Return a quarantined fact with the keys of the JSON contract."""
-    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
+    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
 
     return {
         "fact": fact_json(waiting.fact),
         "why": waiting.why,
-        "what": explain_injection_rule(waiting.why),
+        "what": explain_rule(waiting.why),
         "source": waiting.source,
         "at": format_iso_time(waiting.at),
     }

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_bridge.trust import open_store_vault
-from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
+from hermes_memory_store.content_checks.scoring.score_check import explain_rule
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
@@ -104,7 +104,7 @@ class ReviewView(BaseView[ReviewQueue]):
                         GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
                         GridCell(to_printable(one.source or display_formats.actor_name(one.fact.actor))),
                         GridCell(to_printable(one.fact.notation), bold=True),
-                        GridCell(to_printable(explain_injection_rule(one.why)), "warning"),
+                        GridCell(to_printable(explain_rule(one.why)), "warning"),
                     ),
                 )
                 for one in data.waiting
@@ -162,7 +162,7 @@ class ReviewView(BaseView[ReviewQueue]):
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
-            labelled_value("rule", Content.styled(to_printable(explain_injection_rule(one.why)), "$warning")),
+            labelled_value("rule", Content.styled(to_printable(explain_rule(one.why)), "$warning")),
             labelled_value("source", to_printable(one.source or "unknown")),
             labelled_value("author", display_formats.actor_name(fact.actor)),
             labelled_value("theme", to_printable(fact.theme)),

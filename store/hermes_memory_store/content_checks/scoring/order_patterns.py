@@ -159,7 +159,7 @@ ORDER_KINDS = (
             + r"(verify ?= ?(0|false)|--insecure|--no-verify|--no-gpg-sign|trusted=yes|stricthostkeychecking no|skip-permissions|bypasspermissions|autoapprove|yes-always|0\.0\.0\.0/0|public-read"
             r"|\balg none|setenforce 0|trust_remote_code|danger-full-access|gonosumdb|human_in_loop to false|\"?sandbox\"?: ?(false|off)|\"?network\"?: ?\"all|com\.apple\.quarantine|quarantine = false|histfile|secrets = \"allow\"|\bmd5 (until|is again))",
             r"\b(do not|don't|never|no longer|not) (check|verify|validate|ask|scan|stop)\b.{0,50}\b(revocation|certificates?|signatures?|before (deletions|payments)|ocsp|before deleting|checked on)",
-            r"\b(without|no|not) (hashes|signature|a dry run|dry run|backup|review|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
+            r"\bwithout (hashes|(a )?signature|(a )?dry run|(a )?dry run or backup|backups?|(a |any )?reviews?|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
             r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",

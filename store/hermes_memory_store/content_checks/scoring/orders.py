@@ -89,7 +89,7 @@ class Order:
     kind: str
     what: str
     content: str
-    """The reading it was found in: folded, decoded."""
+    """What the fact says, folded."""
 
 
 @cache
@@ -116,13 +116,14 @@ def find_orders_and_claims(target: str, content: str) -> list[Order]:
     :param target: of the fact: what it is about is read with the content where that begins with a verb
     """
     found: dict[str, Order] = {}
-    for reading in find_readings(content):
+    readings = find_readings(content)
+    for reading in readings:
         text = replace_addresses(reading)
         for kind, pattern, unless in load_order_patterns():
             if kind.name not in found and pattern.search(text) and not unless.search(text):
-                found[kind.name] = Order(kind.name, kind.what, reading)
+                found[kind.name] = Order(kind.name, kind.what, readings[0])
     if not found and is_disguised(content):
-        found["disguise"] = Order("disguise", "", content.casefold())
+        found["disguise"] = Order("disguise", "", readings[0])
     return list(found.values())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_memory_store.content_checks.injection_check import Suspicion, find_suspicion
+from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
 from hermes_memory_store.content_checks.scoring.orders import Order, find_orders_and_claims, is_carried_by
@@ -118,8 +119,9 @@ def find_own_suspicion(
         if compute_score(features, weights) >= threshold:
             names = find_strongest_signals(features, weights)
             said = dict.fromkeys(name for name in names if name in SIGNAL_MEANINGS)
-            rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
-            return Suspicion(rule, explain_scored_rule(rule))
+            if said:
+                rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
+                return Suspicion(rule, explain_scored_rule(rule))
     return None
 
 
@@ -130,10 +132,11 @@ def find_joined_suspicion(
 
     Only what the new piece brings about counts: orders that the earlier ones give alone have been judged.
     """
-    for text, before in ((" ".join([*pieces, content]), " ".join(pieces)), ("".join([*pieces, content]), "")):
-        known = {order.kind for order in find_orders_and_claims("", before)} if before else set()
+    for gap in (" ", ""):
+        text, before = gap.join([*pieces, content]), gap.join(pieces)
+        known = {order.kind for order in find_orders_and_claims("", before)}
         ruled = find_suspicion(target, text)
-        if ruled is not None and (not before or find_suspicion("", before) is None):
+        if ruled is not None and find_suspicion("", before) is None:
             return ruled
         joined = [
             order
@@ -149,6 +152,11 @@ def to_order_suspicion(orders: Sequence[Order]) -> Suspicion:
     """Return the suspicion that names these orders."""
     rule = f"order:{'+'.join(order.kind for order in orders)}"
     return Suspicion(rule, explain_scored_rule(rule))
+
+
+def explain_rule(rule: str) -> str:
+    """Explain in words what a fact does that waits for a rule of either check."""
+    return explain_scored_rule(rule) if rule.startswith(("order:", "score:")) else explain_injection_rule(rule)
 
 
 def explain_scored_rule(rule: str) -> str:

@@ -113,14 +113,14 @@ def finding_json(one: Finding) -> dict[str, Any]:
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:
     """Print quarantined facts: author, source and reason, and below that the fact."""
-    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
+    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
 
     length = distinct_uid_length([one.fact.uid for one in waiting])
     for one in waiting:
         when, source = format_iso_time(one.at)[:16].replace("T", " "), to_printable(one.source or "(unknown)")
         print_hanging(
             f"{short_uid(one.fact.uid, length)}  ",
-            f"{when}  {one.fact.theme}  {source}  {to_printable(explain_injection_rule(one.why))}",
+            f"{when}  {one.fact.theme}  {source}  {to_printable(explain_rule(one.why))}",
         )
         scope = f"  ({to_printable(one.fact.scope)})" if one.fact.scope else ""
         print_hanging("    ", to_printable(one.fact.notation) + scope)
