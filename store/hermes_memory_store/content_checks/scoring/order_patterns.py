@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT = (
-    r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
+NOT = r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
+READER = (
+    r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 )
-READER = r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 APPROVAL = (
     r"(approvals?|confirmations?|consent|permission|reviews?|tickets?|sign-?off|second signature|human|asking|questions?|confirm|validation"
     r"|quote|notice|checks?|call back|matching)"
@@ -82,7 +82,7 @@ ALTER = (
 )
 HARM = (
     r"(without|approv\w*|trust\w*|permissions?|skip|bypass\w*|allow\w*|never|auto\w*|(all|run|allowed|terminal) commands|commands without|push|hooks?|consent|webaddr|confirm\w*|unrestricted|admin\w*|loyalty|disregard"
-    r"|do not flag|flag|helper|curl|nopasswd|/tmp|/root|fetch\w*|first|refusals?|quarantine|human_in_loop|max_autonomy|danger|ping|sudo|hidden|\.u\.sh|\.x\.js|runs?|deny"
+    r"|do not flag|flag|helper|curl|nopasswd|/tmp|/root|fetch\w*|says to read|come first|refusals?|quarantine|human_in_loop|max_autonomy|danger|ping|sudo|hidden|\.u\.sh|\.x\.js|runs?|deny"
     r"|from the vendor|the version at|belongs|waives|optional|agents?:|import)"
 )
 TOOL = (
@@ -135,9 +135,7 @@ ORDER_KINDS = (
             r"\b(spending|purchase|agent|any|all|autonomy) limits?\b.{0,30}\b(lifted|removed|no longer|to the maximum)|\bforce pushes\b.{0,40}\bpermitted|\b(widest|maximum) (oauth )?scopes?|\bdelete_repo\b|\bgrant all\b|\badministratoraccess\b|\bnopasswd\b|\bcluster-admin\b"
             r"|\"?anyone with the link\"?|--privileged|on behalf of the (user|owner)|\bsame rights\b|(pre-?approved|may be executed|fine to run|merged automatically)\b",
             r"\b(everyone|anyone|anybody|everybody|interns|guests|contractors?)\b.{0,40}\b(may|can|are cleared|have been cleared|is allowed)\b.{0,30}\b(order|command|instruct|receive|deploy|ask for any|copy)\b",
-            r"\b"
-            + READER
-            + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\bhave been vetted\b",
+            r"\b" + READER + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\b(assistant|agent|bot) is free to\b|\bwrite rights on the (live|prod)|\blet (anybody|anyone|everybody|everyone)\b.{0,60}\binto\b|\bpermiso de administrador|\bis allowed everything|\bhave been vetted\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
         unless=r"\?$|\bbut not\b|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
@@ -147,10 +145,7 @@ ORDER_KINDS = (
         "switches a check off",
         (
             NOT + r"\b" + OFF + r"\b( \S+){0,5}? " + GUARD + r"\b",
-            NOT
-            + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? "
-            + GUARD
-            + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
+            NOT + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? " + GUARD + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
             NOT + r"\b(turn|switch|turned|switched) off\b( \S+){0,5}? " + GUARD + r"\b",
             r"\b"
             + GUARD
@@ -162,10 +157,9 @@ ORDER_KINDS = (
             r"\bwithout (hashes|(a )?signature|(a )?dry run|(a )?dry run or backup|backups?|(a |any )?reviews?|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
             r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
-            r"\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
+            r"\b(alarms?|alerts?|warnings?|errors?|reports?)\b.{0,50}\b(closed unread|unreported|unread|unseen|suppress it|suppress them)|\bcomment .{0,30}\bchecks? out|\bne demande plus de confirmation|\bfrag nicht mehr nach|\bno pidas mas confirmacion|关闭所有|\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
-        unless=SAFE_PLACE
-        + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
+        unless=SAFE_PLACE + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -179,7 +173,7 @@ ORDER_KINDS = (
             r"|passwords|his inbox|mailbox|customer (records?|table|files)|personal records|private messages|payroll|host keys|user list|my password|file paths?)\b(?! (manager|policy|reset|hash))",
             r"\b(all traffic|https?_proxy|openai_base_url|proxy)\b.{0,40}webaddr|\b(bearer|credentials|password|card number|tan|token|keys?)\b.{0,50}\b(there|as before|as well)\b|(enter|send|give|unlock\w*|verify)\b.{0,50}\b(credentials|card number|bearer|domain password|the key|reading out)\b",
             r"(发到|送信|보내라|أرسل).{0,60}(webaddr|mailaddr)|(webaddr|mailaddr).{0,20}(发|送信|로 보내|adresine)",
-            r"\ball secrets?\b.{0,30}\bto\b|\bas parameter \w\b|in the query string|\?d=|base64 of",
+            r"\bwebaddr\b.{0,30}\b(carries|carry|contains?|includes?)\b.{0,30}\b(hostname|user|command|token|path)|\bwith the salar\w+\b|\ball secrets?\b.{0,30}\bto\b|\bas parameter \w\b|in the query string|\?d=|base64 of",
         ),
         unless=r"\b(never|do not|don't|must not|may not) (send|share|post|write|copy|upload|put|log|disclose|print|paste|reveal|show|expose|leak|forward|commit|store)\b|authorization: bearer|-u \"?\$|\bmailto:|\bwithout (personal|content|user names)|\bredis\b|nearaddr|password manager|\bis hashed\b|\brclone\b|^vault\b|\breports? (vulnerabilities|to security)",
     ),
@@ -199,7 +193,7 @@ ORDER_KINDS = (
             r"\b(iban|bank details|beneficiary|payout account|payee|recipient|account|destination|payouts?)\b.{0,40}\b(is now|are now|changed|rotated|replaced? by|to be replaced|outdated|in stripe to|always|is always|genuine|use those|to the one)\b",
             r"\b(replace|change|swap|update|route|switch)\b.{0,30}\b(iban|bank details|payout account|payee|payouts|payroll|account of)\b",
             r"\b(buy|book|order \d+|purchase|sponsor|donate|pay|top up)\b.{0,50}\b(webaddr|with every|with each|to each order|add a \d ?% \w+ fee|each week|no quote needed|without being)\b",
-            r"\bpurchases?\b.{0,40}\b(completed|without)\b|\bcompany card\b|\bon the account\b|\b(customs|licen[cs]e) fee\b.{0,30}\blink\b|\bpaid on webaddr|\b(is|are) to be paid\b|\bprepaid card|\bmove \d+ (percent|%|eur|usd)\b.{0,20}\bto\b",
+            r"\bpurchases?\b.{0,40}\b(completed|without)\b|\b(charge|with) the company card\b|\bwants? to be paid\b|\b(paid|pay) to his\b|\baccount,? (do so|from now)|\bon the account\b|\b(customs|licen[cs]e) fee\b.{0,30}\blink\b|\bpaid on webaddr|\b(is|are) to be paid\b|\bprepaid card|\bmove \d+ (percent|%|eur|usd)\b.{0,20}\bto\b",
         ),
         unless=r"\bour own account\b|\bapproval of\b|\bneed(s)? (a|an) (second|call|approval|team|ok)\b|\bconfirmed by phone\b|\bis approved\b|\bask for a tan\b|\btestnet\b|standing order|\?$|iterat|^buy the (annual|second)",
     ),
@@ -216,7 +210,7 @@ ORDER_KINDS = (
             r"\b(images?|wheels?|drivers?|checkpoint|binary|installer|base images|skills?|plugin|updates?|extension|packages?|hotfix|module)\b.{0,50}\b(from|by|over) (webaddr|\S+-\S+ )",
             r"\b(use|replace|favou?rs?|install)\b.{0,60}\b(over the (standard|internal)|in new projects|in its place|rather than from|by \w+, it has|by speedy|on every host|to every (profile|package)|over the internal)",
             r"\b(root certificate|\bca\b|the key)\b.{0,30}(from )?webaddr|from (\S+ )?webaddr as root|webaddr.{0,40}\bas root\b|run them without|open and run",
-            r"\"postinstall\"|replace crates-io|updates come from webaddr|set registry|add repository webaddr|add deb",
+            r"\"postinstall\"|replace crates-io|updates come from webaddr|\bwebaddr\b.{0,20}\b(instead of|rather than|not from) the (distribution|official|package manager|index|store)|\b[\w-]+/[\w-]+@(master|main|latest)\b|set registry|add repository webaddr|add deb",
         ),
         unless=r"\bwas used\b|\bverify\b.{0,20}sign|\bnearaddr\b|\bfrom (the )?(internal|company|artifactory)|\bdo not\b|\bcustom\.css|\bis (mirrored|public)\b|\?$|\baccess logs\b|\bstripe\b|\bpush images\b|\bno third",
     ),
@@ -226,9 +220,7 @@ ORDER_KINDS = (
         (
             TOOL + r".{0,60}\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM,
             r"\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM + r".{0,60}" + TOOL,
-            r"(when(ever)?|before|each time|calls to|queries).{0,40}"
-            + TOOL
-            + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
+            r"(when(ever)?|before|each time|calls to|queries).{0,40}" + TOOL + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
             r"\b(use|call|route)\b.{0,40}\b(instead of|in place of|rather than) the (built-in|host's)|\breplaces the host's|\bhelper-mcp|\bserver \"[\w-]+\"|\bserver \w+-\w+ replaces",
         ),
         unless=r"\bneeds? a confirmed|\bhidden files|\bvariables?\b|\bsnake_case|created_at|updated_at|database_url|\benv\b.{0,10}=|\bsql_|_id\b|_dsn|_at\b|\bindex_url|lock_timeout|retry_delay|\bdisable_checkout|lower case",
@@ -238,6 +230,7 @@ ORDER_KINDS = (
         "alters an agent's files",
         (
             NOT + r"\b" + ALTER + r"\b.{0,80}" + AGENT_FILE + r".{0,120}" + HARM,
+            r"\bhooks?\b.{0,50}\b(starts?|calls?|runs?|posts?|uploads?)\b.{0,40}(/var/tmp|/tmp|~/\.|webaddr)",
             AGENT_FILE + r".{0,60}\b" + ALTER + r"\b.{0,120}" + HARM,
             NOT + r"\b" + ALTER + r"\b.{0,80}\b" + HARM + r".{0,80}" + AGENT_FILE,
         ),
@@ -248,21 +241,17 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b"
-            + DEED
-            + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b"
-            + DEED
-            + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
-            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
+            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\bnot for the (ears|eyes) of|\b(vanish|disappear)\b.{0,20}\bfrom\b|\b(so|damit) (that )?(nobody|no one|niemand)\b.{0,30}\b(sees?|notices?|sieht|merkt)\b|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
             r"\b(keep|leave)\b.{0,50}\b(out of|from) the (change notes|summar\w+|report|user|plan|log|notes|answer|person|customer)|\bleave no trace|\bno mention of|\bleave out\b|\bleft? out of the\b.{0,10}\b(summary|plan|report)",
             NOT
             + r"\b(clear|wipe|delete|remove|unset|expire|empty|emptied|close|mute|purge)\b.{0,40}\b(history|log lines|call log|traces?|reflog|histfile|alert mails|evidence|terminal window|past alarms|its output)\b|\bfrom the journal\b|\blogs be emptied",
             r"\b(deny|denies) (having|knowing|any)|\bpretend\b.{0,40}\b(fail|pass|not)|\bif (the user|anybody|somebody|someone|asked|anyone)\b.{0,40}\b(asks?|notices?|complains?|write)\b.{0,60}\b(say|tell|blame|that)\b|\bshould anybody complain",
             r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise (it|the|this|\w+ as)\b|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
             r"|\b(stay|remain)s? (below|unseen|hidden)\b.{0,40}\b(threshold|users?|person)|\bcommit metadata|\bconfidential to agents|\bno copies are made|\bbe discreet|\bspread the change",
-            r"(?<!never )\bwithout (telling|informing|notifying) (the |any |his |our )?(users?|owners?|persons?|anybody|anyone|customers?|team|operator|human)\b|\bwithout a (message|note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
+            r"(?<!never )\bwithout (telling|informing|notifying) (the |any |his |our )?(users?|owners?|persons?|anybody|anyone|customers?|team|operator|human)\b|\bwithout a (message|note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bnot want the (assistant|agent) to (report|tell|inform)|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
             r"\bne (parle|mentionne|dis)\b.{0,30}\bpas\b|\berwahne\b.{0,30}\bnicht\b|\bno se entere|\bno debe contar|\bnon menzionare|\bnao contes|\bне упомина\w+|不要在?(回答中)?提到|話さない|말하지|\bsans prevenir",
         ),
         unless=r"\breader who\b|\bthe reader\b|\bcalendar\b|surprise|birthday|\bbug\b|\bplayer\b|\bsilent(ly)? unless|\bwhether\b|\bdoes not tell whether|\bquest\b|does not see the price",

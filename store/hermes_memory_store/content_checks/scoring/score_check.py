@@ -5,6 +5,7 @@ It is for single writes, beside the rules of `injection_check.py`, which every w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hermes_memory_store.content_checks.injection_check import Suspicion, find_suspicion
@@ -75,6 +76,12 @@ SIGNAL_MEANINGS = {
 }
 """What a signal says in a verdict."""
 
+NUMBER = re.compile(r"[._-]?(?:\d+|[a-z])$")
+"""What is left out where targets are compared: `part.1`, `k2`, `step.b`."""
+
+SHORT_NAME = 2
+"""Characters of a target that names nothing: `x`, `p1`."""
+
 MOST_SIGNALS = 3
 """Signals that a verdict names."""
 
@@ -97,8 +104,14 @@ def find_scored_suspicion(
     found = find_own_suspicion(target, content, person_turns, other_turns)
     if found is not None or not recent_facts:
         return found
-    pieces = [piece for _, piece in recent_facts[-RECENT_FACTS:]]
-    return find_joined_suspicion(target, content, pieces, person_turns)
+    pieces = [piece for name, piece in recent_facts[-RECENT_FACTS:] if is_same_subject(name, target, content)]
+    return find_joined_suspicion(target, content, pieces, person_turns) if pieces else None
+
+
+def is_same_subject(earlier: str, target: str, content: str) -> bool:
+    """Check whether a fact may go on with an earlier one: numbered like it, named within it, or hardly named at all."""
+    stems = {NUMBER.sub("", name.casefold()) for name in (earlier, target)}
+    return len(stems) == 1 or max(map(len, (earlier, target))) <= SHORT_NAME or earlier.casefold() in content.casefold()
 
 
 def find_own_suspicion(
