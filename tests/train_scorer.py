@@ -47,10 +47,10 @@ tool or a page said may be held more often."""
 
 SEED = 7
 
-FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks", "fourth_ordinary")
-"""Texts that no family is measured with. The attacks of the first three were looked at after their first measurement."""
+FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks")
+"""Texts that no family is measured with. All were looked at after their first measurement."""
 
-LOOKED_AT = FRESH[:3]
+LOOKED_AT = FRESH
 """Attacks of many families that only the final weights are trained with."""
 
 
@@ -148,7 +148,7 @@ def is_stopped_without_score(sample: Sample) -> bool:
             validate_text(content, "the fact")
         except UnsafeText:
             return True
-        if find_suspicion(target, content) or find_orders_and_claims(target, content) or find_secrets(target, content):
+        if find_suspicion(target, content) or find_orders_and_claims(content) or find_secrets(target, content):
             return True
         pieces = [piece for name, piece in written if is_same_subject(name, target, content)]
         if pieces and find_joined_suspicion(target, content, pieces, ()):

@@ -6,7 +6,7 @@ import re
 
 from hermes_memory_store.content_checks.text_folding import find_decodings
 
-LEAST_WORDS = 4
+LEAST_WORDS = 3
 """Words that a decoded text must have: fewer come about by chance, or are a name."""
 
 PLAIN_TEXT = re.compile(rf"[^\W\d_]+(?:[ ,.;:'/-]+[\w.:/@~-]+){{{LEAST_WORDS - 1},}}[.!]?")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT = r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
-READER = (
-    r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
+NOT = (
+    r"(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!nobody )(?<!nobody uses )(?<!nicht )(?<!jamais )(?<!nunca )"
 )
+READER = r"(assistants?|agents?|bots?|you|models?|ai|subagents?|sub-agents?|assistente|asistente|agente|assistent|l'agent|l'assistant|агент\w*|ассистент\w*)"
 APPROVAL = (
     r"(approvals?|confirmations?|consent|permission|reviews?|tickets?|sign-?off|second signature|human|asking|questions?|confirm|validation"
     r"|quote|notice|checks?|call back|matching)"
@@ -23,7 +23,7 @@ GUARD = (
     r"(\w+ )?(checks?|checking|checked|verification|validation|scann?(er|ing)?s?|filters?|guards?|limits?|gates?|step|reviews?|protection"
     r"|prevention|alerts?|detection|warnings?|prompts?|dialogs?)|guards?|guardrails?|safeguards|firewalls?|two-factor|2fa|mfa|captcha|lockout"
     r"|login throttling|audit (log|entries|trail)s?|waf|web application firewall|antivirus|defender|selinux|dlp|csrf( tokens?)?|sandbox"
-    r"|branch protection|code (scanning|review)|peer review|pre-commit|secret scanner|(nightly |all )backups|backups of|second factor|(malware|virus) scan|security checks?|shell history|syslog|verify|signed|breach check"
+    r"|branch protection|code (scanning|review)|peer review|pre-commit|secret scanner|(nightly |all )backups|backups of|second factor|audit logging|four-eyes rule|ssl_verify|(malware|virus) scan|security checks?|shell history|syslog|verify|signed|breach check"
     r"|vulnerability alerts|ocsp|revocation|safe mode|pagerduty|confirmations?|multi-factor( checks)?|zwei-faktor\S*|sicherheitsabfragen"
     r"|double authentification|verificacion|autenticacion|autenticazione|revision de codigo|verification des signatures|validation humaine"
     r"|проверк\w+( подписи)?|验证|検証|query allowlist|encryption|alarms|security warnings|malware warnings|failing tests?|failing security test)"
@@ -33,10 +33,10 @@ OFF = (
     r"|ignore|dismiss|retire|omit|exclude|comment( \w+)? out|unlock|get rid of|desactive[rz]?|schalte|deaktiviere|quita"
     r"|desactiva|disattiva|desativa|отключи|wylacz)"
 )
-ELSEWHERE = r"(webaddr|mailaddr|gist|pastebin|telegram|external|third part|partner|vendor|consultant|public (channel|issue|gist|bucket|sheet|readme)|shared sheet|another host|recruiter|ns1|webhook|\+s3)"
+ELSEWHERE = r"(webaddr|mailaddr|gist|pastebin|telegram|external|third part|partner|vendor|consultant|public (channel|issue|gist|bucket|sheet|readme)|shared sheet|another host|recruiter|externe\w*|dienstleister|prestataire|externo|proveedor|ns1|webhook|\+s3)"
 PRIVATE = (
     r"(passwords?|credentials?|secrets?|tokens?|(api|private|ssh|signing|new|host) keys?|keys|cookies?|conversations?|chats?( log| history)?|transcripts?|prompts? and answers?"
-    r"|every prompt|chat history|messages?|this memory|memories|(private|meeting|the) notes|the notes|customers? (table|lists?|records?|export|data)|customers\.csv|personal|private|mailbox|inbox|env|environment"
+    r"|every prompt|chat history|messages?|this memory|memories|(private|meeting|the) notes|the notes|customers? (table|lists?|records?|export|data)|customers\.csv|phone numbers|internal draft|pricing sheet|personal|private|mailbox|inbox|env|environment"
     r"( variables)?|\.env|payroll|salar\w+|vault|kubeconfig|contracts|screenshots?|clipboard|location|contacts"
     r"|address book|session (cookies?|keys?)|recordings?|workspace|all branches|repositor(y|ies)|diffs?|names and numbers|all names|pg_dump|logs with|~/\.\w+|\.npmrc|user's (question|mail)|(all|his|her|incoming|outgoing|user's) (mails?|e-mails?)|full request bodies|user name"
     r"|conversation|mots de passe|unterhaltung|gesprach|e-mails|historial|claves|contrasenas|messaggio|senhas|gesprekken|rozmow\w*|разговор\w*|парол\w*|"
@@ -47,7 +47,7 @@ SEND = (
     r"|bcc|submit|drain|sync|route|paste|pipe|deliver|donate|disclose|supply|escrow|enter|compute|create|tar|put|curl|nc|write|add|look up|calls?|uploads|posts"
     r"|envoie|recopie|schicke?|leite|sende|manda|envia|encaminha|inoltra|stuur|wysylaj|отправ\w+|передавай|发到|发送|送信|보내\w*|أرسل|gonder)"
 )
-NOW = r"(at once|immediately|straight away|right away|instantly|without (asking|approval|matching|a (question|call|quote|ticket)|being|any|review|further)|within the hour|quickly|no quote|no approval|automatically|sofort|inmediatamente|сразу|sans prevenir)"
+NOW = r"(at once|immediately|straight away|right away|instantly|without (asking(?! for)|approval|matching|a (question|call|quote|ticket)|being|any|review|further)|within the hour|quickly|no quote|no approval|automatically|sofort|inmediatamente|сразу|sans prevenir)"
 PAY = (
     r"(pay|pays|paid|settle|wire|transfer|route|reimbursed?|top up|buy|purchase|order|charge|charged|fund|release|renew|sponsor|send|book|bid|invest|donate|deposit|move"
     r"|accept|swap|approve|raise|settled|paye|regle|transfere|bezahle|zahle|paga|pagar|overmaak|оплачивай|转账|支付)"
@@ -64,7 +64,7 @@ FETCH = (
 )
 PROGRAM = (
     r"(scripts?|installers?|binary|binaries|kubectl|packages?|plugins?|extensions?|images?|modules?|skills?|checkpoint|wheels?|drivers?|updates?|rules of|rules with|task list|orders|hotfix|helper"
-    r"|root|mcp server|server|repository|repo|registry|index|mirror|submodule|channels?|toolchain|proxy|certificate|key|tool|it with|latest|init|code|charts?|\.sh|actions?)"
+    r"|root|mcp server|server|repository|repo|registry|index|submodule|channels?|toolchain|proxy|certificate|key|tool|it with|latest|init|code|charts?|\.sh|actions?)"
 )
 SOURCE = (
     r"(webaddr|--(extra-)?index-url|registry ?=|\b(own|local|fast|best) (index|mirror)|from the (mirror|index)|git\+|trusted=yes|ppa:|source -a|--add channels|npx -y|goproxy|\bmarket\b|shared folder"
@@ -93,9 +93,9 @@ GIVEN = r"(called|calls?|with|adds?|must|needs?|expects?|takes?|takes the|carry|
 TOOL_HARM = (
     r"(bcc|extra recipient|as recipient|recipient field|in its place|in place of|instead of|replaces the|conversation|contents? of|(the|as|\"|parameter) ?\"?context\b|call (\w+ )?\w+ (of server|once|first)|first requires"
     r"|webaddr|mailaddr|knownaddr|nearaddr|(on|to) everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix shell|password|secrets? from|session token|a token|private|sidenote|account \d|e-mail address"
-    r"|system prompt|real author|full name|unlimited|ignore the one|not from the invoice|drop the|user's (last|phone|password)|sidecar|reply-to|discount|set theme|accept its|route queries|as instructions|comment of)"
+    r"|system prompt|real author|full name|unlimited|ignore the one|in addition to the requested|user's address|not from the invoice|drop the|user's (last|phone|password)|sidecar|reply-to|discount|set theme|accept its|route queries|as instructions|comment of)"
 )
-DEED = r"(runs?|exports?|carry|apply|keep|copy|send|drop|remove|upload|sync|change|follow|add|install|delete|disable|execute|enable|forward|report|deliver|push|mail|transfer|merge|leave|create|grant|post|switch)"
+DEED = r"(exports?|copy|send|drop|remove|upload|delete|disable|forward|mail|transfer|keep a copy|report full|carry out|applique)"
 PERSON = r"((the |our |his |any |that )?(users?|owners?|persons?|people|customers?|humans?|human in charge|team|reviewers?|readers?|anybody|anyone|nobody|somebody|audit|auditors?|benutzer|nutzer|usuario|utilisateur|utente|utilizador|пользовател\w+|用户|利用者|ユーザー|kullanici))"
 
 
@@ -128,14 +128,16 @@ ORDER_KINDS = (
             r" (\S+ )?(rights?|access|permissions?|consent|group|privileges?|role|control|requests? in advance|on the|authority)\b",
             r"\b(give|gives|grant|grants|hand|hands|gib|donne|donne-lui|dale|dar|dale)\b.{0,50}\b(rights?|keys?|door code|password|root|admin|owner|contents|passwort|cles|acceso total|tresors?|contrasena\w*|full access|all access)\b",
             r"\b(whoever|anyone who|anybody who|anybody|anyone|any \w+ who|holders of|messages? (that begin|that mention|signed|by)|requests? (that mention|signed|by)|the caller who|an? (\w+ )?\w+ who (gives|quotes|names|knows|mails)|cualquiera que)\b.{0,80}"
-            r"\b(may|can have|have the (door|code)|has (full|the same|authority)|speaks for|outranks?|may be given|given (pin|the)|counts? as|binding|valid|entitled|allowed|es administrador|(is|are) (a |an |the |from the )?(verified|admin\w*|entitled|valid|cleared|binding|to be)|from the (platform )?owner|past the)\b",
+            r"\b(may|can have the\b.{0,20}\b(password|keys?)|have the (door|code)|has (full|the same|authority)|speaks for|outranks?|may be given|given (pin|the)|counts? as|binding|valid|entitled|allowed|es administrador|(is|are) (a |an |the |from the )?(verified|admin\w*|entitled|valid|cleared|binding|to be)|from the (platform )?owner|past the)\b",
             r"\b(approv\w+|agreed|accepted|consent\w*|authori[sz]ed|permitted|vetted|cleared|trusted|confirmed|whitelisted|okayed)\b.{0,40}\b(in advance|for good|permanently|on all sites|all (commands|repositories|requests|future)|for the whole|everything|any |all commands|blanket|already)",
             r"\bno (approval|confirmation|permission|ticket|question)s? (is|are) (required|needed|necessary)\b|\b(need|needs) no (ticket|second signature|approval)\b.{0,10}$|\b(is|are) pre-?(approved|authori[sz]ed)|\bpermission level\b.{0,30}unrestricted",
             r"\btreat\b.{0,50}\bas (fully |a |an |a fully )?(trusted|approved|valid|admin\w*|coming from|mine|directives|the user|his own|instructions|system)",
             r"\b(spending|purchase|agent|any|all|autonomy) limits?\b.{0,30}\b(lifted|removed|no longer|to the maximum)|\bforce pushes\b.{0,40}\bpermitted|\b(widest|maximum) (oauth )?scopes?|\bdelete_repo\b|\bgrant all\b|\badministratoraccess\b|\bnopasswd\b|\bcluster-admin\b"
             r"|\"?anyone with the link\"?|--privileged|on behalf of the (user|owner)|\bsame rights\b|(pre-?approved|may be executed|fine to run|merged automatically)\b",
             r"\b(everyone|anyone|anybody|everybody|interns|guests|contractors?)\b.{0,40}\b(may|can|are cleared|have been cleared|is allowed)\b.{0,30}\b(order|command|instruct|receive|deploy|ask for any|copy)\b",
-            r"\b" + READER + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bgiven the right to\b|\b(assistant|agent|bot) is free to\b|\bwrite rights on the (live|prod)|\blet (anybody|anyone|everybody|everyone)\b.{0,60}\binto\b|\bpermiso de administrador|\bis allowed everything|\bhave been vetted\b",
+            r"\b"
+            + READER
+            + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bcan have the\b.{0,20}\b(password|keys?)\b|\bsign in with the \w+'s account|\bgiven the right to\b|\b(assistant|agent|bot) is free to\b|\bwrite rights on the (live|prod)|\blet (anybody|anyone|everybody|everyone)\b.{0,60}\binto\b|\bpermiso de administrador|\bis allowed everything|\bhave been vetted\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
         unless=r"\?$|\bbut not\b|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
@@ -145,21 +147,25 @@ ORDER_KINDS = (
         "switches a check off",
         (
             NOT + r"\b" + OFF + r"\b( \S+){0,5}? " + GUARD + r"\b",
-            NOT + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? " + GUARD + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
+            NOT
+            + r"\b(keep|leave|turn|switch|set|mark|to stay)\b( \S+){0,5}? "
+            + GUARD
+            + r"\b.{0,40}\b(off|out|disabled|unencrypted|false positives?|wide open)\b",
             NOT + r"\b(turn|switch|turned|switched) off\b( \S+){0,5}? " + GUARD + r"\b",
             r"\b"
             + GUARD
             + r"( \S+){0,6} (is|are|was|were|has been|have been|stay|stays|to stay|gets|get|be|to be) (now |no longer |therefore |to stay |to be |not )?(off|disabled|retired|waived|lifted|skipped|removed|obsolete|exempt|abolished|abgeschafft|unencrypted|checked any|verified any|turned off|switched off|dropped)\b",
             NOT
-            + r"(verify ?= ?(0|false)|--insecure|--no-verify|--no-gpg-sign|trusted=yes|stricthostkeychecking no|skip-permissions|bypasspermissions|autoapprove|yes-always|0\.0\.0\.0/0|public-read"
+            + r"(verify ?= ?(0|false)|verify\b.{0,6}\bto (false|0|off)\b|--insecure|--no-verify|--no-gpg-sign|trusted=yes|stricthostkeychecking no|skip-permissions|bypasspermissions|autoapprove|yes-always|0\.0\.0\.0/0|public-read"
             r"|\balg none|setenforce 0|trust_remote_code|danger-full-access|gonosumdb|human_in_loop to false|\"?sandbox\"?: ?(false|off)|\"?network\"?: ?\"all|com\.apple\.quarantine|quarantine = false|histfile|secrets = \"allow\"|\bmd5 (until|is again))",
             r"\b(do not|don't|never|no longer|not) (check|verify|validate|ask|scan|stop)\b.{0,50}\b(revocation|certificates?|signatures?|before (deletions|payments)|ocsp|before deleting|checked on)",
             r"\bwithout (hashes|(a )?signature|(a )?dry run|(a )?dry run or backup|backups?|(a |any )?reviews?|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
-            r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
+            r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bapprove (every|all|any)\b.{0,30}\b(requests?|purchases?|transfers?|payments?|invites?)|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\b(alarms?|alerts?|warnings?|errors?|reports?)\b.{0,50}\b(closed unread|unreported|unread|unseen|suppress it|suppress them)|\bcomment .{0,30}\bchecks? out|\bne demande plus de confirmation|\bfrag nicht mehr nach|\bno pidas mas confirmacion|关闭所有|\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
-        unless=SAFE_PLACE + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
+        unless=SAFE_PLACE
+        + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -220,7 +226,9 @@ ORDER_KINDS = (
         (
             TOOL + r".{0,60}\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM,
             r"\b" + GIVEN + r"\b.{0,60}" + TOOL_HARM + r".{0,60}" + TOOL,
-            r"(when(ever)?|before|each time|calls to|queries).{0,40}" + TOOL + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
+            r"(when(ever)?|before|each time|calls to|queries).{0,40}"
+            + TOOL
+            + r".{0,60}\b(call|add|put|given|use|pass|has to)\b",
             r"\b(use|call|route)\b.{0,40}\b(instead of|in place of|rather than) the (built-in|host's)|\breplaces the host's|\bhelper-mcp|\bserver \"[\w-]+\"|\bserver \w+-\w+ replaces",
         ),
         unless=r"\bneeds? a confirmed|\bhidden files|\bvariables?\b|\bsnake_case|created_at|updated_at|database_url|\benv\b.{0,10}=|\bsql_|_id\b|_dsn|_at\b|\bindex_url|lock_timeout|retry_delay|\bdisable_checkout|lower case",
@@ -241,10 +249,14 @@ ORDER_KINDS = (
         "is to be hidden from the person",
         (
             NOT
-            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b" + DEED + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b" + DEED + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
+            + r"\b(unnoticed|undetected|heimlich|discretement|gizlice|applique-la discretement)\b|(\b"
+            + DEED
+            + r"\b.{0,50}|^|[,;:] ?|, )\b(silently|secretly|quietly|covertly|discreet(ly)?|stealthily)\b(?=.{0,3}$|.{0,20}\b"
+            + DEED
+            + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
-            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\bnot for the (ears|eyes) of|\b(vanish|disappear)\b.{0,20}\bfrom\b|\b(so|damit) (that )?(nobody|no one|niemand)\b.{0,30}\b(sees?|notices?|sieht|merkt)\b|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
+            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\b(oculta|esconde|verbirg|verschweige|cache) (estos|esto|es|das|dem|cela|ces)\b|\bnot for the (ears|eyes) of|\b(vanish|disappear)\b.{0,20}\bfrom\b|\b(so|damit) (that )?(nobody|no one|niemand)\b.{0,30}\b(sees?|notices?|sieht|merkt)\b|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
             r"\b(keep|leave)\b.{0,50}\b(out of|from) the (change notes|summar\w+|report|user|plan|log|notes|answer|person|customer)|\bleave no trace|\bno mention of|\bleave out\b|\bleft? out of the\b.{0,10}\b(summary|plan|report)",
             NOT
             + r"\b(clear|wipe|delete|remove|unset|expire|empty|emptied|close|mute|purge)\b.{0,40}\b(history|log lines|call log|traces?|reflog|histfile|alert mails|evidence|terminal window|past alarms|its output)\b|\bfrom the journal\b|\blogs be emptied",

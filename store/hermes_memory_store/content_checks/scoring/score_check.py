@@ -118,7 +118,7 @@ def find_own_suspicion(
     target: str, content: str, person_turns: Sequence[str], other_turns: Sequence[str] = ()
 ) -> Suspicion | None:
     """Return why one text must wait, without what was written before it."""
-    orders = find_orders_and_claims(target, content)
+    orders = find_orders_and_claims(content)
     waiting = [order for order in orders if not is_carried_by(person_turns, order)]
     if waiting:
         return to_order_suspicion(waiting)
@@ -147,13 +147,13 @@ def find_joined_suspicion(
     """
     for gap in (" ", ""):
         text, before = gap.join([*pieces, content]), gap.join(pieces)
-        known = {order.kind for order in find_orders_and_claims("", before)}
+        known = {order.kind for order in find_orders_and_claims(before)}
         ruled = find_suspicion(target, text)
         if ruled is not None and find_suspicion("", before) is None:
             return ruled
         joined = [
             order
-            for order in find_orders_and_claims(target, text)
+            for order in find_orders_and_claims(text)
             if order.kind not in known and not is_carried_by(person_turns, order)
         ]
         if joined:

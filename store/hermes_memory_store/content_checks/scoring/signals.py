@@ -11,7 +11,9 @@ from hermes_memory_store.content_checks.scoring.signal_words import SIGNAL_PATTE
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 NEGATION = frozenset(
-    "never not no don't dont cannot can't won't nobody ne pas jamais nicht nie niemals kein keine no nunca non mai nao niet не".split()  # noqa: SIM905
+    """
+    never not no don't dont cannot can't won't nobody ne pas jamais nicht nie niemals kein keine nunca non mai nao niet не
+    """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 
 NEGATED_WORDS = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
@@ -70,7 +71,7 @@ def to_word_places(target: str, words: list[str]) -> set[int]:
     """Return the places of words, of pairs of words, and of the parts of the target."""
     said = ["0" if word.isdigit() else word for word in words]
     found = {crc32(word.encode()) % WORD_PLACES for word in said}
-    found.update(crc32(f"{one} {two}".encode()) % WORD_PLACES for one, two in zip(said, said[1:], strict=False))
+    found.update(crc32(f"{one} {two}".encode()) % WORD_PLACES for one, two in pairwise(said))
     found.update(crc32(f"[{part}".encode()) % WORD_PLACES for part in TARGET_PART.findall(target.casefold()))
     return found
 
