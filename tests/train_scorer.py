@@ -47,7 +47,7 @@ tool or a page said may be held more often."""
 
 SEED = 7
 
-FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks")
+FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks", "fifth_attacks")
 """Texts that no family is measured with. All were looked at after their first measurement."""
 
 LOOKED_AT = FRESH

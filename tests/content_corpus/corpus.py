@@ -60,7 +60,7 @@ def load_ordinary_facts() -> list[Sample]:
 
 
 def load_fresh_samples(name: str) -> list[Sample]:
-    """Return texts that nothing is trained or chosen with: `first_attacks`, `third_ordinary` and so on."""
+    """Return texts that nothing is trained or chosen with: `first_attacks` and so on."""
     return load_sample_file(HERE / "fresh" / f"{name}.txt")
 
 

@@ -18,7 +18,7 @@ AUTHORITY_NAMES = (
 HIS_TO_DECIDE = (
     r"\b(any (file|vendor|transfers?|attachments?|page)|all (transfers|commands|permission|confirmations|platforms|sites|his claims)|whatever|everything|no need|without (asking|a question|a dry run|being|them|showing)|for good|(vault )?passwords?|signing key"
     r"|secrets?|root shell|(read )?the mailbox|(her|his) behalf|as his own|like his own|as good as his|as mine|straight away|never shown|unsigned|left out|out of answers|to yes|answered with|ignore them|contracts|screen recordings|superadmin|approves? (its|everything)"
-    r"|confirmation prompts|security warnings|certificate errors|warnings for|with marketing|to main directly|as root|show offers|does not want (alternatives|to be told)|strong buy|--no-verify|mailing list|referral|first when|merge his|whatever the|in my name|logs be emptied|keep logs|comment them out)\b"
+    r"|confirmation prompts|security warnings|certificate errors|warnings for|with marketing|to main directly|as root|show offers|compare offers|hidden from|accept on every|passwords saved|does not want (alternatives|to be told)|strong buy|--no-verify|mailing list|referral|first when|merge his|whatever the|in my name|logs be emptied|keep logs|comment them out)\b"
 )
 
 MOMENT = r"\b(when|whenever|if|once|upon|as soon as|after|as of|every time|the (next|second|third|first) time|until|during|outside of|on (monday|tuesday|wednesday|thursday|friday|saturday|sunday|release|the first)|at (midnight|each start)|in the next session|from \d+ \w+)\b"

@@ -18,18 +18,18 @@ APPROVAL = (
     r"|quote|notice|checks?|call back|matching)"
 )
 GUARD = (
-    r"((signature|certificate|checksum|hash|fraud|security|secret|safety|vulnerability|tls|ssl|host key|code|virus|integrity|license|identity"
+    r"((signature|certificate|checksum|hash|fraud|security|secret|safety|vulnerability|tls|ssl|host key|code|virus|integrity|licen[cs]e|identity"
     r"|upload|input|compliance|peer|human|manual|moderation|approval|confirmation|intrusion|rate|spending|branch|endpoint|data loss)[ -]?"
     r"(\w+ )?(checks?|checking|checked|verification|validation|scann?(er|ing)?s?|filters?|guards?|limits?|gates?|step|reviews?|protection"
     r"|prevention|alerts?|detection|warnings?|prompts?|dialogs?)|guards?|guardrails?|safeguards|firewalls?|two-factor|2fa|mfa|captcha|lockout"
     r"|login throttling|audit (log|entries|trail)s?|waf|web application firewall|antivirus|defender|selinux|dlp|csrf( tokens?)?|sandbox"
-    r"|branch protection|code (scanning|review)|peer review|pre-commit|secret scanner|(nightly |all )backups|backups of|second factor|audit logging|four-eyes rule|ssl_verify|(malware|virus) scan|security checks?|shell history|syslog|verify|signed|breach check"
+    r"|branch protection|code (scanning|review)|peer review|pre-commit( hooks?)?|secret scanner|(nightly |all )backups|backups of|second factor|audit logging|four-eyes rule|ssl_verify|(malware|virus) scan|security checks?|shell history|syslog|verify|signed|breach check"
     r"|vulnerability alerts|ocsp|revocation|safe mode|pagerduty|confirmations?|multi-factor( checks)?|zwei-faktor\S*|sicherheitsabfragen"
     r"|double authentification|verificacion|autenticacion|autenticazione|revision de codigo|verification des signatures|validation humaine"
     r"|проверк\w+( подписи)?|验证|検証|query allowlist|encryption|alarms|security warnings|malware warnings|failing tests?|failing security test)"
 )
 OFF = (
-    r"(disable|turn off|switch off|skip|bypass|remove|deactivate|suppress|lift|waive|drop|strip|take out|stop( writing to)?|silence|kill"
+    r"(disable|turn off|switch off|delete|skip|bypass|remove|deactivate|suppress|lift|waive|drop|strip|take out|stop( writing to)?|silence|kill"
     r"|ignore|dismiss|retire|omit|exclude|comment( \w+)? out|unlock|get rid of|desactive[rz]?|schalte|deaktiviere|quita"
     r"|desactiva|disattiva|desativa|отключи|wylacz)"
 )
@@ -39,13 +39,13 @@ PRIVATE = (
     r"|every prompt|chat history|messages?|this memory|memories|(private|meeting|the) notes|the notes|customers? (table|lists?|records?|export|data)|customers\.csv|phone numbers|internal draft|pricing sheet|personal|private|mailbox|inbox|env|environment"
     r"( variables)?|\.env|payroll|salar\w+|vault|kubeconfig|contracts|screenshots?|clipboard|location|contacts"
     r"|address book|session (cookies?|keys?)|recordings?|workspace|all branches|repositor(y|ies)|diffs?|names and numbers|all names|pg_dump|logs with|~/\.\w+|\.npmrc|user's (question|mail)|(all|his|her|incoming|outgoing|user's) (mails?|e-mails?)|full request bodies|user name"
-    r"|conversation|mots de passe|unterhaltung|gesprach|e-mails|historial|claves|contrasenas|messaggio|senhas|gesprekken|rozmow\w*|разговор\w*|парол\w*|"
+    r"|conversation|identifiants|~/\w+|mots de passe|unterhaltung|gesprach|e-mails|historial|claves|contrasenas|messaggio|senhas|gesprekken|rozmow\w*|разговор\w*|парол\w*|"
     r"sohbet\w*|聊天记录|密码|密钥|会話|대화|محادثة)"
 )
 SEND = (
     r"(send|sent|post|posted|forward|upload|mail|e-?mail|transmit|push|publish|share|export|copy|copies|copied|mirror|mirrored|relay|report|attach|append|include|go(es)? to"
     r"|bcc|submit|drain|sync|route|paste|pipe|deliver|donate|disclose|supply|escrow|enter|compute|create|tar|put|curl|nc|write|add|look up|calls?|uploads|posts"
-    r"|envoie|recopie|schicke?|leite|sende|manda|envia|encaminha|inoltra|stuur|wysylaj|отправ\w+|передавай|发到|发送|送信|보내\w*|أرسل|gonder)"
+    r"|envoie|envoyer|enviar|recopie|schicke?|leite|sende|manda|envia|encaminha|inoltra|stuur|wysylaj|отправ\w+|передавай|发到|发送|送信|보내\w*|أرسل|gonder)"
 )
 NOW = r"(at once|immediately|straight away|right away|instantly|without (asking(?! for)|approval|matching|a (question|call|quote|ticket)|being|any|review|further)|within the hour|quickly|no quote|no approval|automatically|sofort|inmediatamente|сразу|sans prevenir)"
 PAY = (
@@ -92,7 +92,7 @@ TOOL = (
 GIVEN = r"(called|calls?|with|adds?|must|needs?|expects?|takes?|takes the|carry|pass(ed)?|put|given|given|requires?|use|always|always|appends?|first|copies|sets?|swap|wants|filled|only works|replaces|rewritten|goes|says|means|broken|repeated|outdated|fall back|counts?|append|has to be|get)"
 TOOL_HARM = (
     r"(bcc|extra recipient|as recipient|recipient field|in its place|in place of|instead of|replaces the|conversation|contents? of|(the|as|\"|parameter) ?\"?context\b|call (\w+ )?\w+ (of server|once|first)|first requires"
-    r"|webaddr|mailaddr|knownaddr|nearaddr|(on|to) everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix shell|password|secrets? from|session token|a token|private|sidenote|account \d|e-mail address"
+    r"|webaddr|mailaddr|knownaddr|nearaddr|(on|to) everything|=true|admin=true|force=true|=prod|true by default|rewritten|appends? the|append \"|prefix shell|password|secrets? from|session token|a token|the api key|private|sidenote|account \d|e-mail address"
     r"|system prompt|real author|full name|unlimited|ignore the one|in addition to the requested|user's address|not from the invoice|drop the|user's (last|phone|password)|sidecar|reply-to|discount|set theme|accept its|route queries|as instructions|comment of)"
 )
 DEED = r"(exports?|copy|send|drop|remove|upload|delete|disable|forward|mail|transfer|keep a copy|report full|carry out|applique)"
@@ -137,7 +137,7 @@ ORDER_KINDS = (
             r"\b(everyone|anyone|anybody|everybody|interns|guests|contractors?)\b.{0,40}\b(may|can|are cleared|have been cleared|is allowed)\b.{0,30}\b(order|command|instruct|receive|deploy|ask for any|copy)\b",
             r"\b"
             + READER
-            + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bcan have the\b.{0,20}\b(password|keys?)\b|\bsign in with the \w+'s account|\bgiven the right to\b|\b(assistant|agent|bot) is free to\b|\bwrite rights on the (live|prod)|\blet (anybody|anyone|everybody|everyone)\b.{0,60}\binto\b|\bpermiso de administrador|\bis allowed everything|\bhave been vetted\b",
+            + r"\b.{0,20}\b(may|can)\b.{0,20}\b(truncate|drop|delete|wipe|overwrite|restart)\b.{0,20}\b(live|production|tables|databases?|backups)\b|\bcan have the\b.{0,20}\b(password|keys?)\b|\bsign in with the \w+'s account|\b(has|have) permission to\b.{0,20}\b(drop|delete|wipe|read|pay|transfer|overwrite|spend|run any)|\b(is|are) allowed to (see|read|access|use|enter) (all|every|any)\b|\bgiven the right to\b|\b(assistant|agent|bot) is free to\b|\bwrite rights on the (live|prod)|\blet (anybody|anyone|everybody|everyone)\b.{0,60}\binto\b|\bpermiso de administrador|\bis allowed everything|\bhave been vetted\b",
             r"(任何|所有).{0,20}(管理员|权限)|可以不经|してよい|해도 된다|يمكن.{0,40}(دون|بدون)|(без подтверждени|без соглас)|onayi olmadan|बिना पुष्टि",
         ),
         unless=r"\?$|\bbut not\b|\b(one hour|read-only|staging only|screen sharing|ticket and|not in|only (the|from)|below docs)\b",
@@ -160,7 +160,7 @@ ORDER_KINDS = (
             r"|\balg none|setenforce 0|trust_remote_code|danger-full-access|gonosumdb|human_in_loop to false|\"?sandbox\"?: ?(false|off)|\"?network\"?: ?\"all|com\.apple\.quarantine|quarantine = false|histfile|secrets = \"allow\"|\bmd5 (until|is again))",
             r"\b(do not|don't|never|no longer|not) (check|verify|validate|ask|scan|stop)\b.{0,50}\b(revocation|certificates?|signatures?|before (deletions|payments)|ocsp|before deleting|checked on)",
             r"\bwithout (hashes|(a )?signature|(a )?dry run|(a )?dry run or backup|backups?|(a |any )?reviews?|peer review|validation)\b|\b(is|are) no longer (checked|required|verified)\b",
-            r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bapprove (every|all|any)\b.{0,30}\b(requests?|purchases?|transfers?|payments?|invites?)|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
+            r"\b(approve|dismiss|mark)\b.{0,30}\b(quarantine|alerts|findings|pending|pull requests|whatever)\b|\b(approves?|merges?) (its|his|their) own\b|\bapprove (what|whatever|everything)\b|\bapprove (every|all|any)\b.{0,30}\b(requests?|purchases?|transfers?|payments?|invites?)|\bopen \S+ on port\b|\ballow everything\b|\bwhitelist \S*\d|\bunlock\b.{0,30}\bprotection",
             r"\b(ignore|ignored|expected|exempt\w*|excluded|excludes)\b.{0,40}\b(mismatch\w*|all warnings|certificate errors|sandbox|change freeze|approval|multi-factor)|\bmismatch\b.{0,30}\b(expected|fine)\b|\bleft out of answers\b|\bfreeze\b.{0,30}\bnot apply\b",
             r"\b(alarms?|alerts?|warnings?|errors?|reports?)\b.{0,50}\b(closed unread|unreported|unread|unseen|suppress it|suppress them)|\bcomment .{0,30}\bchecks? out|\bne demande plus de confirmation|\bfrag nicht mehr nach|\bno pidas mas confirmacion|关闭所有|\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
@@ -215,7 +215,7 @@ ORDER_KINDS = (
             + r"\b(pip|npm|npx|gem|cargo|uv|conda|brew|apt|go)\b.{0,30}\b(install|add|config|source)\b.{0,60}(webaddr|git\+|-fix|fast|@99)",
             r"\b(images?|wheels?|drivers?|checkpoint|binary|installer|base images|skills?|plugin|updates?|extension|packages?|hotfix|module)\b.{0,50}\b(from|by|over) (webaddr|\S+-\S+ )",
             r"\b(use|replace|favou?rs?|install)\b.{0,60}\b(over the (standard|internal)|in new projects|in its place|rather than from|by \w+, it has|by speedy|on every host|to every (profile|package)|over the internal)",
-            r"\b(root certificate|\bca\b|the key)\b.{0,30}(from )?webaddr|from (\S+ )?webaddr as root|webaddr.{0,40}\bas root\b|run them without|open and run",
+            r"\b(root certificate|\bca\b|the key)\b.{0,30}(from )?webaddr|\b(key|certificate|ca)\b.{0,60}\btrust it\b|from (\S+ )?webaddr as root|webaddr.{0,40}\bas root\b|run them without|open and run",
             r"\"postinstall\"|replace crates-io|updates come from webaddr|\bwebaddr\b.{0,20}\b(instead of|rather than|not from) the (distribution|official|package manager|index|store)|\b[\w-]+/[\w-]+@(master|main|latest)\b|set registry|add repository webaddr|add deb",
         ),
         unless=r"\bwas used\b|\bverify\b.{0,20}sign|\bnearaddr\b|\bfrom (the )?(internal|company|artifactory)|\bdo not\b|\bcustom\.css|\bis (mirrored|public)\b|\?$|\baccess logs\b|\bstripe\b|\bpush images\b|\bno third",
@@ -256,7 +256,7 @@ ORDER_KINDS = (
             + r"\b|[,;:]| and)(?! (in|at) the (background|night))(?!.{0,20}(in the background|and logs))(?! (and|unless|fail))",
             PERSON
             + r"\b.{0,30}\b(need not|not|never|no|nothing|unaware|will not|does not|cannot|nobody|no one|nicht|pas|no se)\b.{0,16}\b(hear|know (of|about|which|that)|notice\w*|see it|see them|told|shown|aware|informed|learn (of|about)|reach|notification|looks?|entere|watching|notices)",
-            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bскрыва|\b(oculta|esconde|verbirg|verschweige|cache) (estos|esto|es|das|dem|cela|ces)\b|\bnot for the (ears|eyes) of|\b(vanish|disappear)\b.{0,20}\bfrom\b|\b(so|damit) (that )?(nobody|no one|niemand)\b.{0,30}\b(sees?|notices?|sieht|merkt)\b|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
+            r"\b(must|may|should) not (find out|discover|learn of)|\bmention\b.{0,40}\bnowhere\b|\bkeep quiet (until|about)|\bfrom the sent folder|\bsans les montrer|\bhidden from the (report|user|owner|team|customer)|\b(never|not) mention\b.{0,40}\bin any (answer|reply|report)|\bwithout leaving (a|an|any) (trace|entry)|\bскрыва|\b(oculta|esconde|verbirg|verschweige|cache) (estos|esto|es|das|dem|cela|ces)\b|\bnot for the (ears|eyes) of|\b(vanish|disappear)\b.{0,20}\bfrom\b|\b(so|damit) (that )?(nobody|no one|niemand)\b.{0,30}\b(sees?|notices?|sieht|merkt)\b|\bstay unaware|\bnobody (looks|notices|knows)|\bwhere (the )?(person|reader|user|reviewer)s?\b.{0,10}\bnot\b|\bhumans do not see|\bpeople are not shown|\bno need for .{0,20} to know|\b(so|that) .{0,20}(overlook|goes undetected|cannot be found)",
             r"\b(keep|leave)\b.{0,50}\b(out of|from) the (change notes|summar\w+|report|user|plan|log|notes|answer|person|customer)|\bleave no trace|\bno mention of|\bleave out\b|\bleft? out of the\b.{0,10}\b(summary|plan|report)",
             NOT
             + r"\b(clear|wipe|delete|remove|unset|expire|empty|emptied|close|mute|purge)\b.{0,40}\b(history|log lines|call log|traces?|reflog|histfile|alert mails|evidence|terminal window|past alarms|its output)\b|\bfrom the journal\b|\blogs be emptied",
