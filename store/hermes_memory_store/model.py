@@ -485,7 +485,6 @@ class WriteResult:
     seqs: tuple[int, ...]
     parts: tuple[Fact, ...] = ()
     """All stored parts, when an over-long content was split."""
-
     masked: tuple[str, ...] = ()
     """Names under which the vault has secrets of it."""
     unkept: int = 0

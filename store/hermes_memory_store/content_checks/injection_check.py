@@ -8,7 +8,7 @@ from functools import cache
 
 from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
 from hermes_memory_store.content_checks.text_folding import find_readings
-from hermes_memory_store.model import Suspicion as Suspicion
+from hermes_memory_store.model import Suspicion
 
 
 @cache

@@ -73,7 +73,7 @@ class TortureResult(NamedTuple):
     """What holds for this folder now, and what does not follow."""
 
 
-class Writer:
+class WriterProcess:
     """A process that writes to a store, and what it has acknowledged."""
 
     def __init__(self, db: Path, who: str, *, limit: int = 0, is_asked: bool = False) -> None:
@@ -199,7 +199,7 @@ def try_kills(place: Path, seconds: float) -> TortureResult:
     moments, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
     db, acknowledged, kills = place / "memory.db", set[str](), 0
     while kills == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 4):
-        with started(Writer(db, f"round{kills}")) as writer:
+        with run_writer(WriterProcess(db, f"round{kills}")) as writer:
             writer.read_until(1, time.monotonic() + PATIENCE_S)
             writer.read_until(moments.randrange(2, 60), time.monotonic() + PATIENCE_S)
         acknowledged |= writer.acknowledged
@@ -222,7 +222,7 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
     chance, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
     db, cuts = place / "memory.db", 0
     files = (db, db.with_name(db.name + "-wal"))
-    with started(Writer(db, "power", is_asked=True)) as writer:
+    with run_writer(WriterProcess(db, "power", is_asked=True)) as writer:
         writer.read_until(1, time.monotonic() + PATIENCE_S)
         while cuts == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 8):
             for _ in range(chance.randrange(1, 10)):
@@ -257,7 +257,7 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
 def try_full_disk(place: Path, seconds: float) -> TortureResult:
     """Write until a file may not grow any more."""
     db, until = place / "memory.db", time.monotonic() + max(seconds, PATIENCE_S)
-    with started(Writer(db, "full", limit=FILE_LIMIT)) as writer:
+    with run_writer(WriterProcess(db, "full", limit=FILE_LIMIT)) as writer:
         writer.read_until(1_000_000, until)
     acknowledged = writer.acknowledged
     is_full = "full" in writer.words
@@ -279,7 +279,7 @@ def try_lock_storm(place: Path, seconds: float) -> TortureResult:
     """Let several processes write to one store at once."""
     db, until = place / "memory.db", time.monotonic() + seconds
     with contextlib.ExitStack() as all_of_them:
-        writers = [all_of_them.enter_context(started(Writer(db, f"writer{n}"))) for n in range(WRITERS)]
+        writers = [all_of_them.enter_context(run_writer(WriterProcess(db, f"writer{n}"))) for n in range(WRITERS)]
         for writer in writers:
             writer.read_until(2, time.monotonic() + PATIENCE_S)
         while time.monotonic() < until and folder_size(place) < MOST_BYTES // 4:
@@ -314,7 +314,7 @@ def check_file_system(place: Path, _: float) -> TortureResult:
 
 
 @contextlib.contextmanager
-def started(writer: Writer) -> Iterator[Writer]:
+def run_writer(writer: WriterProcess) -> Iterator[WriterProcess]:
     """Yield a running writer; it is killed and read to its end whatever happens."""
     try:
         yield writer
