@@ -43,6 +43,7 @@ from hermes_memory_store.errors import StoreMissing as StoreMissing
 from hermes_memory_store.errors import StoreNeedsUpgrade as StoreNeedsUpgrade
 from hermes_memory_store.errors import StoreOlder as StoreOlder
 from hermes_memory_store.errors import StoreReadOnly as StoreReadOnly
+from hermes_memory_store.errors import StoreReplaced as StoreReplaced
 from hermes_memory_store.errors import StoreTooNew as StoreTooNew
 from hermes_memory_store.errors import StoreUnfinished as StoreUnfinished
 from hermes_memory_store.errors import StoreUnreadable as StoreUnreadable

@@ -66,6 +66,13 @@ RECORDS = {
     "held_versions": "payloads as the team has them, shown only through a content check",
     "versions": "payloads as the team has them, shown only through a content check",
     "team_sync": "payloads as the team has them, shown only through a content check",
+    "erased_words.erase_answers": "takes words out of an answer that is there",
+    "journal_repair.insert_name": "repeats a name of a backup, which the chain proves",
+    "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
+    "project_repair": "repeats a backup, or a name of the store's own rows",
+    "projects.join_project": "identities that `storable_identities` masked",
+    "projects.note_root_commit": "the name of a commit, which Git made",
+    "store_version.record_program": "what the program says of itself",
     "sources.write_source_rule": "called by `set_rule`, with a validated name, and by replay",
     "turn_rows.ensure_turn_session": "called with a name that `admit_turn` checked",
 }

@@ -6,7 +6,7 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
-from hermes_memory_store.content_checks.spans import to_secret_placeholder
+from hermes_memory_store.content_checks.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
 from hermes_memory_store.model import Fact, Relief, Suspicion, WriteResult
 from hermes_memory_store.uids import short_uid
@@ -52,7 +52,8 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
 
 def format_masked(connection: Connection, result: WriteResult) -> list[str]:
     """Format which secrets were masked; of those that nothing keeps, why, and how to allow a file."""
-    lines = [f"masked: {to_secret_placeholder(name)}" for name in result.masked]
+    names = [*result.masked, NOT_KEPT] if result.unkept else result.masked
+    lines = [f"masked: {to_secret_placeholder(name)}" for name in names]
     if result.unkept:
         vault = connection.store.intake.vault
         reason = vault.unkept_reason if vault is not None else None

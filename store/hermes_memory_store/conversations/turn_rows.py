@@ -18,7 +18,7 @@ from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, admit_session_name, validate_session_name
-from hermes_memory_store.model import OrphanPolicy, SessionStatus
+from hermes_memory_store.model import Origin, OrphanPolicy, SessionStatus
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin
 
@@ -98,12 +98,17 @@ def insert_turn(
     turn: PortableTurn,
     admitted: AdmittedTurn,
     session_id: int | None,
+    origin: Origin,
 ) -> JournalEntry:
-    """Write a turn and make it findable; what the journal is to say of it. :param admitted: its text"""
+    """Write a turn and make it findable; what the journal is to say of it.
+
+    :param admitted: its text, and what was found in it
+    :param origin: of the change that brings it, and of a turn that names none
+    """
     content = admitted.content
-    origin_id = origins.key(
-        conn, theme_id, origins.current() if turn.origin is None else origins.resolve(conn, turn.origin, turn.at)
-    )
+    origin_id = changed_from = origins.key(conn, theme_id, origin)
+    if turn.origin is not None:
+        origin_id = origins.key(conn, theme_id, origins.resolve(conn, turn.origin, turn.at))
     columns = (key, uid, theme_id, session_id, turn.role, content, turn.at, origin_id, admitted.verdict)
     conn.execute(INSERT_TURN, columns)
     fulltext.index_items(conn, TURN, [(key, content)])
@@ -112,6 +117,10 @@ def insert_turn(
     if session_id is not None:
         (session,) = conn.execute("SELECT uid FROM sessions WHERE id = ?", (session_id,)).fetchone()
         image["session"] = uids.format_uid(session)
+    if origin_id != changed_from:
+        image["origin"] = origin_id
+    if admitted.verdict is not None:
+        image["verdict"] = admitted.verdict
     return JournalEntry("capture", TURN.entity, uid, theme_id, None, image)
 
 
@@ -121,14 +130,18 @@ def insert_turns(
     theme_id: int,
     turns: Iterable[tuple[bytes, PortableTurn, AdmittedTurn]],
     now: int,
+    origin: Origin,
 ) -> list[JournalEntry]:
-    """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it."""
+    """Bring checked turns that are not there into a theme, under these uids; what the journal is to say of it.
+
+    :param origin: of the change that brings them
+    """
     sessions: dict[str | None, int | None] = {None: None}
     entries: list[JournalEntry] = []
     for key, (uid, turn, admitted) in enumerate(turns, last_turn_key(conn, theme_id) + 1):
         if turn.session not in sessions:
             sessions[turn.session] = ensure_turn_session(conn, theme_id, str(turn.session), turn.at, now, entries)
-        entries.append(insert_turn(conn, origins, key, theme_id, uid, turn, admitted, sessions[turn.session]))
+        entries.append(insert_turn(conn, origins, key, theme_id, uid, turn, admitted, sessions[turn.session], origin))
     return entries
 
 

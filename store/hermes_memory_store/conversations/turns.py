@@ -34,7 +34,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import OriginRows, PortableOrigin
+from hermes_memory_store.rows.origin_rows import OriginRows
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -160,13 +160,13 @@ class Turns:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             source = self._names.origins.complete(origin, session)
-            said = replace(said, uid=uids.new_uid(now), at=at or now, origin=PortableOrigin(source))
+            said = replace(said, uid=uids.new_uid(now), at=at or now)
             theme_id = self._names.theme_for_writing(conn, whose, now)
             uid = uids.parse_uid(session.uid) if session else None
             known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
             key = last_turn_key(conn, theme_id) + 1
             entry = insert_turn(
-                conn, self._names.origins, key, theme_id, said.uid, said, admitted, known[0] if known else None
+                conn, self._names.origins, key, theme_id, said.uid, said, admitted, known[0] if known else None, source
             )
             self._journal.append(conn, [entry], actor=who, at=now, origin=source)
         name, kept = session.name if session else None, Millis(said.at)

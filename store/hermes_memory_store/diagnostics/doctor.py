@@ -11,12 +11,13 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import fulltext
+from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
 from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
@@ -30,12 +31,13 @@ from hermes_memory_store.diagnostics.file_checks import (
     find_file_damage,
     salvage_unopenable,
 )
-from hermes_memory_store.diagnostics.journal_repair import repair_journal
+from hermes_memory_store.diagnostics.journal_repair import find_related_backups, repair_journal
 from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
-from hermes_memory_store.diagnostics.row_checks import check_receipt, check_rows
+from hermes_memory_store.diagnostics.row_checks import check_receipt, check_rows, keep_copy
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
+from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
@@ -65,6 +67,11 @@ ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
     "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
     "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
+    "facts without their origin": "SELECT count(*) FROM facts WHERE origin_id NOT IN (SELECT id FROM origins)",
+    "turns without their origin": "SELECT count(*) FROM turns WHERE origin_id NOT IN (SELECT id FROM origins)",
+    "changes from an origin of another theme": (
+        "SELECT count(*) FROM journal j JOIN origins o ON o.id = j.origin_id WHERE o.theme_id <> j.theme_id"
+    ),
     "facts in a scope of another theme": (
         "SELECT count(*) FROM facts f JOIN scopes s ON s.id = f.scope_id WHERE s.theme_id <> f.theme_id"
     ),
@@ -256,6 +263,26 @@ def check_orphaned_rows(store: Store, repair: bool) -> Check:
     return Check("references", False, "; ".join(found))
 
 
+def check_projects(store: Store, repair: bool) -> Check:
+    """Check that projects and what they are known by make sense; nothing outside the store proves more."""
+    with store.db.snapshot() as conn:
+        faults = find_project_faults(conn)
+        count = conn.execute("SELECT count(*) FROM projects").fetchone()[0]
+    if not faults:
+        return Check("projects", True, f"{count} projects make sense; only backups could prove what they are called")
+    said = "; ".join(faults)
+    if not repair:
+        return Check("projects", False, f"{said}; doctor --repair takes them from backups, or makes them sound")
+    kept = keep_copy(store)
+    with ExitStack() as opened, store.db.write_transaction() as conn:
+        backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
+        repair_projects(conn, backups, store.clock())
+        store.names.forget()
+        left = find_project_faults(conn)
+    detail = "; ".join(left) or f"{said}; mended from backups and the journal, as far as they tell; kept in {kept.name}"
+    return Check("projects", not left, detail, repaired=not left)
+
+
 def check_supersede_links(store: Store, repair: bool) -> Check:
     """Check the replacement of each superseded fact."""
     lost = store.db.rows(LOST_LINKS)
@@ -412,6 +439,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "schema": check_schema,
     "journal": check_journal,
     "receipt": check_receipt,
+    "projects": check_projects,
     "rows": check_rows,
     "full-text": check_fact_index,
     "turns": check_turn_index,

@@ -28,7 +28,7 @@ from hermes_memory_store.diagnostics.journal_fold import (
     load_erased_turns,
 )
 from hermes_memory_store.history.transaction_log import REPLAYED
-from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus
+from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, split_client_version
 
 STORED_FACTS = """
     SELECT uid, theme_id, scope_id, type, target, content, tier, pinned, actor_id, created_at, updated_at, superseded_by,
@@ -42,11 +42,14 @@ STORED_SCOPES = (
 
 STORED_SESSIONS = """
     SELECT uid, theme_id, name, client, status, started_at, turn, ended_at, heartbeat_at, heartbeat_ms, lease_ms, scope_id,
-      on_orphan, checkpoint, client_version, number
-    FROM sessions NOT INDEXED ORDER BY uid
+      on_orphan, checkpoint, client_version, number,
+      (SELECT p.name FROM projects p NOT INDEXED WHERE p.id = n.project_id), n.project_id
+    FROM sessions n NOT INDEXED ORDER BY uid
 """
 
-STORED_TURNS = "SELECT uid, theme_id, session_id, role, content, at FROM turns NOT INDEXED ORDER BY uid"
+STORED_TURNS = """
+    SELECT uid, theme_id, session_id, role, content, at, origin_id, verdict FROM turns NOT INDEXED ORDER BY uid
+"""
 
 TURN_ERASURES = "SELECT theme_id, after FROM journal NOT INDEXED WHERE entity = 'turn' AND op = 'purge'"
 
@@ -239,6 +242,8 @@ def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -
         "checkpoint",
         "client_version",
         "number",
+        "project",
+        "project_id",
     )
     rows = ((uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SESSIONS))
     return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
@@ -251,7 +256,7 @@ def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
     session_uids = {key: uids.format_uid(uid) for key, uid in conn.execute("SELECT id, uid FROM sessions NOT INDEXED")}
 
     def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
-        for uid, theme_id, session_id, role, content, at in conn.execute(STORED_TURNS):
+        for uid, theme_id, session_id, role, content, at, origin_id, verdict in conn.execute(STORED_TURNS):
             text = content if isinstance(content, str) else ""
             said = text.encode(errors="surrogateescape")
             row = {
@@ -259,6 +264,8 @@ def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
                 "role": role,
                 "chars": len(text),
                 "digest": hashlib.sha256(said).hexdigest()[:32],
+                "origin_id": origin_id,
+                "verdict": verdict,
             }
             yield uid, {**row, "at": at, "session": session_uids.get(session_id), "content": content}
 
@@ -297,7 +304,12 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     Its heartbeats and turns are not journaled, nor that one which had ended came back to life, so they are compared only
     with what follows from the journal. Columns that only must make sense get their expected value added to `must`.
     """
-    plain: tuple[str, ...] = ("theme_id", "name", "client", "number", "started_at")
+    if (
+        "client_version" in must and must["client_version"] is None
+    ):  # what the client's name says counts, where it was looked at
+        declared = split_client_version(must["client"] or "")[1]
+        must["client_version"] = declared if row["client_version"] is not None else None
+    plain: tuple[str, ...] = ("theme_id", "name", "client", "client_version", "project", "number", "started_at")
     found = [name for name in plain if name in must and row[name] != must[name]]
     has_ended = row["ended_at"] is not None
     came_back = (

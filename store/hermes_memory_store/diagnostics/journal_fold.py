@@ -30,7 +30,10 @@ FACT_FIELDS = frozenset(
     | {"verdict"}
 )
 
-SESSION_FIELDS = ("name", "client", "client_version", "number", "status", "turn")
+SESSION_FIELDS = ("name", "client", "status", "turn")
+
+NUMBERED = ("client_version", "project", "number")
+"""What each opening of a session says anew, or leaves empty."""
 
 SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
@@ -180,6 +183,8 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
             if row is first:
                 columns["started_at"] = words.get("started_at", row.at)
             columns |= {name: words[name] for name in SESSION_FIELDS if name in words}
+            if "name" in words:
+                columns |= {name: words.get(name) for name in NUMBERED}
             columns["ended_at"] = row.at if columns["status"] in ENDED else None
         yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
 
@@ -189,7 +194,8 @@ def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     for rows in fold_rows(conn, "turn"):
         row = rows[0]
         if row.op == "capture":
-            words = {**load_words(row), "origin_id": row.origin_id}
+            words = {"verdict": None, "origin": row.origin_id, **load_words(row)}
+            words["origin_id"] = words.pop("origin")
             yield FoldedItem(row.uid, row.theme_id, words, row.seq, rows[-1].seq, False)
 
 

@@ -33,6 +33,12 @@ WITHOUT_ORIGIN = "NULL, NULL"
 
 REPLACE = journal.APPEND.replace("INSERT", "INSERT OR REPLACE", 1)
 
+ORIGINLESS = [
+    f"SELECT count(*) FROM {table} WHERE origin_id NOT IN (SELECT id FROM origins)"
+    for table in ("facts", "turns", "journal")
+]
+"""Count what names an origin that is gone."""
+
 NAMES = {"themes": ("name",), "actors": ("kind", "name")}
 """Columns that the chain covers, of the tables a journal row refers to."""
 
@@ -47,6 +53,7 @@ def repair_journal(store: Store) -> int:
         backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
         for old in backups:
             restored += restore_names(store, conn, old)
+            restored += restore_origins(store, conn, old)
         for old in backups:
             place: int | None = 0
             while (place := next_break(store, place or 0)) is not None:
@@ -107,6 +114,36 @@ def insert_name(conn: sqlite3.Connection, table: str, key: int, named: list[str]
         conn.execute("INSERT INTO actors (id, kind, name) VALUES (?, ?, ?)", (key, *named))
 
 
+def restore_origins(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection) -> int:
+    """Restore origins that a backup has otherwise, where that mends what is wrong with them; return how many."""
+    if not has_table(old, "origins"):
+        return 0
+    restored, broken = 0, count_origin_faults(store, conn)
+    here = {row[0]: row for row in conn.execute("SELECT * FROM origins")}
+    for row in old.execute("SELECT * FROM origins").fetchall():
+        if not broken:
+            break
+        if here.get(row[0]) == row:
+            continue
+        try:
+            with store.db.savepoint(conn):
+                restore_origin(conn, old, row[0], replace=True)
+                store.names.forget()
+                left = count_origin_faults(store, conn)
+                if left >= broken:
+                    raise LookupError
+            restored, broken = restored + 1, left
+        except (LookupError, sqlite3.IntegrityError):
+            store.names.forget()
+    return restored
+
+
+def count_origin_faults(store: Store, conn: sqlite3.Connection) -> int:
+    """Count what is wrong with origins: those that do not fit their digests, places that name none, breaks of the chain."""
+    lost = sum(conn.execute(sql).fetchone()[0] for sql in ORIGINLESS)
+    return len(store.names.origins.find_altered()) + int(lost) + count_breaks(store)
+
+
 def count_breaks(store: Store) -> int:
     """Count the places where the chain is broken, up to a limit that no name explains better."""
     return sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
@@ -138,8 +175,7 @@ def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection,
 def load_record(conn: sqlite3.Connection, seq: int) -> JournalRecord | None:
     """Load one row of the journal; None when it is gone or cannot be read."""
     try:
-        has_origins = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone()
-        sql = RECORD.format(origin=ORIGIN_COLUMNS if has_origins else WITHOUT_ORIGIN)
+        sql = RECORD.format(origin=ORIGIN_COLUMNS if has_table(conn, "origins") else WITHOUT_ORIGIN)
         row = conn.execute(sql, (seq,)).fetchone()
     except sqlite3.DatabaseError:
         return None
@@ -157,13 +193,23 @@ def fits(record: JournalRecord, link: bytes) -> bool:
         return False
 
 
-def restore_origin(conn: sqlite3.Connection, old: sqlite3.Connection, key: int | None) -> None:
-    """Restore an origin that a row of the journal names and the store has lost; its digest is in the chain."""
-    if key is None or conn.execute("SELECT 1 FROM origins WHERE id = ?", (key,)).fetchone():
+def has_table(conn: sqlite3.Connection, name: str) -> bool:
+    """Check whether a store has a table: a backup of an older version may not."""
+    return conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone() is not None
+
+
+def restore_origin(
+    conn: sqlite3.Connection, old: sqlite3.Connection, key: int | None, *, replace: bool = False
+) -> None:
+    """Restore an origin that a row of the journal names and the store has lost; its digest is in the chain.
+
+    :param replace: whether it takes the place of the one with its key
+    """
+    if key is None or (not replace and conn.execute("SELECT 1 FROM origins WHERE id = ?", (key,)).fetchone()):
         return
-    for table, sql in (
-        ("projects", "SELECT * FROM projects WHERE id = (SELECT project_id FROM origins WHERE id = ?)"),
-        ("origins", "SELECT * FROM origins WHERE id = ?"),
+    for verb, table, sql in (
+        ("IGNORE", "projects", "SELECT * FROM projects WHERE id = (SELECT project_id FROM origins WHERE id = ?)"),
+        ("REPLACE", "origins", "SELECT * FROM origins WHERE id = ?"),
     ):
         for row in old.execute(sql, (key,)):
-            conn.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+            conn.execute(f"INSERT OR {verb} INTO {table} VALUES ({', '.join('?' * len(row))})", row)

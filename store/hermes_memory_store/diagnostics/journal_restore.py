@@ -182,6 +182,10 @@ def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> N
             conn.execute("DELETE FROM sessions WHERE uid = ?", (one.uid,))
             continue
         must = dict(one.journaled)
+        label = must.pop("project", None)
+        if one.stored is None or "project" in one.columns:
+            project = conn.execute("SELECT id FROM projects WHERE name = ?", (label,)).fetchone()
+            must["project_id"] = None if project is None else project[0]
         if one.stored is None:
             must |= {"uid": one.uid, "heartbeat_at": must["ended_at"] or must["started_at"]}
             must |= {"heartbeat_ms": HEARTBEAT_MS, "lease_ms": LEASE_MS}
@@ -189,7 +193,7 @@ def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> N
             names = ", ".join(must)
             conn.execute(f"INSERT INTO sessions ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
         else:
-            must |= {name: one.stored[name] for name in one.stored if name not in must}
+            must |= {name: one.stored[name] for name in one.stored if name not in must and name != "project"}
             kept = one.stored["turn"] if "turn" not in one.columns else must["turn"]
             set_columns(conn, "sessions", one.uid, {**must, "turn": kept})
 
@@ -202,11 +206,13 @@ def restore_turns(conn: sqlite3.Connection, found: Sequence[Difference], backups
             conn.execute("DELETE FROM turns WHERE uid = ?", (one.uid,))
             continue
         must = one.journaled
-        known = {"theme_id": must["theme_id"], "role": must["role"]}
+        known = {name: must[name] for name in ("theme_id", "role", "origin_id", "verdict")}
         if one.stored is None or not {"digest", "chars"}.isdisjoint(one.columns):
             kept = find_kept_turn(backups, one.uid, must["digest"])
             if kept is None:
                 left.append(one)
+                if one.stored is not None:  # what agents must not be given stays with the person all the same
+                    set_columns(conn, "turns", one.uid, known)
                 continue
             known["content"], known["at"], session = kept
             known["session_id"] = find_session_key(conn, session)
@@ -217,10 +223,8 @@ def restore_turns(conn: sqlite3.Connection, found: Sequence[Difference], backups
         if one.stored is None:
             low, high = must["theme_id"] << THEME_SHIFT, (must["theme_id"] + 1) << THEME_SHIFT
             key = (conn.execute(TURN_KEYS, (low, high - 1)).fetchone()[0] or low) + 1
-            insert = (
-                "INSERT INTO turns (id, uid, theme_id, role, content, at, origin_id) VALUES (?, ?, ?, '', '', 0, ?)"
-            )
-            conn.execute(insert, (key, one.uid, must["theme_id"], must["origin_id"]))
+            insert = "INSERT INTO turns (id, uid, theme_id, role, content, at) VALUES (?, ?, ?, '', '', 0)"
+            conn.execute(insert, (key, one.uid, must["theme_id"]))
         set_columns(conn, "turns", one.uid, known)
     return left
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from dataclasses import replace
+from functools import lru_cache
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Origin, Project
 from hermes_memory_store.projects.git_files import Repository, read_head
@@ -138,7 +140,13 @@ class Projects:
 
 def storable_identities(seen: ProjectSighting) -> tuple[tuple[str, str], ...]:
     """Return the identities of a sighting as text that can be stored: a path may hold bytes that are none."""
-    return tuple((kind, safe_text.to_printable(value)) for kind, value in seen.identities)
+    return tuple((kind, to_storable_identity(value)) for kind, value in seen.identities)
+
+
+@lru_cache(maxsize=1024)
+def to_storable_identity(value: str) -> AdmittedText:
+    """Return an identity without secrets and with every character shown."""
+    return to_masked_name(safe_text.to_printable(value))
 
 
 def join_project(conn: sqlite3.Connection, label: str, identities: tuple[tuple[str, str], ...], now: int) -> int:

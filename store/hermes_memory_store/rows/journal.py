@@ -200,9 +200,10 @@ class Journal:
         """Verify the whole chain. Not ok when a row was altered, inserted out of order, or removed."""
         breaks = self.find_breaks()
         first = next(breaks, None)
-        altered = self._names.origins.find_altered() if first is None else None
-        if altered is not None:
-            return Check("journal", False, f"origin {altered} was altered: its digest does not fit what it says")
+        altered = self._names.origins.find_altered() if first is None else []
+        if altered:
+            more = f", as do {len(altered) - 1} more" if len(altered) > 1 else ""
+            return Check("journal", False, f"origin {altered[0]} was altered: it does not fit its digest{more}")
         if first is None:
             return Check("journal", True, f"{self.last_seq()} changes, each linked to the one before")
         others = sum(1 for _ in breaks)

@@ -250,14 +250,15 @@ class OriginRows:
             words = {"id": key, **to_origin_words(self.by_key(key)), "digest": self.digest(key).hex()}
             return words if project_id is None else {**words, "project": project_words(conn, project_id)}
 
-    def find_altered(self) -> int | None:
-        """Find an origin that does not fit its digest; None when all do."""
+    def find_altered(self) -> list[int]:
+        """Return the keys of the origins that do not fit their digests."""
+        found = []
         with self._db.snapshot() as conn:
             for key, digest, way, *words, project in conn.execute(ORIGINS_WITH_UIDS):
                 origin = Origin(Way(way) if way in list(Way) else Way.UNKNOWN, *words)
                 if origin_digest(origin, None if project is None else uids.format_uid(project)) != digest:
-                    return int(key)
-        return None
+                    found.append(int(key))
+        return found
 
     def _insert(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int:
         origin = admit_origin(origin)

@@ -280,7 +280,7 @@ class SharedTurns:
                 NOTE, [to_note_columns(theme_id, row, mine, checked_turns.get(row.uid, CheckedTurn())) for row in rows]
             )
             with attribute_changes(TEAM_ORIGIN):
-                entries = insert_turns(conn, self._names.origins, theme_id, new, now)
+                entries = insert_turns(conn, self._names.origins, theme_id, new, now, TEAM_ORIGIN)
                 if entries:
                     self._journal.append(conn, entries, actor=SYNC, at=now)
             self._turns.erase_within(conn, theme_id, find_stored_turns(conn, theme_id, erased), SYNC, now)

@@ -20,7 +20,7 @@ import keyring.errors
 import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import (
     ANSWER_S,
     BUS,
@@ -32,7 +32,6 @@ from hermes_memory_bridge.trust.system_keyring import (
     set_bus_address,
 )
 from hermes_memory_store.store import Store
-from hermes_memory_themes import Policies
 from tests.bridge.trust.test_trust import STRIPE
 from tests.bridge.trust.test_vault import Ring
 
@@ -121,14 +120,16 @@ def test_a_blank_setting_counts_as_none(home: Path, restored: None) -> None:
 
 def test_without_a_keyring_nothing_is_kept_and_the_reason_says_how_to_allow_a_file(home: Path, none: None) -> None:
     vault = Vault(home)
-    verdict = WriteChecks(Policies.load(home.parent / "none.toml"), vault).mask("default", "stripe", f"use {STRIPE}")
-    assert verdict.content == "use ‹secret:not-kept›"
+    with Store.open(home.parent / "memory.db") as store:
+        store.intake.vault = vault
+        result = store.facts.write("default", f"V[stripe]: use {STRIPE}")
+    assert (result.fact.content, result.masked, result.unkept) == ("use ‹secret:not-kept›", (), 1)
     assert vault.unkept_reason is not None
     assert "no keyring can be reached" in vault.unkept_reason
     assert "secret allow-file" in vault.unkept_reason
     assert "HERMES_MEMORY_SECRETS=file" in vault.unkept_reason
     assert vault.list_names() == []
-    assert not [file for file in home.parent.iterdir() if file.is_file() and STRIPE in file.read_text()]
+    assert not [file for file in home.parent.iterdir() if file.is_file() and STRIPE.encode() in file.read_bytes()]
 
 
 def test_an_allowed_file_is_used_by_every_vault_of_the_memory(home: Path, none: None) -> None:

@@ -204,7 +204,7 @@ def test_each_tool_takes_nothing_past_the_intake(tmp_path: Path, monkeypatch: py
 
     async def run() -> None:
         hub = StoreWorker(tmp_path / "memory.db", vault=Vault(tmp_path / "secrets.json", "file"))
-        connection = Connection(hub.store, "ours", later=hub.write_in_background)
+        connection = Connection(hub.store, "ours", later=hub.write_in_background, tools="all")
         connection.client = format_client_name({"name": f"{COMMAND} {SECRET}", "version": "1"})
 
         async def ask(tool: str, **arguments: object) -> str:

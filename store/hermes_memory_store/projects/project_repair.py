@@ -1,0 +1,123 @@
+"""Projects and their identities, examined and mended. Nothing outside a store proves what a project is called or known by.
+
+The journal names projects by uid in the digests of origins, and by name where a session opened. Beyond that only backups say
+what they were: a row is what the newest of them has, or else what makes sense.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from hermes_memory_store.rows.project_rows import NAMELESS, fold_project_name, insert_project
+
+PROJECTS = "SELECT id, uid, name, folded, seen_at, joined_id FROM projects NOT INDEXED"
+
+USED_PROJECTS = """
+    SELECT project_id FROM sessions WHERE project_id IS NOT NULL
+    UNION SELECT project_id FROM origins WHERE project_id IS NOT NULL
+"""
+
+DANGLING_ALIASES = "SELECT count(*) FROM project_aliases WHERE project_id NOT IN (SELECT id FROM projects)"
+
+EMPTY_ALIASES = "SELECT count(*) FROM project_aliases WHERE trim(kind) = '' OR trim(value) = ''"
+
+NAME_IN_JOURNAL = """
+    SELECT json_extract(j.after, '$.project') FROM sessions n JOIN journal j ON j.uid = n.uid AND j.entity = 'session'
+    WHERE n.project_id = ? AND json_valid(j.after) AND json_extract(j.after, '$.project') <> ''
+    ORDER BY j.seq DESC LIMIT 1
+"""
+
+
+def find_project_faults(conn: sqlite3.Connection) -> list[str]:
+    """Find what cannot be right about projects and their identities; empty when nothing is."""
+    projects = {key: (name, folded, joined) for key, _, name, folded, _, joined in conn.execute(PROJECTS)}
+    found = []
+    for key, (name, folded, joined) in projects.items():
+        if not name.strip():
+            found.append(f"project {key} has no name")
+        elif fold_project_name(name) != folded:
+            found.append(f"project {name!r} is compared as {folded!r}")
+        if joined is not None and (joined not in projects or joined == key or projects[joined][2] is not None):
+            found.append(
+                f"project {name!r} has joined one that {'is none' if joined not in projects else 'joined another'}"
+            )
+    lost = [key for (key,) in conn.execute(USED_PROJECTS) if key not in projects]
+    if lost:
+        found.append(f"sessions or origins are of {len(lost)} projects that are gone")
+    for sql, what in ((DANGLING_ALIASES, "lead to no project"), (EMPTY_ALIASES, "are empty")):
+        count = conn.execute(sql).fetchone()[0]
+        if count:
+            found.append(f"{count} identities of projects {what}")
+    return found
+
+
+def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connection], now: int) -> None:
+    """Mend projects within a running transaction, from backups where they have them.
+
+    :param backups: of this store, the newest first; those of versions without projects say nothing
+    """
+    known = [old for old in backups if old.execute("SELECT 1 FROM sqlite_master WHERE name = 'projects'").fetchone()]
+    for (key,) in conn.execute(USED_PROJECTS).fetchall():
+        if conn.execute("SELECT 1 FROM projects WHERE id = ?", (key,)).fetchone() is None:
+            restore_project(conn, known, key, now)
+    for key, uid, name, folded, _, joined in conn.execute(PROJECTS).fetchall():
+        if not name.strip() or fold_project_name(name) != folded:
+            rename_project(conn, key, [*find_kept_names(known, uid), name, *find_journaled_names(conn, key), folded])
+        root = find_joined_project(conn, key)
+        if root != joined:
+            conn.execute("UPDATE projects SET joined_id = ? WHERE id = ?", (root, key))
+    conn.execute("DELETE FROM project_aliases WHERE trim(kind) = '' OR trim(value) = ''")
+    conn.execute("DELETE FROM project_aliases WHERE project_id NOT IN (SELECT id FROM projects)")
+
+
+def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connection], key: int, now: int) -> None:
+    """Restore a project that is gone with its identities; where no backup has it, under its journaled name or none."""
+    for old in backups:
+        row = old.execute(f"{PROJECTS} WHERE id = ?", (key,)).fetchone()
+        if row is not None:
+            conn.execute(
+                "INSERT OR IGNORE INTO projects (id, uid, name, folded, seen_at, joined_id) VALUES (?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            aliases = old.execute(
+                "SELECT kind, value, project_id, seen_at FROM project_aliases WHERE project_id = ?", (key,)
+            )
+            conn.executemany("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", aliases.fetchall())
+            return
+    made = insert_project(conn, next(iter(find_journaled_names(conn, key)), NAMELESS), now)
+    conn.execute("UPDATE projects SET id = ? WHERE id = ?", (key, made))
+
+
+def rename_project(conn: sqlite3.Connection, key: int, wanted: Iterable[str]) -> None:
+    """Give a project the first of these names that no other has, or else one that tells no more than that it is one."""
+    for name in (*(name for name in wanted if name.strip()), f"{NAMELESS}-{key}"):
+        folded = fold_project_name(name)
+        if conn.execute("SELECT 1 FROM projects WHERE folded = ? AND id <> ?", (folded, key)).fetchone() is None:
+            conn.execute("UPDATE projects SET name = ?, folded = ? WHERE id = ?", (name, folded, key))
+            return
+
+
+def find_kept_names(backups: Iterable[sqlite3.Connection], uid: bytes) -> list[str]:
+    """Return what backups call a project."""
+    return [name for old in backups for (name,) in old.execute("SELECT name FROM projects WHERE uid = ?", (uid,))]
+
+
+def find_journaled_names(conn: sqlite3.Connection, key: int) -> list[str]:
+    """Return what the journal calls a project, where a session of it was opened."""
+    return [str(name) for (name,) in conn.execute(NAME_IN_JOURNAL, (key,))]
+
+
+def find_joined_project(conn: sqlite3.Connection, key: int) -> int | None:
+    """Find the project that one has joined in the end; None where it stands alone, or the links lead nowhere."""
+    seen, last = {key}, key
+    while True:
+        row = conn.execute("SELECT joined_id FROM projects WHERE id = ?", (last,)).fetchone()
+        if row is None:
+            return None
+        if row[0] is None:
+            return None if last == key else last
+        if row[0] in seen:
+            return None
+        last = row[0]
+        seen.add(last)
