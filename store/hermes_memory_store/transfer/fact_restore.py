@@ -189,7 +189,9 @@ class Restorer:
         if uid is None:
             return RestoreOutcome.TURN_DEDUPLICATED
         turns = [(uid, turn, admitted)]
-        self._captures += insert_turns(change.conn, self._store.names.origins, theme_id, turns, change.now, self._origin)
+        self._captures += insert_turns(
+            change.conn, self._store.names.origins, theme_id, turns, change.now, self._origin
+        )
         return RestoreOutcome.TURN_CREATED
 
     def _restore_scope(self, change: BatchMutation, theme_id: int, said: PortableScope) -> None:

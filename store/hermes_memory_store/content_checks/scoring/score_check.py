@@ -5,9 +5,11 @@ It is for single writes, beside the rules of `injection_check.py`, which every w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hermes_memory_store.content_checks.injection_check import find_suspicion
+from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
 from hermes_memory_store.content_checks.scoring.orders import Order, find_orders_and_claims, is_carried_by
@@ -75,6 +77,12 @@ SIGNAL_MEANINGS = {
 }
 """What a signal says in a verdict."""
 
+NUMBER = re.compile(r"[._-]?(?:\d+|[a-z])$")
+"""What is left out where targets are compared: `part.1`, `k2`, `step.b`."""
+
+SHORT_NAME = 2
+"""Characters of a target that names nothing: `x`, `p1`."""
+
 MOST_SIGNALS = 3
 """Signals that a verdict names."""
 
@@ -97,15 +105,21 @@ def find_scored_suspicion(
     found = find_own_suspicion(target, content, person_turns, other_turns)
     if found is not None or not recent_facts:
         return found
-    pieces = [piece for _, piece in recent_facts[-RECENT_FACTS:]]
-    return find_joined_suspicion(target, content, pieces, person_turns)
+    pieces = [piece for name, piece in recent_facts[-RECENT_FACTS:] if is_same_subject(name, target, content)]
+    return find_joined_suspicion(target, content, pieces, person_turns) if pieces else None
+
+
+def is_same_subject(earlier: str, target: str, content: str) -> bool:
+    """Check whether a fact may go on with an earlier one: numbered like it, named within it, or hardly named at all."""
+    stems = {NUMBER.sub("", name.casefold()) for name in (earlier, target)}
+    return len(stems) == 1 or max(map(len, (earlier, target))) <= SHORT_NAME or earlier.casefold() in content.casefold()
 
 
 def find_own_suspicion(
     target: str, content: str, person_turns: Sequence[str], other_turns: Sequence[str] = ()
 ) -> Suspicion | None:
     """Return why one text must wait, without what was written before it."""
-    orders = find_orders_and_claims(target, content)
+    orders = find_orders_and_claims(content)
     waiting = [order for order in orders if not is_carried_by(person_turns, order)]
     if waiting:
         return to_order_suspicion(waiting)
@@ -119,8 +133,9 @@ def find_own_suspicion(
         if compute_score(features, weights) >= threshold:
             names = find_strongest_signals(features, weights)
             said = dict.fromkeys(name for name in names if name in SIGNAL_MEANINGS)
-            rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
-            return Suspicion(rule, explain_scored_rule(rule))
+            if said:
+                rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
+                return Suspicion(rule, explain_scored_rule(rule))
     return None
 
 
@@ -131,14 +146,15 @@ def find_joined_suspicion(
 
     Only what the new piece brings about counts: orders that the earlier ones give alone have been judged.
     """
-    for text, before in ((" ".join([*pieces, content]), " ".join(pieces)), ("".join([*pieces, content]), "")):
-        known = {order.kind for order in find_orders_and_claims("", before)} if before else set()
+    for gap in (" ", ""):
+        text, before = gap.join([*pieces, content]), gap.join(pieces)
+        known = {order.kind for order in find_orders_and_claims(before)}
         ruled = find_suspicion(target, text)
-        if ruled is not None and (not before or find_suspicion("", before) is None):
+        if ruled is not None and find_suspicion("", before) is None:
             return ruled
         joined = [
             order
-            for order in find_orders_and_claims(target, text)
+            for order in find_orders_and_claims(text)
             if order.kind not in known and not is_carried_by(person_turns, order)
         ]
         if joined:
@@ -150,6 +166,11 @@ def to_order_suspicion(orders: Sequence[Order]) -> Suspicion:
     """Return the suspicion that names these orders."""
     rule = f"order:{'+'.join(order.kind for order in orders)}"
     return Suspicion(rule, explain_scored_rule(rule))
+
+
+def explain_rule(rule: str) -> str:
+    """Explain in words what a fact does that waits for a rule of either check."""
+    return explain_scored_rule(rule) if rule.startswith(("order:", "score:")) else explain_injection_rule(rule)
 
 
 def explain_scored_rule(rule: str) -> str:

@@ -90,12 +90,12 @@ def look_again(settings: CommandSettings) -> None:
 
 def explain_finding(rule: str) -> str:
     """Say what a rule stands for."""
-    from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
     from hermes_memory_store.content_checks.intake import HIDDEN_RULE
+    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
     from hermes_memory_store.memory.second_look import SECRET_RULE
 
     said = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
-    return said.get(rule) or explain_injection_rule(rule)
+    return said.get(rule) or explain_rule(rule)
 
 
 def finding_json(one: Finding) -> dict[str, Any]:
