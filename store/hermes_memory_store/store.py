@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.conversations.turns import Turns
     from hermes_memory_store.database.item_kinds import ItemKind
     from hermes_memory_store.memory.pressure import Pressure
+    from hermes_memory_store.memory.scored_writes import ScoredWrites
     from hermes_memory_store.memory.second_look import SecondLook
     from hermes_memory_store.memory.sources import Sources
     from hermes_memory_store.memory.undo import Undo
@@ -73,6 +74,7 @@ class Store:
         self.journal = Journal(db, self.names, clock)
         self.intake = intake or Intake(policies, lambda theme, source: self.sources.rule(theme, source))
         """What every text passes on its way in."""
+        self.intake.suspicion_checks.append(lambda submission: self.scored_writes(submission))
         self.reads = reads or ReadLog(db, self.names, clock)
         self.tiers = Tiers(db, self.names, self.journal, policies)
         self.scopes = Scopes(db, self.names, self.journal, self.intake)
@@ -98,6 +100,13 @@ class Store:
         from hermes_memory_store.access.idempotency_keys import IdempotencyKeys
 
         return IdempotencyKeys(self.db, self.clock)
+
+    @cached_property
+    def scored_writes(self) -> ScoredWrites:
+        """The check that scores, on single writes of agents."""
+        from hermes_memory_store.memory.scored_writes import ScoredWrites
+
+        return ScoredWrites(self.db, self.names)
 
     @cached_property
     def second_look(self) -> SecondLook:

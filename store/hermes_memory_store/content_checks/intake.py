@@ -180,7 +180,7 @@ class Intake:
         """Opens the vault when the first secret is met."""
         self._vault: SecretVault | None = None
         self.suspicion_checks: list[SuspicionCheck] = []
-        """Run after the rules, on single writes."""
+        """Run after the rules, on single writes of agents."""
         self.secret_finders: list[SecretFinder] = []
         """Run after the rules, on single writes."""
         self._find_rule = find_rule
@@ -207,6 +207,7 @@ class Intake:
         session: str | None = None,
         writer: Writer | None = None,
         confirmed: bool = False,
+        single: bool = True,
     ) -> Admission:
         """Check a line before it is written.
 
@@ -215,6 +216,7 @@ class Intake:
 
         :param source: the program that writes it
         :param confirmed: a person has agreed that secrets are masked and hidden characters removed
+        :param single: it is no line of many: the extra checks run as well
         :raises NotationError: ContentTooLong, UnsafeText; it is no fact
         :raises SecretRefused: NameRefused, SourceRefused, SecretUnconfirmed; it must not be stored as it is
         :raises FileError: it holds a secret that could not be kept
@@ -236,8 +238,8 @@ class Intake:
             memory_spec.refuse_long_content(said.content, policy.fact_chars)
         self.admit_name(theme, "the target", said.target, policy, writer=writer)
         submission = Submission(theme, said.target, written, source, session)
-        suspicion = self._find_suspicion(submission, policy)
-        masking = self._mask(submission, policy, writer, confirmed)
+        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT)
+        masking = self._mask(submission, policy, writer, confirmed, single=single)
         if masking.names or masking.unkept:
             said = memory_spec.parse_notation(
                 format_notation(said.type, said.target, masking.content), limit=memory_spec.MAX_LINE
@@ -260,6 +262,7 @@ class Intake:
         writer: Writer | None = None,
         policy: ThemePolicy | None = None,
         confirmed: bool = False,
+        single: bool = False,
     ) -> tuple[Masking, Suspicion | None, str | None]:
         """Check content under a target that is known: return it masked, why it must wait, and the verdict.
 
@@ -268,9 +271,9 @@ class Intake:
         """
         policy, writer = policy or self.policies.for_theme(theme), writer or self.writer
         submission = Submission(theme, target, content, source, None)
-        suspicion = find_suspicion(target, content) if policy.quarantine else None
+        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT)
         suspicion, verdict = self._judge(submission, suspicion, writer)
-        return self._mask(submission, policy, writer, confirmed, single=False), suspicion, verdict
+        return self._mask(submission, policy, writer, confirmed, single=single), suspicion, verdict
 
     def admit_record(
         self, theme: str, said: Notation, *, scope: str | None = None, verdict: str | None = None
@@ -391,11 +394,11 @@ class Intake:
             except Exception:
                 log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
 
-    def _find_suspicion(self, submission: Submission, policy: ThemePolicy) -> Suspicion | None:
+    def _find_suspicion(self, submission: Submission, policy: ThemePolicy, *, single: bool) -> Suspicion | None:
         if not policy.quarantine:
             return None
         suspicion = find_suspicion(submission.target, submission.content)
-        for check in self.suspicion_checks:
+        for check in self.suspicion_checks if single else ():
             suspicion = suspicion or check(submission)
         return suspicion
 

@@ -486,7 +486,14 @@ class Facts:
             if confirmed and writer is Writer.PERSON:
                 content = safe_text.remove_unsafe_characters(content)
             masking, suspicion, verdict = self._intake.admit_content(
-                whose, row.target, content, source=source or "", writer=writer, policy=policy, confirmed=confirmed
+                whose,
+                row.target,
+                content,
+                source=source or "",
+                writer=writer,
+                policy=policy,
+                confirmed=confirmed,
+                single=True,
             )
             if suspicion is not None:
                 raise errors.FactConflict(
