@@ -81,6 +81,8 @@ BRIDGE_NEEDING_A_STORE = {
     "token rotate": ["name"],
     "token revoke": ["name"],
     "secret list": [],
+    "secret allow-file": [],
+    "secret move-to-keyring": [],
     "secret show": ["name"],
     "secret forget": ["name"],
     "sync now": [],

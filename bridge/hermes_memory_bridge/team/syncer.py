@@ -543,11 +543,11 @@ class Syncer:
             log.info("the memory was replaced by another file; it is opened anew")
             self._close_store()
         if self._store is None:
-            self._store = self.open_store(self.path)
-            self._file = filesystem.file_identity(self.path)
-            self._store.intake.vault = self.vault
+            store = self.open_store(self.path)
+            store.intake.vault = self.vault
+            self._store, self._file = store, filesystem.file_identity(self.path)
             self._look_again_at = 0.0
-            self._exchange = SyncRun(self._store, on_progress=self._look_up)
+            self._exchange = SyncRun(store, on_progress=self._look_up)
             self._leased_until = 0.0
         return self._store
 

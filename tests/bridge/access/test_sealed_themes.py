@@ -416,7 +416,6 @@ def test_a_tool_that_declares_no_file_opens_none(tmp_path: Path, monkeypatch: py
     from hermes_memory_bridge.runtime.store_worker import StoreWorker
     from hermes_memory_bridge.toolkit.connection import LeaseTimes
     from hermes_memory_bridge.toolkit.tool_results import ConsentRequired
-    from hermes_memory_bridge.trust import WriteChecks
 
     home = tmp_path / "home"
     (home / "memories").mkdir(parents=True)
@@ -427,9 +426,9 @@ def test_a_tool_that_declares_no_file_opens_none(tmp_path: Path, monkeypatch: py
     sys.addaudithook(note_opened_path)
 
     async def run() -> list[str]:
-        worker = StoreWorker(db)
         vault = Vault(db.parent / "memory.db.bridge" / "secrets.json", "file")
-        registry = ConnectionRegistry(worker, LeaseTimes(), WriteChecks(worker.store.policies, vault))
+        worker = StoreWorker(db, vault=vault)
+        registry = ConnectionRegistry(worker, LeaseTimes())
         with Store.open(db) as store:
             victim = build_victim(store, vault)
             _, token = store.credentials.add("mine", "mine", ALL_BUT_OTHERS)

@@ -168,5 +168,10 @@ class Silence:
 def store_of(side: Side, clock: Clock = system_clock) -> Any:
     """As much of a store as the exchange asks for."""
     return SimpleNamespace(
-        sync=side, shared_turns=Silence(), clock=clock, data_version=lambda: side.hlc % 2**31, close=lambda: None
+        sync=side,
+        shared_turns=Silence(),
+        clock=clock,
+        data_version=lambda: side.hlc % 2**31,
+        close=lambda: None,
+        intake=SimpleNamespace(vault=None),
     )

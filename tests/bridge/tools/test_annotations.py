@@ -13,7 +13,7 @@ import pytest
 from hermes_memory_bridge.protocol.mcp_server import to_mcp_tool
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_bridge.trust import Vault, WriteChecks
+from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_host_files import profile
@@ -85,9 +85,8 @@ class Snapshot:
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     profile(tmp_path)
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    worker = StoreWorker(tmp_path / "memory.db")
+    worker = StoreWorker(tmp_path / "memory.db", vault=Vault(tmp_path / "vault" / "secrets.json", "file"))
     made = Desk(worker, rights=Rights(secrets=True))
-    made.connection.trust = WriteChecks(worker.store.policies, Vault(tmp_path / "vault" / "secrets.json", "file"))
     yield made
     await asyncio.to_thread(worker.close)
 
@@ -98,8 +97,9 @@ async def test_a_tools_hints_are_what_it_does(desk: Desk, tmp_path: Path, tool: 
     await desk("memory_write", content="D[queue]: kafka", scope="other")
     await desk("memory_turn", role="user", content="When do we deploy, on Friday?")
     await desk("session_open", name="named")
-    assert desk.connection.trust is not None
-    desk.connection.trust.vault.keep("default", "stripe", "a secret")
+    vault = desk.connection.store.intake.vault
+    assert isinstance(vault, Vault)
+    vault.keep("default", "stripe", "a secret")
     arguments = {**CALLS[tool], **({"uid": uid} if "uid" in CALLS[tool] else {})}
     seen = [await desk.hub.read(lambda store: Snapshot.of(store, tmp_path / "memories"))]
     for number in range(2):
