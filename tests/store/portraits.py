@@ -11,8 +11,9 @@ from hermes_memory_store.store import Store
 
 FACTS = """
     SELECT f.id, f.uid, t.name, s.label, f.type, f.target, f.content, f.tier, f.pinned, f.chars, f.tokens, a.kind, a.name,
-      f.created_at, f.updated_at, f.superseded_by, f.cooled_by
+      f.created_at, f.updated_at, f.superseded_by, f.cooled_by, hex(o.digest), f.origin_detail, f.verdict
     FROM facts f JOIN themes t ON t.id = f.theme_id JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
+    LEFT JOIN origins o ON o.id = f.origin_id
     ORDER BY f.id
 """
 

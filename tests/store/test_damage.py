@@ -11,6 +11,9 @@ from tests.store.damage import DAMAGES, Samples, make_samples, try_damage
 
 HEALED_WITHOUT_BACKUP = frozenset(DAMAGES) - {
     *("text of a turn", "deleted turn", "page of turns"),
+    *("text of an origin", "way of an origin", "peer of an origin", "digest of an origin", "deleted origin"),
+    *("theme of an origin", "dangling origin of a change", "page of origins or projects"),
+    *("changed name of a project", "circle of projects", "deleted project", "dangling identity"),
     *("name of a theme", "name of an actor", "page of themes or actors"),
     *("journal row", "chain link", "deleted journal row", "journal tail", "page of the journal"),
     *("torn log", "truncated log", "garbage in the log"),

@@ -34,7 +34,7 @@ from hermes_memory_store.diagnostics.file_checks import (
 from hermes_memory_store.diagnostics.journal_repair import find_related_backups, repair_journal
 from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
-from hermes_memory_store.diagnostics.row_checks import check_receipt, check_rows, keep_copy
+from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
@@ -265,20 +265,24 @@ def check_orphaned_rows(store: Store, repair: bool) -> Check:
 
 def check_projects(store: Store, repair: bool) -> Check:
     """Check that projects and what they are known by make sense; nothing outside the store proves more."""
-    with store.db.snapshot() as conn:
-        faults = find_project_faults(conn)
-        count = conn.execute("SELECT count(*) FROM projects").fetchone()[0]
-    if not faults:
-        return Check("projects", True, f"{count} projects make sense; only backups could prove what they are called")
-    said = "; ".join(faults)
-    if not repair:
-        return Check("projects", False, f"{said}; doctor --repair takes them from backups, or makes them sound")
-    kept = keep_copy(store)
-    with ExitStack() as opened, store.db.write_transaction() as conn:
-        backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
-        repair_projects(conn, backups, store.clock())
-        store.names.forget()
-        left = find_project_faults(conn)
+    with ExitStack() as opened:
+        files = [file for file in find_related_backups(store) if BEFORE_REPAIR not in file.name]
+        backups = [opened.enter_context(connect_plainly(file)) for file in files]
+        with store.db.snapshot() as conn:
+            faults = find_project_faults(conn, backups)
+            count = conn.execute("SELECT count(*) FROM projects").fetchone()[0]
+        if not faults:
+            return Check(
+                "projects", True, f"{count} projects make sense; only backups could prove what they are called"
+            )
+        said = "; ".join(faults)
+        if not repair:
+            return Check("projects", False, f"{said}; doctor --repair takes them from backups, or makes them sound")
+        kept = keep_copy(store)
+        with store.db.write_transaction() as conn:
+            repair_projects(conn, backups, store.clock())
+            store.names.forget()
+            left = find_project_faults(conn, backups)
     detail = "; ".join(left) or f"{said}; mended from backups and the journal, as far as they tell; kept in {kept.name}"
     return Check("projects", not left, detail, repaired=not left)
 

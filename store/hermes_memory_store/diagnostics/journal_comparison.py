@@ -304,11 +304,9 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     Its heartbeats and turns are not journaled, nor that one which had ended came back to life, so they are compared only
     with what follows from the journal. Columns that only must make sense get their expected value added to `must`.
     """
-    if (
-        "client_version" in must and must["client_version"] is None
-    ):  # what the client's name says counts, where it was looked at
-        declared = split_client_version(must["client"] or "")[1]
-        must["client_version"] = declared if row["client_version"] is not None else None
+    declared = split_client_version(must["client"] or "")[1]
+    if must.get("client_version") is None and row["client_version"] == declared:
+        must["client_version"] = declared  # a replay reads it in what older versions wrote
     plain: tuple[str, ...] = ("theme_id", "name", "client", "client_version", "project", "number", "started_at")
     found = [name for name in plain if name in must and row[name] != must[name]]
     has_ended = row["ended_at"] is not None

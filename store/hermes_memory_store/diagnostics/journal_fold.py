@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
-from hermes_memory_store.model import SessionStatus
+from hermes_memory_store.model import SessionStatus, split_client_version
 from hermes_memory_store.rows.origin_rows import format_origin_detail
 
 ROWS_OF = """
@@ -185,6 +185,8 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
             columns |= {name: words[name] for name in SESSION_FIELDS if name in words}
             if "name" in words:
                 columns |= {name: words.get(name) for name in NUMBERED}
+                if "number" in words and columns["client_version"] is None:
+                    columns["client_version"] = split_client_version(str(words["client"]))[1]
             columns["ended_at"] = row.at if columns["status"] in ENDED else None
         yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
 

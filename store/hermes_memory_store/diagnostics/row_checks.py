@@ -21,6 +21,9 @@ from hermes_memory_store.rows.journal_receipt import Receipt, load_receipt, read
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 
+BEFORE_REPAIR = "before-repair"
+"""Why a copy was made, as its name says: it is not to be trusted."""
+
 AT_ONCE = 5_000
 """Rows that are restored in one transaction."""
 
@@ -167,16 +170,16 @@ def find_journal_doubt(store: Store) -> str | None:
 
 def keep_copy(store: Store) -> Path:
     """Keep a copy of the store as it is, damage included, before rows are restored; return its path."""
-    kept = backup.default_backup_path(store.path, "before-repair", store.clock())
+    kept = backup.default_backup_path(store.path, BEFORE_REPAIR, store.clock())
     try:
-        return backup.back_up_file(store.path, kept, why="before-repair", now=store.clock()).file
+        return backup.back_up_file(store.path, kept, why=BEFORE_REPAIR, now=store.clock()).file
     except errors.StoreUnreadable:
         return keep_raw_copy(store.path, kept, store.clock())
 
 
 def keep_raw_copy(db: Path, kept: Path, now: int) -> Path:
     """Copy a damaged file byte by byte, with its log, since no sound copy of it can be made."""
-    backup.register_backup(db, kept, "before-repair", now)
+    backup.register_backup(db, kept, BEFORE_REPAIR, now)
     for ending in ("", "-wal"):
         part = db.with_name(db.name + ending)
         if part.exists():

@@ -22,6 +22,10 @@ DANGLING_ALIASES = "SELECT count(*) FROM project_aliases WHERE project_id NOT IN
 
 EMPTY_ALIASES = "SELECT count(*) FROM project_aliases WHERE trim(kind) = '' OR trim(value) = ''"
 
+KEPT_IDENTITIES = """
+    SELECT a.kind, a.value, p.uid, a.seen_at FROM project_aliases a JOIN projects p ON p.id = a.project_id
+"""
+
 NAME_IN_JOURNAL = """
     SELECT json_extract(j.after, '$.project') FROM sessions n JOIN journal j ON j.uid = n.uid AND j.entity = 'session'
     WHERE n.project_id = ? AND json_valid(j.after) AND json_extract(j.after, '$.project') <> ''
@@ -29,8 +33,13 @@ NAME_IN_JOURNAL = """
 """
 
 
-def find_project_faults(conn: sqlite3.Connection) -> list[str]:
-    """Find what cannot be right about projects and their identities; empty when nothing is."""
+def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connection]) -> list[str]:
+    """Find what cannot be right about projects and their identities, or is not what backups say; empty when nothing is.
+
+    A project never changes its name, and an identity is never forgotten: at most it becomes another project's.
+
+    :param backups: of this store; those of versions without projects say nothing
+    """
     projects = {key: (name, folded, joined) for key, _, name, folded, _, joined in conn.execute(PROJECTS)}
     found = []
     for key, (name, folded, joined) in projects.items():
@@ -49,6 +58,30 @@ def find_project_faults(conn: sqlite3.Connection) -> list[str]:
         count = conn.execute(sql).fetchone()[0]
         if count:
             found.append(f"{count} identities of projects {what}")
+    for old in filter(knows_projects, backups):
+        for uid, name in old.execute("SELECT uid, name FROM projects"):
+            here = conn.execute("SELECT name FROM projects WHERE uid = ?", (uid,)).fetchone()
+            if here is not None and here[0] != name:
+                found.append(f"project {here[0]!r} is called {name!r} in a backup")
+        gone = len(find_lost_identities(conn, old))
+        if gone:
+            found.append(f"{gone} identities of projects that a backup has are gone")
+    return list(dict.fromkeys(found))
+
+
+def knows_projects(old: sqlite3.Connection) -> bool:
+    """Check whether a backup is of a version that knows projects."""
+    return old.execute("SELECT 1 FROM sqlite_master WHERE name = 'projects'").fetchone() is not None
+
+
+def find_lost_identities(conn: sqlite3.Connection, old: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
+    """Find the identities of a backup that are gone, with the key that their project has here."""
+    found = []
+    for kind, value, uid, seen_at in old.execute(KEPT_IDENTITIES):
+        project = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
+        there = conn.execute("SELECT 1 FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)).fetchone()
+        if project is not None and there is None:
+            found.append((kind, value, int(project[0]), seen_at))
     return found
 
 
@@ -57,18 +90,21 @@ def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connecti
 
     :param backups: of this store, the newest first; those of versions without projects say nothing
     """
-    known = [old for old in backups if old.execute("SELECT 1 FROM sqlite_master WHERE name = 'projects'").fetchone()]
+    known = [old for old in backups if knows_projects(old)]
     for (key,) in conn.execute(USED_PROJECTS).fetchall():
         if conn.execute("SELECT 1 FROM projects WHERE id = ?", (key,)).fetchone() is None:
             restore_project(conn, known, key, now)
     for key, uid, name, folded, _, joined in conn.execute(PROJECTS).fetchall():
-        if not name.strip() or fold_project_name(name) != folded:
-            rename_project(conn, key, [*find_kept_names(known, uid), name, *find_journaled_names(conn, key), folded])
+        wanted = [*find_kept_names(known, uid), name, *find_journaled_names(conn, key), folded]
+        if name != wanted[0] or not name.strip() or fold_project_name(name) != folded:
+            rename_project(conn, key, wanted)
         root = find_joined_project(conn, key)
         if root != joined:
             conn.execute("UPDATE projects SET joined_id = ? WHERE id = ?", (root, key))
     conn.execute("DELETE FROM project_aliases WHERE trim(kind) = '' OR trim(value) = ''")
     conn.execute("DELETE FROM project_aliases WHERE project_id NOT IN (SELECT id FROM projects)")
+    for old in known:
+        conn.executemany("INSERT INTO project_aliases VALUES (?, ?, ?, ?)", find_lost_identities(conn, old))
 
 
 def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connection], key: int, now: int) -> None:

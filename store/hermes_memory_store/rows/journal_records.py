@@ -85,8 +85,8 @@ def load_records(db: Db, *, since: int = 0, until: int = FOREVER) -> Iterator[Jo
 
 
 def record_origins(record: JournalRecord) -> set[int]:
-    """Return the keys of the origins that a record names: its own, and that of a fact or turn that came from elsewhere."""
+    """Return the keys of the origins that a record names: its own, and that of a fact that came from elsewhere."""
     keys = set() if record.origin_id is None else {record.origin_id}
-    if record.entity in ("fact", "turn") and record.before is None and record.after and '"origin":' in record.after:
+    if record.entity == "fact" and record.before is None and record.after and '"origin":' in record.after:
         keys |= {key for key in [json.loads(record.after).get("origin")] if isinstance(key, int)}
     return keys
