@@ -687,13 +687,15 @@ class FactPurgePlan:
     turns: tuple[Turn, ...]
     """Captured turns that hold the words."""
     records: int
-    """Questions of recalls and saved answers of calls that hold the words."""
+    """Questions of recalls, saved answers of calls and origins (titles, branches, files) that hold the words."""
     backups: int
     """Backups that hold the facts or the turns."""
     team_rows: int
     """Rows of the team database, which are erased there and on every machine when these exchange the next time."""
     others: tuple[Fact, ...] = ()
     """Facts that were not named and hold the same words."""
+    lasting: tuple[str, ...] = ()
+    """Kinds of names that hold the words and stay, such as that of a session: the journal's chain repeats them."""
     unreached: tuple[str, ...] = ()
     """What still holds what was erased, since it could not be opened or changed."""
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.model import Actor, Session
+from hermes_memory_store.history import transaction_log
+from hermes_memory_store.model import Actor, Origin, Session, Way
+from hermes_memory_store.rows.origin_rows import origin_digest
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 from hermes_memory_store.upkeep.erased_words import fold_phrase, holds_phrase, is_distinctive
@@ -156,3 +159,78 @@ def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, held: bool) ->
 )
 def test_what_names_one_thing_only_is_looked_for(word: str, distinctive: bool) -> None:
     assert is_distinctive(word) is distinctive
+
+
+def test_words_in_an_origin_go_and_the_chain_still_names_it(store: Store, path: Path, tmp_path: Path) -> None:
+    told = Origin(
+        way=Way.TOOL, title=f"rotate {KEY}", branch=f"fix/{KEY}", file=f"/home/x/{KEY}.md", client="claude-code"
+    )
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", origin=told).fact
+    other = store.facts.write(THEME, "V[port]: 5432", origin=told).fact
+    backup.create_backup(store, path.with_name("copy.bak"))
+    plan = store.purge.execute_facts(fact.uid)
+    assert (plan.records, plan.unreached, plan.lasting) == (1, (), ())
+    assert holders(path.parent, KEY) == []
+    left = store.facts.get(other.uid).origin
+    assert left == Origin(way=Way.TOOL, title="(purged)", branch="(purged)", file="(purged)", client="claude-code")
+    assert [check for check in examine_store(store) if not check.ok] == []
+    log = list(transaction_log.transaction_log_lines(store))
+    assert KEY not in "".join(log)
+    with Store.open(tmp_path / "replayed" / "memory.db", clock=store.clock) as again:
+        transaction_log.replay_log(iter(log), again)
+        assert again.facts.get(other.uid).origin == left
+        assert again.journal.verify().ok
+    with Store.open(path.with_name("copy.bak"), read_only=True) as kept:
+        assert kept.journal.verify().ok
+
+
+def test_a_digest_of_an_erased_origin_proves_no_guess(store: Store) -> None:
+    told = Origin(way=Way.TOOL, branch="fix/k7Rw2Qp9x")
+    fact = store.facts.write(THEME, "V[key]: k7Rw2Qp9x", origin=told).fact
+    store.purge.execute_facts(fact.uid)
+    (digest, salt), *_ = store.db.rows("SELECT digest, salt FROM origins WHERE branch IS NOT NULL")
+    assert salt == b""
+    assert digest != origin_digest(told, None, b"")
+
+
+def test_a_writer_elsewhere_gives_no_erased_origin_to_new_facts(store: Store, path: Path) -> None:
+    told = Origin(way=Way.TOOL, branch=f"fix/{KEY}")
+    with Store.open(path, clock=store.clock) as elsewhere:
+        fact = elsewhere.facts.write(THEME, f"V[key]: {KEY}", origin=told).fact
+        store.purge.execute_facts(fact.uid)
+        again = elsewhere.facts.write(THEME, "V[port]: 5432", origin=told).fact
+        assert again.origin == told
+        assert elsewhere.journal.verify().ok
+
+
+def test_an_origin_of_erased_facts_alone_goes_with_them(store: Store, path: Path) -> None:
+    store.facts.write(THEME, "V[first]: opens the scope", scope="old")
+    store.facts.write(
+        THEME, "V[a]: b", scope="old", origin=Origin(way=Way.IMPORT, file="/mnt/acquisition-plans.md", line=3)
+    )
+    kept = store.facts.write(
+        THEME, "V[c]: d", scope="old", origin=Origin(way=Way.IMPORT, file="/mnt/notes.md", line=3)
+    ).fact
+    store.facts.move([kept.uid], "new")
+    store.purge.execute(THEME, scope="old")
+    assert holders(path.parent, "acquisition-plans") == []
+    assert store.facts.get(kept.uid).origin.file == "/mnt/notes.md"
+    assert [check for check in examine_store(store) if not check.ok] == []
+
+
+def test_names_that_hold_the_words_are_said_and_stay(store: Store) -> None:
+    session = store.sessions.open(THEME, f"rotate-{KEY[:4]}")
+    fact = store.facts.write(THEME, "V[ticket]: OPS-12345-77", session=session, scope="OPS-12345-77").fact
+    plan = store.purge.preview_facts(fact.uid)
+    assert plan.lasting == ("the label of a scope",)
+    assert plan == replace(store.purge.execute_facts(fact.uid), unreached=())
+
+
+def test_a_fact_says_as_before_which_erased_turns_it_came_from(store: Store, agent: Session) -> None:
+    store.turns.add(THEME, "user", f"take {KEY}", session=agent)
+    other = store.facts.write(THEME, "V[port]: 5432", session=agent).fact
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", session=agent).fact
+    plan = store.purge.execute_facts(fact.uid)
+    assert store.facts.get(other.uid).origin.turns == tuple(turn.uid for turn in plan.turns)
+    assert store.turns.list(THEME) == []
+    assert [check for check in examine_store(store) if not check.ok] == []

@@ -527,12 +527,13 @@ SEVENTH_SCHEMA = (
     """,
     "CREATE INDEX aliases_of_project ON project_aliases (project_id)",
     # Where things came from, one row for each distinct origin of a theme. The digest covers all of it but paths of this
-    # machine (root, and where a file lies): the journal's chain names an origin by it.
+    # machine (root, and where a file lies): the journal's chain names an origin by it. Its salt goes with what is erased.
     """
     CREATE TABLE origins (
       id INTEGER PRIMARY KEY,
       theme_id INTEGER NOT NULL REFERENCES themes (id),
       digest BLOB NOT NULL,
+      salt BLOB NOT NULL,
       way TEXT NOT NULL,
       session TEXT,
       title TEXT,
@@ -549,7 +550,7 @@ SEVENTH_SCHEMA = (
       file TEXT
     ) STRICT
     """,
-    "CREATE INDEX origins_by_digest ON origins (theme_id, digest)",
+    "CREATE INDEX origins_alike ON origins (theme_id, session, file, commit_id)",
     "CREATE INDEX origins_of_project ON origins (project_id) WHERE project_id IS NOT NULL",
     # Null in all of these: unknown. The detail is JSON: the line of an import, the turns a fact was written from.
     "ALTER TABLE facts ADD COLUMN origin_id INTEGER REFERENCES origins (id)",

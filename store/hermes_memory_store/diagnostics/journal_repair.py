@@ -34,7 +34,7 @@ WITHOUT_ORIGIN = "NULL, NULL"
 REPLACE = journal.APPEND.replace("INSERT", "INSERT OR REPLACE", 1)
 
 ORIGINLESS = [
-    f"SELECT count(*) FROM {table} WHERE origin_id NOT IN (SELECT id FROM origins)"
+    f"SELECT count(*) FROM {table} WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
     for table in ("facts", "turns", "journal")
 ]
 """Count what names an origin that is gone."""

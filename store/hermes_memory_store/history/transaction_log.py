@@ -116,7 +116,9 @@ def to_log_origin(words: dict[str, Any]) -> dict[str, Any]:
     """Return an origin as a log tells of it outside this machine: without paths."""
     origin = origin_rows.parse_origin_words({**words, "project": None})
     portable = origin_rows.to_origin_words(replace(origin, root=words.get("root")), local=False)
-    return {**portable, **{name: words[name] for name in ("id", "digest", "project") if name in words}}
+    if words.get("root") == origin_rows.ERASED:
+        portable["root"] = words["root"]
+    return {**portable, **{name: words[name] for name in ("id", "digest", "salt", "project") if name in words}}
 
 
 def parse_log_line(line: str, number: int) -> JournalRecord:

@@ -101,6 +101,7 @@ class Journal:
             conn.execute(APPEND, rows[0])
         else:
             conn.executemany(APPEND, rows)
+        names.origins.end_write()
         return tuple(range(change, seq + 1))
 
     def last_seq(self) -> int:

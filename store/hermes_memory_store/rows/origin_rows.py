@@ -8,8 +8,9 @@ elsewhere has the same chain.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field, replace
@@ -28,6 +29,9 @@ WORDS = ("session", "title", "client", "client_version", "project", "root", "fol
 )
 """Fields of `Origin` that are text, in the order of the table's columns."""
 
+ERASED = "(purged)"
+"""What stands in an origin for a text that was erased with the words of a fact."""
+
 PATHS = frozenset({"root", "folder", "file"})
 
 MAX_WORD = 1_000
@@ -44,17 +48,35 @@ SELECT_ORIGINS = """
 """
 
 ORIGINS_WITH_UIDS = """
-    SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version, NULL, o.root, o.folder, o.branch,
+    SELECT o.id, o.digest, o.salt, o.way, o.session, o.title, o.client, o.client_version, NULL, o.root, o.folder, o.branch,
       o.commit_id, o.peer, o.program, o.teammate, o.file, p.uid
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
     ORDER BY o.id
 """
 
+TEXT_COLUMNS = tuple("commit_id" if name == "commit" else name for name in WORDS if name != "project")
+
 INSERT_ORIGIN = """
-    INSERT INTO origins (id, theme_id, digest, way, session, title, client, client_version, project_id, root, folder, branch,
-      commit_id, peer, program, teammate, file)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO origins (id, theme_id, digest, salt, way, session, title, client, client_version, project_id, root, folder,
+      branch, commit_id, peer, program, teammate, file)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+
+SAME_ORIGIN = """
+    SELECT id FROM origins
+    WHERE theme_id = ? AND salt <> x'' AND way = ? AND session IS ? AND title IS ? AND client IS ? AND client_version IS ?
+      AND project_id IS ? AND root IS ? AND folder IS ? AND branch IS ? AND commit_id IS ? AND peer IS ? AND program IS ?
+      AND teammate IS ? AND file IS ?
+"""
+
+IS_UNUSED = """
+    SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM facts WHERE origin_id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM journal WHERE origin_id = ?1 AND digest IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM turns WHERE origin_id = ?1)
+"""
+
+IS_WHOLE = "SELECT 1 FROM origins WHERE id = ? AND salt <> x''"
+"""Finds an origin of which nothing was erased: only such a one is given to something new."""
 
 RECENT_TURNS_OF_SESSION = f"""
     SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id DESC LIMIT {RECENT_TURNS}
@@ -103,6 +125,10 @@ class OriginRows:
         self._last_session: tuple[Origin, Session, Origin] | None = None
         """What was completed last: an agent writes several facts between two turns."""
 
+    def end_write(self) -> None:
+        """Forget the newest look-up: until the next write, another process may erase words of that origin."""
+        self._last = None
+
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
         for known in (self._keys, self._known, self._digests):
@@ -125,6 +151,8 @@ class OriginRows:
             return last[2]
         alike = replace(origin, turns=(), line=None) if origin.turns or origin.line is not None else origin
         key = self._keys.get((theme_id, alike))
+        if key is not None and conn.execute(IS_WHOLE, (key,)).fetchone() is None:
+            key = None  # another process has erased words of it
         if key is None and alike.is_known:
             key = self._keys[theme_id, alike] = self._insert(conn, theme_id, alike)
         self._last = (theme_id, origin, key)
@@ -246,17 +274,20 @@ class OriginRows:
     def record(self, key: int) -> dict[str, Any]:
         """Return an origin as the transaction log tells of it, with all that `insert_origin_record` needs."""
         with self._db.snapshot() as conn:
-            (project_id,) = conn.execute("SELECT project_id FROM origins WHERE id = ?", (key,)).fetchone()
-            words = {"id": key, **to_origin_words(self.by_key(key)), "digest": self.digest(key).hex()}
+            sql = "SELECT project_id, digest, salt FROM origins WHERE id = ?"
+            project_id, digest, salt = conn.execute(sql, (key,)).fetchone()
+            words = {"id": key, **to_origin_words(self.by_key(key)), "digest": digest.hex(), "salt": salt.hex()}
             return words if project_id is None else {**words, "project": project_words(conn, project_id)}
 
     def find_altered(self) -> list[int]:
         """Return the keys of the origins that do not fit their digests."""
         found = []
         with self._db.snapshot() as conn:
-            for key, digest, way, *words, project in conn.execute(ORIGINS_WITH_UIDS):
+            for key, digest, salt, way, *words, project in conn.execute(ORIGINS_WITH_UIDS):
                 origin = Origin(Way(way) if way in list(Way) else Way.UNKNOWN, *words)
-                if origin_digest(origin, None if project is None else uids.format_uid(project)) != digest:
+                if not salt and ERASED in words:
+                    continue
+                if origin_digest(origin, None if project is None else uids.format_uid(project), salt) != digest:
                     found.append(int(key))
         return found
 
@@ -267,14 +298,12 @@ class OriginRows:
             project_id = project_key(conn, origin.project)
             (uid,) = conn.execute("SELECT uid FROM projects WHERE id = ?", (project_id,)).fetchone()
             project = uids.format_uid(uid)
-        digest = origin_digest(origin, project)
-        same = conn.execute(
-            "SELECT id FROM origins WHERE theme_id = ? AND digest = ? AND root IS ? AND file IS ? AND project_id IS ?",
-            (theme_id, digest, origin.root, origin.file, project_id),
-        ).fetchone()
+        columns = origin_columns(origin, project_id)
+        same = conn.execute(SAME_ORIGIN, (theme_id, *columns)).fetchone()
         if same is None:
-            columns = (None, theme_id, digest, *origin_columns(origin, project_id))
-            same = (conn.execute(INSERT_ORIGIN, columns).lastrowid,)
+            salt = os.urandom(8)
+            made = (None, theme_id, origin_digest(origin, project, salt), salt, *columns)
+            same = (conn.execute(INSERT_ORIGIN, made).lastrowid,)
         return int(same[0])
 
     def _load(self, key: int) -> None:
@@ -300,15 +329,50 @@ def insert_origin_record(conn: sqlite3.Connection, theme_id: int, words: dict[st
     if isinstance(words.get("root"), str):
         origin = replace(origin, root=words["root"])
     origin = to_clean_origin(origin)
-    digest = bytes.fromhex(words["digest"])
-    if digest != origin_digest(origin, None if project is None else project["uid"]):
+    digest, salt = bytes.fromhex(words["digest"]), bytes.fromhex(words["salt"])
+    is_erased = not salt and ERASED in words.values()
+    if not is_erased and digest != origin_digest(origin, None if project is None else project["uid"], salt):
         raise ValueError(f"origin {words['id']} was altered: it does not fit its digest")
     there = conn.execute("SELECT digest FROM origins WHERE id = ?", (int(words["id"]),)).fetchone()
     if there is not None:  # a log that was continued tells of it again
         if there[0] != digest:
             raise ValueError(f"there is another origin {words['id']}")
-        return
-    conn.execute(INSERT_ORIGIN, (int(words["id"]), theme_id, digest, *origin_columns(origin, project_id)))
+        if not is_erased:
+            return
+        conn.execute("DELETE FROM origins WHERE id = ?", (int(words["id"]),))
+    conn.execute(INSERT_ORIGIN, (int(words["id"]), theme_id, digest, salt, *origin_columns(origin, project_id)))
+
+
+def erase_origin_texts(
+    conn: sqlite3.Connection, is_erased: Callable[[str], bool], keys: Collection[int] | None = None
+) -> int:
+    """Take texts out of origins, and the salt of each with them, so that its digest tells nothing; return how many held some.
+
+    The journal's chain goes on naming an origin by its digest. :param keys: only of these; None for all
+    """
+    held = 0
+    for key, *texts in conn.execute(f"SELECT id, {', '.join(TEXT_COLUMNS)} FROM origins").fetchall():
+        names = [
+            name for name, text in zip(TEXT_COLUMNS, texts, strict=True) if text and text != ERASED and is_erased(text)
+        ]
+        if names and (keys is None or key in keys):
+            assignments = ", ".join(f"{name} = ?" for name in names)
+            sql = f"UPDATE origins SET {assignments}, salt = x'' WHERE id = ?"
+            conn.execute(sql, (*(ERASED for _ in names), key))
+            held += 1
+    return held
+
+
+def find_origins_of(conn: sqlite3.Connection, facts: Iterable[bytes]) -> set[int]:
+    """Find the keys of the origins of facts, by uid."""
+    sql = "SELECT origin_id FROM facts WHERE uid = ? AND origin_id IS NOT NULL"
+    return {key for uid in facts for (key,) in conn.execute(sql, (uid,))}
+
+
+def erase_unused_origins(conn: sqlite3.Connection, keys: Collection[int]) -> int:
+    """Erase those of these origins of which only erased facts came; return how many."""
+    unused = [key for key in keys if conn.execute(IS_UNUSED, (key,)).fetchone()]
+    return erase_origin_texts(conn, lambda _: True, unused) if unused else 0
 
 
 def to_clean_origin(origin: Origin) -> Origin:
@@ -328,13 +392,16 @@ def admit_origin(origin: Origin) -> Origin:
     return replace(origin, **admitted)
 
 
-def origin_digest(origin: Origin, project: str | None) -> bytes:
-    """Return the digest of what an origin says outside this machine. :param project: its uid"""
+def origin_digest(origin: Origin, project: str | None, salt: bytes) -> bytes:
+    """Return the digest of what an origin says outside this machine, which tells nothing of it without the salt.
+
+    :param project: its uid
+    """
     from hashlib import blake2b  # here: it loads OpenSSL, 2 ms that nobody who only reads should wait for
 
     words = {**to_origin_words(origin, local=False), "project": project}
     text = json.dumps(words, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode(), digest_size=16).digest()
+    return blake2b(text.encode(), digest_size=16, key=salt).digest()
 
 
 def to_origin_words(origin: Origin, *, local: bool = True) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.rows import journal, journal_receipt
+from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items
@@ -306,6 +307,8 @@ def erase_facts_from_store_file(
     conn.execute("BEGIN IMMEDIATE")
     if kind is FACT:
         held = erase_from_records(conn, load_erased_words(conn, keys)) > 0
+    has_origins = kind is FACT and "origins" in tables
+    origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
         held = (kind is FACT and redact_fact(conn, uid, tables)) or bool(rows) or held
@@ -316,6 +319,8 @@ def erase_facts_from_store_file(
                 conn.execute(BURY, (uid, theme_id))
             elif uid in everywhere and "sync_turns" in tables:
                 conn.execute(ERASED_EVERYWHERE, (theme_id, uid))
+    if has_origins:
+        erase_unused_origins(conn, origins)
     is_clean = not held or fulltext.optimize_index(conn, kind)
     conn.execute("COMMIT")
     if not is_clean:

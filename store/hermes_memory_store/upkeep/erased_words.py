@@ -16,9 +16,7 @@ from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.frozen import dataclass
-
-ERASED = "(purged)"
-"""What stands in an answer for a text that was erased."""
+from hermes_memory_store.rows.origin_rows import ERASED, TEXT_COLUMNS, erase_origin_texts
 
 MIN_DISTINCTIVE = 6
 """Characters of a word with digits, or of several parts, that names one thing only."""
@@ -38,6 +36,16 @@ PRESENT = "SELECT type, target, content FROM facts WHERE uid = ?"
 QUESTIONS = "SELECT id, why FROM injections WHERE why IS NOT NULL"
 
 ANSWERS = "SELECT key, answer FROM calls"
+
+ORIGINS = f"SELECT {', '.join(TEXT_COLUMNS)} FROM origins WHERE salt <> x''"
+
+LASTING_NAMES = {
+    "the name of a session": "SELECT name FROM sessions",
+    "the name of a project": "SELECT name FROM projects",
+    "a folder or remote of a project": "SELECT value FROM project_aliases",
+    "the label of a scope": "SELECT label FROM scopes",
+}
+"""Names that the journal repeats or by which things are found again: no purge of a fact takes them out."""
 
 
 class PhraseSet:
@@ -130,7 +138,7 @@ def is_inside_word(left: str, right: str) -> bool:
 
 
 def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
-    """Erase the words from questions of recalls and from saved answers of calls; return how many held them.
+    """Erase the words from questions of recalls, saved answers of calls and origins; return how many held them.
 
     The records stay: a call that is repeated must still find that it was answered.
     """
@@ -144,9 +152,10 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
+    held = sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
     asked = sum(words.phrases.is_in(why) for _, why in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
-    return int(asked + answered)
+    return int(held + asked + answered)
 
 
 def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str]]) -> int:
@@ -163,9 +172,24 @@ def erase_answers(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[t
     return len(changed)
 
 
+def erase_origins(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[str | None, ...]]) -> int:
+    """Take titles, branches, files and other texts that hold the words out of origins."""
+    if not any(text and words.phrases.is_in(text) for texts in rows for text in texts):
+        return 0
+    return erase_origin_texts(conn, words.phrases.is_in)
+
+
+def find_lasting_names(conn: sqlite3.Connection, words: ErasedWords) -> list[str]:
+    """Find which kinds of names hold the words, and keep them: a sentence says it, never the name."""
+    return [
+        what for what, sql in LASTING_NAMES.items() if any(words.phrases.is_in(name) for (name,) in conn.execute(sql))
+    ]
+
+
 RECORDS: tuple[tuple[str, str, Callable[[sqlite3.Connection, ErasedWords, Iterable[Any]], int]], ...] = (
     ("injections", QUESTIONS, erase_questions),
     ("calls", ANSWERS, erase_answers),
+    ("origins", ORIGINS, erase_origins),
 )
 
 

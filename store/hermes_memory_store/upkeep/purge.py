@@ -23,9 +23,16 @@ from hermes_memory_store.rows import journal
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
-from hermes_memory_store.upkeep.erased_words import PhraseSet, count_records, erase_from_records, load_erased_words
+from hermes_memory_store.upkeep.erased_words import (
+    PhraseSet,
+    count_records,
+    erase_from_records,
+    find_lasting_names,
+    load_erased_words,
+)
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
@@ -285,6 +292,7 @@ class Purge:
         scopes = dict.fromkeys(
             conn.execute("SELECT scope_id FROM facts WHERE id = ?", (row[0],)).fetchone()[0] for row in rows
         )
+        origins = find_origins_of(conn, [row[1] for row in rows])
         for key, uid, theme_id, target, content, tier in rows:
             delete_items(conn, FACT, [(key, target, content)])
             journal.redact_journal(conn, uid)
@@ -293,6 +301,8 @@ class Purge:
         conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
         change.abandoned |= scopes
         change.record()
+        erase_unused_origins(conn, origins)
+        self._names.origins.forget()
 
     def _find_purgeable(self, names: Uids, theme: str | None) -> list[bytes]:
         """Return the uids of facts by their names, also of facts that are withdrawn: their words are still there."""
@@ -340,6 +350,7 @@ class Purge:
             backups=self._eraser.count_copies(items),
             team_rows=sum(conn.execute(sql, (uid,)).fetchone()[0] for uid in items for sql in TEAM_ROWS),
             others=tuple(reader.facts(same)),
+            lasting=tuple(find_lasting_names(conn, words)),
         )
 
     def _turns_of(self, conn: sqlite3.Connection, keys: Collection[bytes], theme_id: int) -> Iterator[Turn]:

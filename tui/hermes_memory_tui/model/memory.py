@@ -791,7 +791,10 @@ def left_note(reasons: Iterable[str]) -> str:
 
 
 def unreached_copies_note(answer: object) -> str:
-    """Return a note on the copies that a purge could not reach."""
+    """Return a note on the copies that a purge could not reach, and on names that hold the same words."""
+    if isinstance(answer, FactPurgePlan) and answer.lasting:
+        kept = f"; the same words stay in {', '.join(answer.lasting)}"
+        return kept + unreached_copies_note(replace(answer, lasting=()))
     match answer:
         case (int(), tuple() as copies) | FactPurgePlan(unreached=copies) if copies:
             return f"; not removed from {', '.join(map(str, copies))}, which could not be cleaned"

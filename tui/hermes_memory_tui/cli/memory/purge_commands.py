@@ -111,6 +111,7 @@ def purge_named_facts(
                 "backups": plan.backups,
                 "team_rows": plan.team_rows,
                 "others": [fact.uid for fact in plan.others],
+                "lasting": list(plan.lasting),
             }
         )
         return
@@ -125,7 +126,7 @@ def format_fact_purge(plan: FactPurgePlan, verb: str) -> str:
     counts = [
         format_quantity(plan.versions, "version"),
         format_quantity(len(plan.turns), "captured message"),
-        format_quantity(plan.records, "record") + " of questions and answers",
+        format_quantity(plan.records, "record") + " of questions, answers and origins",
         f"from {format_quantity(plan.backups, 'backup')}",
         f"{format_quantity(plan.team_rows, 'row')} of the team database",
     ]
@@ -151,6 +152,7 @@ def fact_purge_notes(plan: FactPurgePlan) -> list[str]:
     lines = [
         f"the same words stand in {short_uid(fact.uid)} as well; name it, too, to purge it" for fact in plan.others
     ]
+    lines += [f"{what} holds the same words, and stays: the journal repeats it" for what in plan.lasting]
     marks = {(fact.theme, name) for fact in plan.facts for name in find_mark_names(fact.content)}
     lines += [
         f"‹secret:{name}› stays in the vault; remove it with: hermes-memory-bridge secret forget {name} --theme {theme}"
