@@ -12,6 +12,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.history import transaction_log
 from hermes_memory_store.model import Actor, Origin, Session, Way
+from hermes_memory_store.rows import origin_rows
 from hermes_memory_store.rows.origin_rows import origin_digest
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
@@ -234,3 +235,16 @@ def test_a_fact_says_as_before_which_erased_turns_it_came_from(store: Store, age
     assert store.facts.get(other.uid).origin.turns == tuple(turn.uid for turn in plan.turns)
     assert store.turns.list(THEME) == []
     assert [check for check in examine_store(store) if not check.ok] == []
+
+
+def test_a_reader_elsewhere_soon_tells_the_words_no_more(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origin_rows, "LOOK_S", -1.0)  # what it would see a second later
+    told = Origin(way=Way.TOOL, branch=f"fix/{KEY}")
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", origin=told).fact
+    other = store.facts.write(THEME, "V[port]: 5432", origin=told).fact
+    with Store.open(path, read_only=True) as elsewhere:
+        assert elsewhere.facts.get(other.uid).origin.branch == f"fix/{KEY}"
+        store.purge.execute_facts(fact.uid)
+        assert elsewhere.facts.get(other.uid).origin.branch == "(purged)"

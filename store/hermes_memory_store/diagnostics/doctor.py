@@ -67,8 +67,12 @@ ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
     "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
     "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
-    "facts without their origin": "SELECT count(*) FROM facts WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)",
-    "turns without their origin": "SELECT count(*) FROM turns WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)",
+    "facts without their origin": (
+        "SELECT count(*) FROM facts WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
+    ),
+    "turns without their origin": (
+        "SELECT count(*) FROM turns WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
+    ),
     "changes from an origin of another theme": (
         "SELECT count(*) FROM journal j JOIN origins o ON o.id = j.origin_id WHERE o.theme_id <> j.theme_id"
     ),

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field, replace
 from pathlib import PurePath
+from time import monotonic
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -53,6 +54,9 @@ ORIGINS_WITH_UIDS = """
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
     ORDER BY o.id
 """
+
+LOOK_S = 1.0
+"""Seconds after which a reader looks whether another connection has written."""
 
 TEXT_COLUMNS = tuple("commit_id" if name == "commit" else name for name in WORDS if name != "project")
 
@@ -121,6 +125,8 @@ class OriginRows:
         self._digests: dict[int, bytes] = {}
         self._last: tuple[int, Origin, int | None] | None = None
         """The newest look-up: a write asks for its origin once for the fact and once for each row of the journal."""
+        self._version: int | None = None
+        self._looked_at = 0.0
         self._last_detail: tuple[int, str, Origin] | None = None
         self._last_session: tuple[Origin, Session, Origin] | None = None
         """What was completed last: an agent writes several facts between two turns."""
@@ -162,6 +168,8 @@ class OriginRows:
         """Return the origin with a key. :param detail: what `format_origin_detail` made of the rest of it"""
         if key is None:
             return UNKNOWN_ORIGIN
+        if monotonic() - self._looked_at > LOOK_S:
+            self._notice_erasures()
         origin = self._known.get(key)
         if origin is None:
             self._load(key)
@@ -185,6 +193,14 @@ class OriginRows:
         if last is None or last[1] is not session or last[0] != origin:
             last = self._last_session = (origin, session, complete_origin(origin, session))
         return last[2]
+
+    def _notice_erasures(self) -> None:
+        """Read origins again when another connection has written: it may have erased words of one."""
+        version, self._looked_at = self._db.value("PRAGMA data_version"), monotonic()
+        if version != self._version:
+            self._known.clear()
+            self._last_detail = None
+        self._version = version
 
     def digest(self, key: int) -> bytes:
         """Return the digest by which the journal's chain names an origin."""
