@@ -51,7 +51,11 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
             process.kill()
             complaint = (process.stderr.read() if process.stderr else b"").decode(errors="replace").strip()
             return HostCheckResult(False, f"{' '.join(command)} did not answer as it should: {complaint or error}")
-        theme = status["structuredContent"]["theme"]
+        theme = status.get("structuredContent", {}).get("theme")
+        if theme is None:
+            process.kill()
+            said = "; ".join(part.get("text", "") for part in status.get("content", []))
+            return HostCheckResult(False, f"{' '.join(command)} answers, but not what the memory holds: {said}")
         took = time.monotonic() - begun
         assert process.stdin is not None
         process.stdin.close()

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.connect import host_config_files, jsonc_edit
+from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider import provider_settings
@@ -232,6 +233,22 @@ def test_what_is_configured_is_tried(tmp_path: Path) -> None:
     file = file_of("codex", tmp_path)
     file.write_text(file.read_text().replace('hermes-memory-bridge"', 'no-such-program"'))
     assert "cannot be started" in connect(tmp_path, "--check").stdout
+
+
+REFUSING = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        result = {"tools": [], "content": [{"type": "text", "text": "error: the store is locked"}], "isError": True}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+def test_a_memory_that_answers_with_a_refusal_does_not_work() -> None:
+    result = check_configured_command([sys.executable, "-c", REFUSING], {})
+    assert not result.ok
+    assert "the store is locked" in result.output
 
 
 KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=6)
