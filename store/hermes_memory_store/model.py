@@ -400,8 +400,15 @@ class Session:
 
     @property
     def title(self) -> str:
-        """Its name for a person: `claude-code · shop #2`; what the client calls it where it has no number."""
-        return format_session_title(self.client, self.project, self.number) or self.name
+        """Its name for a person: `claude-code · shop #2`.
+
+        Where it has no number, what the client calls it, or the end of its uid if that is a name for programs.
+        """
+        numbered = format_session_title(self.client, self.project, self.number)
+        if numbered is not None or not is_opaque_name(self.name):
+            return numbered or self.name
+        called = split_client_version(self.client)[0] if self.client else "session"
+        return f"{called} {self.uid[-8:]}"
 
 
 CLIENT_VERSION = re.compile(r"\s+v?(\d\S*)$")
@@ -412,6 +419,20 @@ def split_client_version(client: str) -> tuple[str, str | None]:
     """Split a client's name from the version that may follow it."""
     found = CLIENT_VERSION.search(client)
     return (client, None) if found is None or found.start() == 0 else (client[: found.start()], found[1])
+
+
+OPAQUE_RUN = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{12,}|\d{10,}",
+    re.IGNORECASE,
+)
+"""A UUID, a long run of digits and letters mixed, or a long number."""
+
+READABLE_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+def is_opaque_name(name: str) -> bool:
+    """Check whether a name says nothing to a person: it holds an identifier, or no word."""
+    return OPAQUE_RUN.search(name) is not None or READABLE_WORD.search(name) is None
 
 
 def format_session_title(client: str | None, project: str | None, number: int | None) -> str | None:

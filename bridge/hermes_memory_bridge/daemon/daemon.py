@@ -189,6 +189,7 @@ class Daemon:
             self.vectors.fill_forever,
             self.linger,
             self.give_way,
+            lambda: self.worker.projects.find_root_commits(self.worker),
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))

@@ -342,6 +342,14 @@ def raise_termination_signal(*_: object) -> None:
     raise TerminationSignal
 
 
+def find_working_folder() -> str:
+    """Return the folder the host started this process in; empty when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def run_shim(options: dict[str, str]) -> int:
     """Serve one host.
 
@@ -354,6 +362,7 @@ def run_shim(options: dict[str, str]) -> int:
         "token": options.get("token") or os.environ.get("HERMES_MEMORY_TOKEN"),
         "tools": options.get("tools") or os.environ.get("HERMES_MEMORY_TOOLS"),
         "home": os.environ.get("HERMES_HOME", "").strip(),
+        "folder": find_working_folder(),
         "pulse": 1,
     }
     hello = {name: value for name, value in hello.items() if value}

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
-from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, format_client_name, parse_idempotency_key
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, introduce_client
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_offered_tools
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -66,7 +66,7 @@ class FastPath:
                 self.connection,
                 spec,
                 arguments,
-                parse_idempotency_key(params["_meta"]) if "_meta" in params else None,
+                params.get("_meta"),
             )
         except ConsentRequired:
             return None
@@ -96,12 +96,12 @@ class FastPath:
         if method == "initialize" and "id" in message:
             self._greeted = True
             params = message.get("params")
-            self.connection.client = format_client_name(params.get("clientInfo")) if isinstance(params, dict) else None
+            introduce_client(self.connection, params.get("clientInfo") if isinstance(params, dict) else None)
         elif method == "notifications/initialized" and self._greeted:
             self.ready = True
         elif "id" in message and not self._greeted and has_modern_envelope(message):
             self.modern = self.ready = True
-            self.connection.client = format_client_name(message["params"]["_meta"].get(PREFIX + "clientInfo"))
+            introduce_client(self.connection, message["params"]["_meta"].get(PREFIX + "clientInfo"))
 
     def _is_plain(self, message: Message) -> bool:
         params = message.get("params")

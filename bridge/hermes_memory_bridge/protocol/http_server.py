@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -30,12 +31,16 @@ from hermes_memory_bridge.protocol.descriptors import ACCEPT_BURST
 from hermes_memory_bridge.protocol.http_protocol import to_protocol_factory
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.declared_folder import parse_folder_header
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
 IDLE_S = 1800.0
 """A legacy session that says nothing this long is forgotten. Long, because many clients never open another one."""
+
+FOLDER_HEADER = "x-hermes-folder"
+"""Names the folder a client works in, as UTF-8 with percent signs."""
 
 BACKLOG = 1024
 """Connections that may wait in the kernel to be accepted."""
@@ -99,6 +104,9 @@ class HttpFront:
                     holds=False,
                     shown=identity.credential_shown,
                     transport="http" if is_local_client(context) else "tcp",
+                    uid=os.getuid() if is_local_client(context) else None,  # others are turned away: see `PeerProtocol`
+                    address=None if is_local_client(context) else find_client_address(context),
+                    folder=parse_folder_header(context.request.headers.get(FOLDER_HEADER)),  # type: ignore[union-attr]
                 )
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
@@ -144,6 +152,12 @@ def is_local_client(context: ServerRequestContext[Any, Any]) -> bool:
     """Check whether a request came over the unix socket, see `PeerProtocol`."""
     client = context.request.client  # type: ignore[union-attr]
     return client is not None and client.host == "unix"
+
+
+def find_client_address(context: ServerRequestContext[Any, Any]) -> str | None:
+    """Return the network address a request came from; its port changes with every connection."""
+    client = context.request.client  # type: ignore[union-attr]
+    return None if client is None else str(client.host)
 
 
 def build_http_app(server: Server[Any], guard: Callable[[Asgi], Asgi]) -> Asgi:

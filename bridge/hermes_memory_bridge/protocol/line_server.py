@@ -26,6 +26,7 @@ from hermes_memory_bridge.protocol import framing
 from hermes_memory_bridge.protocol.fast_path import FastPath
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights
@@ -139,6 +140,8 @@ class LineServer:
             home=Path(home) if home else None,
             shown=known,
             transport="line",
+            uid=peer.uid,
+            folder=parse_folder(hello.get("folder")),
         )
 
     async def _serve(

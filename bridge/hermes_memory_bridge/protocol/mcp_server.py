@@ -14,7 +14,7 @@ from hermes_memory_bridge.protocol import elicitation
 from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
 from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.protocol.resource_handlers import to_resource_handlers
-from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, format_client_name, parse_idempotency_key
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, introduce_client
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_offered_tools, to_unknown_tool_result
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -45,14 +45,15 @@ def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: Chan
     ) -> types.CallToolResult | types.InputRequiredResult:
         connection = whose(context)
         if connection.client is None:
-            connection.client = find_client_name(context)
+            introduce_client(connection, find_client_info(context))
         spec = find_offered_tools(connection).get(params.name)
         if spec is None:
             return to_call_tool_result(to_unknown_tool_result(params.name), connection)
         arguments = params.arguments or {}
-        key = parse_idempotency_key(context.meta)
         try:
-            return to_call_tool_result(await dispatch_call(worker, connection, spec, arguments, key), connection)
+            return to_call_tool_result(
+                await dispatch_call(worker, connection, spec, arguments, context.meta), connection
+            )
         except ConsentRequired as needed:
             said = await elicitation.request_consent(context, params, needed.message)
         if isinstance(said, types.InputRequiredResult):
@@ -60,7 +61,7 @@ def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: Chan
         if isinstance(said, ToolResult):
             return to_call_tool_result(said, connection)
         return to_call_tool_result(
-            await dispatch_call(worker, connection, spec, {**arguments, "confirm": True}, key), connection
+            await dispatch_call(worker, connection, spec, {**arguments, "confirm": True}, context.meta), connection
         )
 
     server: Server[Any] = Server(
@@ -122,7 +123,7 @@ def to_mcp_tool(spec: ToolSpec) -> types.Tool:
     )
 
 
-def find_client_name(context: Context) -> str | None:
-    """Return the client's name and version, as far as it has given them."""
+def find_client_info(context: Context) -> dict[str, Any] | None:
+    """Return what the client calls itself, as far as it has said so."""
     params = context.session.client_params
-    return format_client_name(params.client_info.model_dump()) if params is not None else None
+    return params.client_info.model_dump() if params is not None else None

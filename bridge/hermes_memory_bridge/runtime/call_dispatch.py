@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hermes_memory_bridge.runtime.call_origin import CallOrigin, find_call_origin
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_call_refusal
 from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_names, check_argument_types
@@ -16,6 +18,7 @@ from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResul
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Session
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ LONGEST_KEY = 200
 MOST_CLIENT_CHARS = 1_000
 """Characters of a client's name that are looked through."""
 
+VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
+"""A version as it is kept: `2.1.0`, `main`."""
+
 
 class ToolRollback(Exception):
     """A refusal; raised so that whatever its tool did before is rolled back."""
@@ -42,16 +48,17 @@ class ToolRollback(Exception):
 
 
 async def dispatch_call(
-    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, meta: Any
 ) -> ToolResult:
     """Run one tool. Every error becomes a text result; an internal error is logged with its traceback.
 
+    :param meta: the call's `_meta`: its idempotency key, and what it says of its origin
     :raises ConsentRequired: the user must be asked first
     """
     begun = time.perf_counter()
     data, outcome = None, "cancelled"
     try:
-        answer = await run_tool(worker, connection, spec, arguments, key)
+        answer = await run_tool(worker, connection, spec, arguments, meta)
         outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
         data = answer.data if outcome == "ok" else None
         worker.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
@@ -64,7 +71,7 @@ async def dispatch_call(
 
 
 async def run_tool(
-    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None
+    worker: StoreWorker, connection: Connection, spec: ToolSpec, arguments: Arguments, meta: Any
 ) -> ToolResult:
     """Run a tool as `dispatch_call` does, without counting or logging it."""
     denied = find_call_refusal(spec, connection)
@@ -75,7 +82,7 @@ async def run_tool(
         if spec.destroys or spec.overwrites:
             check_argument_names(spec.arguments, arguments)
         if spec.own_session:
-            await ensure_session(worker, connection, arguments)
+            await ensure_session(worker, connection, arguments, meta)
         if spec.reads_only:
             query_vector = await find_query_vector(worker, connection, spec, arguments)
             kind = spec.asks_team
@@ -92,7 +99,8 @@ async def run_tool(
                 if team_fallback is not None:
                     team_fallback.close()
         kept: list[KeptSecret] = []
-        job = to_idempotent_write(connection, spec, arguments, key, kept)
+        origin = await find_call_origin(connection, meta, worker.projects)
+        job = to_idempotent_write(connection, spec, arguments, parse_idempotency_key(meta), kept, origin)
         return await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
     except ToolRollback as taken_back:
         return taken_back.answer
@@ -124,15 +132,28 @@ async def find_query_vector(
     return await meaning.find_query_vector(line, local_theme=connection.theme)
 
 
-async def ensure_session(worker: StoreWorker, connection: Connection, arguments: Arguments) -> None:
+async def ensure_session(worker: StoreWorker, connection: Connection, arguments: Arguments, meta: Any) -> None:
     """Open the session a call belongs to, in a commit of its own: a failed tool does not roll it back."""
     name = connection.unopened_session(arguments)
-    if name is not None:
-        connection.add_session(await worker.write(lambda store: connection.with_store(store).take_session(name)))
+    if name is None:
+        return
+    called = await find_call_origin(connection, meta, worker.projects)
+
+    def take(store: Store) -> Session:
+        origin = called.resolve(store, None)
+        with store.attribute(origin):
+            return connection.with_store(store, origin=origin).take_session(name)
+
+    connection.add_session(await worker.write(take))
 
 
 def to_idempotent_write(
-    connection: Connection, spec: ToolSpec, arguments: Arguments, key: str | None, newly_kept: list[KeptSecret]
+    connection: Connection,
+    spec: ToolSpec,
+    arguments: Arguments,
+    key: str | None,
+    newly_kept: list[KeptSecret],
+    called: CallOrigin,
 ) -> Callable[[Store], ToolResult]:
     """Wrap a tool as a write. With a key, its result is stored with the write and returned instead of writing twice.
 
@@ -144,11 +165,13 @@ def to_idempotent_write(
             return run_handler(store)
 
     def run_handler(store: Store) -> ToolResult:
-        view = connection.with_store(store)
+        session = connection.find_session(arguments) if spec.own_session else None
+        view = connection.with_store(store, origin=called.resolve(store, session))
         kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
         if kept is not None:
             return ToolResult(**json.loads(kept))
-        answer = spec.handler(view, arguments)
+        with store.attribute(view.origin or UNKNOWN_ORIGIN):
+            answer = spec.handler(view, arguments)
         if "error" in answer.data:
             raise ToolRollback(answer)
         if key:
@@ -163,6 +186,15 @@ def parse_idempotency_key(meta: Any) -> str | None:
     """Return the idempotency key in a call's `_meta`, if there is a valid one."""
     key = meta.get(KEY) if isinstance(meta, dict) else None
     return key if isinstance(key, str) and 0 < len(key) <= LONGEST_KEY else None
+
+
+def introduce_client(connection: Connection, info: Any) -> None:
+    """Note how the connected program calls itself: its name, and its version."""
+    connection.client = format_client_name(info)
+    connection.declared_name = None if connection.client is None else format_client_name({"name": info["name"]})
+    version = info.get("version") if isinstance(info, dict) else None
+    is_version = isinstance(version, str) and VERSION.fullmatch(version)
+    connection.declared_version = to_listed_name(version) if is_version else None
 
 
 def format_client_name(info: Any) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
+from hermes_memory_bridge.runtime.peer_program import find_program, format_peer
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.tools import select_tools
@@ -51,9 +52,15 @@ class ConnectionRegistry:
         holds: bool = True,
         shown: Credential | None = None,
         transport: str = "",
+        uid: int | None = None,
+        address: str | None = None,
+        folder: str | None = None,
     ) -> Connection:
         """Admit a new connection.
 
+        :param uid: the user at the other end, as the system tells
+        :param address: the network address it calls from
+        :param folder: the folder it says it works in
         :raises ArgumentError: it asks for unknown tools, or its token has too many connections
         """
         select_tools(tools or "core")
@@ -75,6 +82,9 @@ class ConnectionRegistry:
         )
         connection.credential_shown = shown
         connection.transport = transport
+        connection.folder = folder
+        connection.peer = format_peer(uid=uid, pid=pid, address=address, token=connection.credential)
+        connection.program = find_program(pid)
         self.connections.add(connection)
         return connection
 

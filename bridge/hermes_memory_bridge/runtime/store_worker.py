@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_memory_bridge.runtime.call_log import CallLog
 from hermes_memory_bridge.runtime.metrics import BridgeMetrics
+from hermes_memory_bridge.runtime.project_reader import ProjectReader
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import Clock, system_clock
@@ -91,6 +92,7 @@ class StoreWorker:
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
+        self.projects = ProjectReader()
         self.vectors: VectorService | None = None
         """Computes query vectors, if embeddings are configured."""
         self.team_search: TeamSearcher | None = None
@@ -168,6 +170,13 @@ class StoreWorker:
     def queue_length(self) -> int:
         """Return the number of queued writes."""
         return self._waiting.qsize()
+
+    def forget_projects(self) -> None:
+        """Let the readers forget the names of projects."""
+        for reader in self._readers:
+            with reader.lock:
+                if reader.store is not None:
+                    reader.store.names.origins.forget()
 
     def close(self) -> None:
         """Finish the queued writes and close the store."""

@@ -17,7 +17,7 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
-from hermes_memory_store.model import OrphanPolicy, Rights, Session
+from hermes_memory_store.model import Origin, OrphanPolicy, Rights, Session, split_client_version
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
@@ -104,6 +104,17 @@ class Connection:
         """Whether the peer has left the question unanswered for too long."""
         self.client: str | None = None
         """Name and version of the connected program, known after its handshake."""
+        self.declared_name: str | None = None
+        """Its name alone."""
+        self.declared_version: str | None = None
+        self.folder: str | None = None
+        """The folder it says it works in."""
+        self.peer: str | None = None
+        """Who is at the other end, as the bridge sees it."""
+        self.program: str | None = None
+        """The program at the other end, as the bridge sees it."""
+        self.origin: Origin | None = None
+        """Where the current call comes from."""
         self.name = resume or self.new_session_name()
         """Name of the connection's own session, by which it can be resumed."""
         self.query_vector: QueryVector | None = None
@@ -144,11 +155,18 @@ class Connection:
         """Check whether it may know of all themes: a process of this user, or a token with the right to."""
         return self.credential_shown is None or self.rights.other_themes
 
-    def with_store(self, store: Store, asked: QueryVector | None = None, elsewhere: TeamFallback | None = None) -> Self:
+    def with_store(
+        self,
+        store: Store,
+        asked: QueryVector | None = None,
+        elsewhere: TeamFallback | None = None,
+        origin: Origin | None = None,
+    ) -> Self:
         """Return the same connection on another store handle: a reader or the writer.
 
         :param query_vector: the vector of the call's query
         :param team_fallback: what the team database found
+        :param origin: where the call comes from
         :raises TokenNoLongerValid: its token was rotated, revoked or changed since, or has expired
         """
         if self.credential_shown is not None and not store.credentials.is_current(self.credential_shown):
@@ -157,6 +175,7 @@ class Connection:
         view.store = store
         view.query_vector = asked
         view.team_fallback = elsewhere
+        view.origin = origin
         return view
 
     def add_deferred_task(self, job: Callable[[Store], Any]) -> None:
@@ -175,6 +194,16 @@ class Connection:
             known = self.take_session(name)
             self.add_session(known)
         return known
+
+    @property
+    def client_name(self) -> str | None:
+        """Return the name of the connected program without its version."""
+        return self.declared_name or (None if self.client is None else split_client_version(self.client)[0])
+
+    @property
+    def client_version(self) -> str | None:
+        """Return the version of the connected program, as it declares it."""
+        return self.declared_version or (None if self.client is None else split_client_version(self.client)[1])
 
     @property
     def source(self) -> str:
@@ -197,6 +226,10 @@ class Connection:
     def has_session(self, name: str) -> bool:
         """Check whether that session is already open."""
         return name in self._known
+
+    def find_session(self, arguments: Arguments) -> Session | None:
+        """Return the session a call belongs to, if it is open."""
+        return self._known.get(self.session_name(arguments))
 
     def unopened_session(self, arguments: Arguments) -> str | None:
         """Return the name of the session a call belongs to and note its activity; None when it is open already."""
@@ -228,12 +261,18 @@ class Connection:
         return self.store.sessions.open(
             self.theme,
             name,
-            client=self.client,
+            client=self.client if self._says_number() else self.client_name,
+            client_version=self.client_version,
+            project=None if self.origin is None else self.origin.project,
             pid=self.pid,
             heartbeat_ms=lease.heartbeat_ms,
             lease_ms=lease.lease_ms,
             on_orphan=lease.on_orphan,
         )
+
+    def _says_number(self) -> bool:
+        """Check whether the version behind the client's name is told from the name: `claude-code 2.1.0`."""
+        return self.client is not None and split_client_version(self.client)[0] == self.client_name
 
     def add_session(self, session: Session) -> None:
         """Add an opened session, to which calls can now belong."""

@@ -18,6 +18,7 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
+from hermes_memory_store.conversations.turn_lookup import find_turns_by_name
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
@@ -171,6 +172,14 @@ class Turns:
             self._journal.append(conn, [entry], actor=who, at=now, origin=source)
         name, kept = session.name if session else None, Millis(said.at)
         return Turn(uids.format_uid(said.uid), whose, name, said.role, admitted.content, kept, source, admitted.verdict)
+
+    def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
+        """Return the uids of a session's turns by names, oldest first.
+
+        :param names: whole uids, or unique beginnings or ends of at least six digits
+        :raises ArgumentError: a name belongs to no turn of this session, or to several
+        """
+        return find_turns_by_name(self._db, session, names)
 
     def search(
         self,

@@ -33,11 +33,11 @@ PUT_ALIAS = """
 HAS_ALIAS = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = ?"
 
 WITHOUT_ROOT = """
-    SELECT value, project_id FROM project_aliases a
-    WHERE kind = 'dir' AND NOT EXISTS (
+    SELECT value FROM project_aliases a
+    WHERE kind = 'dir' AND (?1 IS NULL OR value = ?1) AND NOT EXISTS (
       SELECT 1 FROM project_aliases WHERE project_id = a.project_id AND kind IN ('remote', 'root')
     )
-    ORDER BY seen_at DESC LIMIT ?
+    ORDER BY seen_at DESC LIMIT ?2
 """
 
 PROJECT_BY_NAME = """
@@ -64,7 +64,10 @@ class Projects:
 
         :raises StoreLocked: DiskFull; a new project could not be written down
         """
-        seen = read_project(folder)
+        return self.place(origin, read_project(folder))
+
+    def place(self, origin: Origin, seen: ProjectSighting) -> Origin:
+        """Return the origin with the project that was seen, as `locate` does. :raises StoreLocked: DiskFull"""
         return replace(
             origin,
             project=self.recognise(seen),
@@ -119,16 +122,26 @@ class Projects:
         :param most: repositories looked at, those seen last first
         """
         count = 0
-        for common, key in self._db.rows(WITHOUT_ROOT, (most,)):
+        for (common,) in self._db.rows(WITHOUT_ROOT, (None, most)):
             commit = read_head(Repository(common, common, common)).commit
             root = None if commit is None else find_root_commit(common, commit)
             if root is not None:
-                with self._db.write_transaction() as conn:
-                    note_root_commit(conn, key, root, self._clock())
-                self._known.clear()
-                self._names.origins.forget()
+                self.note_root(common, root)
                 count += 1
         return count
+
+    def lacks_root(self, common: str) -> bool:
+        """Check whether the project of a common directory is known by nothing but paths."""
+        return self._db.value(WITHOUT_ROOT, (safe_text.to_printable(common), 1)) is not None
+
+    def note_root(self, common: str, root: str) -> None:
+        """Note the root commit of the repository with this common directory; its project joins one that is known by it."""
+        with self._db.write_transaction() as conn:
+            row = conn.execute(FIND_ALIAS, ("dir", safe_text.to_printable(common))).fetchone()
+            if row is not None:
+                note_root_commit(conn, row[0], root, self._clock())
+        self._known.clear()
+        self._names.origins.forget()
 
     def _find(self, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project whose identities these all are."""

@@ -1,0 +1,64 @@
+"""The origin of a call: what the bridge sees of its client, what the client declares, and the project of its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_memory_bridge.runtime.project_reader import ProjectReader
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.declared_folder import parse_folder
+from hermes_memory_store.model import Origin, Session, Way
+from hermes_memory_store.projects.project_sighting import ProjectSighting
+from hermes_memory_store.store import Store
+
+FOLDER = "io.hermes-memory/folder"
+"""Key of the working folder in a call's `_meta`: an absolute path."""
+
+WAY = "io.hermes-memory/way"
+"""Key of the way in a call's `_meta`, where it is not a tool that a model called."""
+
+DECLARED_WAYS = {way.value: way for way in (Way.HOOK, Way.HOST_FILE)}
+"""Ways a client may declare. The others say more than it can know, such as that a person did it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrigin:
+    """The origin of a call before its project has a name."""
+
+    origin: Origin
+    seen: ProjectSighting | None
+
+    def resolve(self, store: Store, session: Session | None) -> Origin:
+        """Return the origin with its project, noted when it is new, and with its session. Requires a writable store."""
+        origin = self.origin if self.seen is None else store.projects.place(self.origin, self.seen)
+        if session is None:
+            return origin
+        title = None if session.number is None else session.title
+        return replace(origin, session=session.name, title=title, project=origin.project or session.project)
+
+
+async def find_call_origin(connection: Connection, meta: Any, projects: ProjectReader) -> CallOrigin:
+    """Return where a call comes from.
+
+    A folder is read for processes of this user. One that presented a token has its working folder read and no other;
+    what is declared over a port is noted and not read.
+
+    :param meta: the call's `_meta`
+    """
+    said = meta if isinstance(meta, dict) else {}
+    way = said.get(WAY)
+    origin = Origin(
+        way=DECLARED_WAYS.get(way, Way.TOOL) if isinstance(way, str) else Way.TOOL,
+        client=connection.client_name,
+        client_version=connection.client_version,
+        peer=connection.peer,
+        program=connection.program,
+    )
+    folder = parse_folder(said[FOLDER]) if FOLDER in said else connection.folder
+    if folder is None:
+        return CallOrigin(origin, None)
+    if connection.transport == "tcp" or (connection.credential is not None and connection.pid is None):
+        return CallOrigin(replace(origin, root=folder, folder="."), None)
+    pid = connection.pid if connection.credential is not None else None
+    return CallOrigin(origin, await projects.read(folder, pid))

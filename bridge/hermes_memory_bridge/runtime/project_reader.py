@@ -1,0 +1,164 @@
+"""The projects of agents' folders, read beside the event loop and the writer: a folder may lie on a mount that never answers.
+
+No process runs before a write. Where a repository has no remote, its first commit is found in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.projects.root_commits import find_root_commit
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.runtime.store_worker import StoreWorker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+WAIT_S = 0.25
+"""How long a write waits for its folder, which takes 0.2 ms where nothing hangs."""
+
+MOST_READS = 32
+"""Folders that may hang at a time; nothing is known of others then."""
+
+MOST_KNOWN = 1_000
+"""Folders remembered for the time when they are gone."""
+
+
+class ProjectReader:
+    """Read the projects of folders, and find the first commits of those that need one."""
+
+    def __init__(self) -> None:
+        self._reading: dict[tuple[str, int | None], asyncio.Future[ProjectSighting | None]] = {}
+        self._last: dict[str, ProjectSighting] = {}
+        self._without_root: dict[str, str] = {}
+        """Commits of repositories without a remote, by common directory."""
+        self._searched: dict[str, str] = {}
+        """Commits from which a first one was looked for already."""
+        self._noticed = asyncio.Event()
+
+    async def read(self, folder: str, pid: int | None = None) -> ProjectSighting | None:
+        """Return what a folder shows now; None when it belongs to no project.
+
+        One that is gone, or does not answer, is told as it was last seen, without branch and commit.
+
+        :param pid: read the folder only if it is the working folder of this process
+        """
+        key = (folder, pid)
+        reading = self._reading.get(key)
+        if reading is None:
+            if len(self._reading) >= MOST_READS:
+                return self._recall(folder)
+            reading = self._reading[key] = run_in_daemon_thread(lambda: see_folder(folder, pid))
+            reading.add_done_callback(lambda done: self._note(key, done))
+        await asyncio.wait([reading], timeout=WAIT_S)
+        if not reading.done():
+            return self._recall(folder)
+        if reading.exception() is not None:
+            return self._recall(folder) or to_project(ProjectSighting(root=os.path.normpath(folder)))
+        return reading.result()
+
+    async def find_root_commits(self, worker: StoreWorker) -> None:
+        """Find the first commits of repositories without a remote, one after the other; run until cancelled."""
+        while True:
+            await self._noticed.wait()
+            self._noticed.clear()
+            while self._without_root:
+                common, commit = self._without_root.popitem()
+                self._searched[common] = commit
+                try:
+                    await search_root_commit(worker, common, commit)
+                except StoreError as error:
+                    log.error("a first commit could not be noted: %s", error.message)
+
+    def _recall(self, folder: str) -> ProjectSighting | None:
+        """Return what a folder showed last, as far as that still holds."""
+        seen = self._last.get(folder)
+        return None if seen is None else replace(seen, branch=None, commit=None)
+
+    def _note(self, key: tuple[str, int | None], done: asyncio.Future[ProjectSighting | None]) -> None:
+        """Remember what a folder showed, and whether its repository has nothing but paths to be known by."""
+        del self._reading[key]
+        seen = None if done.exception() is not None else done.result()
+        if seen is None:
+            return
+        if len(self._last) >= MOST_KNOWN and key[0] not in self._last:
+            self._last.clear()
+        self._last[key[0]] = seen
+        if seen.remote is None and seen.common is not None and seen.commit is not None:
+            if self._searched.get(seen.common) is None:
+                self._without_root[seen.common] = seen.commit
+                self._noticed.set()
+
+
+async def search_root_commit(worker: StoreWorker, common: str, commit: str) -> None:
+    """Find the first commit of a repository, unless its project is known by more than paths, and note it.
+
+    :raises StoreError: it could not be noted
+    """
+    if not await worker.read(lambda store: store.projects.lacks_root(common)):
+        return
+    root = await run_in_daemon_thread(lambda: find_root_commit(common, commit))
+    if root is not None:
+        await worker.write(lambda store: store.projects.note_root(common, root))
+        await asyncio.to_thread(worker.forget_projects)  # projects may have joined: readers know them by old names
+
+
+def see_folder(folder: str, pid: int | None) -> ProjectSighting | None:
+    """Return what a folder shows; None when it belongs to no project, or is not this process's working folder.
+
+    :raises FileNotFoundError: it is gone
+    """
+    if pid is not None and not is_working_folder(pid, folder):
+        return None
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(folder)
+    return to_project(read_project(folder))
+
+
+def to_project(seen: ProjectSighting) -> ProjectSighting | None:
+    """Return a sighting unless its folder is where programs are started that work nowhere: `/`, or the user's home."""
+    nowhere = seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))
+    return None if nowhere else seen
+
+
+def is_working_folder(pid: int, folder: str) -> bool:
+    """Check whether a process works in this folder, as the system tells (Linux), through whatever mounts it has."""
+    try:
+        return os.path.samestat(os.stat(f"/proc/{pid}/cwd"), os.stat(folder))
+    except (OSError, ValueError):
+        return False
+
+
+def run_in_daemon_thread(job: Callable[[], T]) -> asyncio.Future[T]:
+    """Run a job on a thread that does not hold up the end of the process; return its result to come."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        try:
+            outcome = (job(), None)
+        except Exception as error:
+            outcome = (None, error)  # type: ignore[assignment]
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=work, name="project reader", daemon=True).start()
+    return future
