@@ -404,11 +404,7 @@ class Session:
 
         Where it has no number, what the client calls it, or the end of its uid if that is a name for programs.
         """
-        numbered = format_session_title(self.client, self.project, self.number)
-        if numbered is not None or not is_opaque_name(self.name):
-            return numbered or self.name
-        called = split_client_version(self.client)[0] if self.client else "session"
-        return f"{called} {self.uid[-8:]}"
+        return session_title(self.uid, self.name, self.client, self.project, self.number)
 
 
 CLIENT_VERSION = re.compile(r"\s+v?(\d\S*)$")
@@ -440,6 +436,14 @@ def format_session_title(client: str | None, project: str | None, number: int | 
     if client is None or number is None:
         return None
     return f"{' · '.join(filter(None, (split_client_version(client)[0], project)))} #{number}"
+
+
+def session_title(uid: str, name: str, client: str | None, project: str | None, number: int | None) -> str:
+    """Return a session's name for a person, as `Session.title` describes it."""
+    numbered = format_session_title(client, project, number)
+    if numbered is not None or not is_opaque_name(name):
+        return numbered or name
+    return f"{split_client_version(client)[0] if client else 'session'} {uid[-8:]}"
 
 
 @dataclass(frozen=True, slots=True)

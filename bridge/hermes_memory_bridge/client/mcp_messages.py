@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hermes_memory_bridge.launcher.shim import KEY
+from hermes_memory_bridge.launcher.shim import KEY, find_working_folder
+from hermes_memory_bridge.toolkit.declared_folder import FOLDER
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError, StoreError
@@ -76,9 +77,11 @@ class BridgeAddress:
         raise ArgumentError(f"endpoint must begin with unix:///, http:// or https://, not {endpoint!r}", endpoint)
 
 
-def to_tool_request(number: int, tool: str, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
-    """Return the request for a tool call."""
-    meta = ENVELOPE | ({KEY: key} if key else {})
+def to_tool_request(
+    number: int, tool: str, arguments: dict[str, Any], key: str | None, *, local: bool = False
+) -> dict[str, Any]:
+    """Return the request for a tool call. :param local: the bridge is this user's own, and is told the present folder"""
+    meta = ENVELOPE | ({KEY: key} if key else {}) | ({FOLDER: find_working_folder()} if local else {})
     params = {"name": tool, "arguments": arguments, "_meta": meta}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 

@@ -186,7 +186,7 @@ class MemoryClient(ClientBase):
     def _call(self, tool: str, arguments: dict[str, Any], key: str | None) -> Reply:
         number = self._next()
         request, headers = (
-            to_tool_request(number, tool, arguments, key),
+            to_tool_request(number, tool, arguments, key, local=self.endpoint.socket is not None),
             to_request_headers(tool, self.token, self.theme),
         )
         pauses = self.retry_policy.pauses(self.session_id or "", number)

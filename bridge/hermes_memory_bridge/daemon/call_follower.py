@@ -65,7 +65,8 @@ def format_agent_call(call: dict[str, Any]) -> str:
     """Format a call as one line for a person."""
     hits = call["hits"]
     found = "" if hits is None else f" {hits} found"
+    session = call.get("title") or call["session"]
     return (
-        f"{format_iso_time(call['at'])} {call['theme']} {call['session']} {call['client'] or '-'}  {call['tool']} "
+        f"{format_iso_time(call['at'])} {call['theme']} {session} {call['client'] or '-'}  {call['tool']} "
         f"{call['outcome']}{found} {call['ms']:.1f} ms{'  ' + call['about'] if call['about'] else ''}"
     )

@@ -91,6 +91,7 @@ class StatusCommands:
         return {
             "theme": connection.theme,
             "session": name,
+            "title": connection.session_title(name),
             "client": connection.client,
             "pid": connection.pid,
             "credential": connection.credential,

@@ -24,6 +24,7 @@ from mcp.shared.message import SessionMessage
 from hermes_memory_bridge.launcher.peers import Peer, find_peer
 from hermes_memory_bridge.protocol import framing
 from hermes_memory_bridge.protocol.fast_path import FastPath
+from hermes_memory_bridge.protocol.root_question import RootQuestion
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
@@ -155,6 +156,7 @@ class LineServer:
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
         fast = FastPath(self.agents.worker, connection)
+        roots = RootQuestion(connection, writer)
 
         async def answer(said: bytes, call: dict[str, Any]) -> None:
             answered = await fast.answer(call)
@@ -171,7 +173,7 @@ class LineServer:
                     if said.startswith(framing.GOODBYE):
                         farewell.is_closing = True
                         break
-                    if pulse is not None and pulse.is_answer(said):
+                    if (pulse is not None and pulse.is_answer(said)) or roots.is_answer(said):
                         continue
                     plain = fast.find_plain_call(said)
                     if plain is not None:

@@ -39,6 +39,8 @@ AGAIN_S, FAILED_S = 1.0, 15.0
 LINGER_S = "30"
 
 KEY = "io.hermes-memory/key"
+FOLDER = "io.hermes-memory/folder"
+WAY = "io.hermes-memory/way"
 PREFIX = "io.modelcontextprotocol/"
 ENVELOPE = {
     PREFIX + "protocolVersion": "2026-07-28",
@@ -93,6 +95,8 @@ class BridgeLine:
         self.bridge: socket.socket | None = None
         self.rest = bytearray()
         self.number = 0
+        self.described: dict[str, str] | None = None
+        """What the next calls say of their origin; by default the present folder."""
         self.pulse_s = 0.0
         """How often the bridge asks whether the agent is alive; 0 when it never does."""
 
@@ -177,7 +181,9 @@ class BridgeLine:
         if self.bridge is None:
             self._connect()
         assert self.bridge is not None
-        meta = {**ENVELOPE, KEY: key} if key else ENVELOPE
+        meta = {**ENVELOPE, **(describe_origin() if self.described is None else self.described)}
+        if key:
+            meta[KEY] = key
         said = bytearray()
         wanted: dict[int, dict[str, Any] | None] = {}
         for tool, arguments in requests:
@@ -298,6 +304,19 @@ def parse_call_outcome(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             raise BridgeBusy(said)
         raise CallRefused(code, said)
     return said, data
+
+
+def describe_origin(way: str | None = None) -> dict[str, str]:
+    """Describe where a call comes from, for its `_meta`: the folder this process works in, and how it came about.
+
+    :param way: `hook` or `host-file`; None for a tool that a model called
+    """
+    said = {} if way is None else {WAY: way}
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        return said
+    return {**said, FOLDER: folder}
 
 
 def is_read_tool(tool: str) -> bool:

@@ -14,7 +14,7 @@ import threading
 import time
 
 from . import provider_settings, theme_resolution, tool_schemas
-from .bridge_line import BridgeBusy, CallRefused, explain_unavailable, parse_call_outcome
+from .bridge_line import WAY, BridgeBusy, CallRefused, describe_origin, explain_unavailable, parse_call_outcome
 from .hot_fact_index import HotFactIndex
 from .prefetch import MOST_FACTS, PrefetchedRecall, fetch_recall, format_recall_block
 from .worker import WORKERS
@@ -217,6 +217,7 @@ class HermesMemory(MemoryProvider):
                     "turn": self._turn,
                     "user": str(user_content or ""),
                     "assistant": str(assistant_content or ""),
+                    "origin": describe_origin("hook"),
                 }
             )
 
@@ -244,6 +245,7 @@ class HermesMemory(MemoryProvider):
                 "content": str(content or ""),
                 "old": old,
                 "session": said.get("session_id") or self._session,
+                "origin": {WAY: "host-file"},
             }
         )
 
@@ -358,7 +360,9 @@ class HermesMemory(MemoryProvider):
             return to_json_answer(error=str(question.failure))
         if question.answer is not None:
             return to_json_answer(result=question.answer[0])
-        kept = worker.queue_record({"op": "write", "theme": self._theme, "arguments": arguments, "key": key})
+        kept = worker.queue_record(
+            {"op": "write", "theme": self._theme, "arguments": arguments, "key": key, "origin": describe_origin()}
+        )
         return (
             to_json_answer(result=QUEUED)
             if kept

@@ -16,6 +16,7 @@ from collections import deque
 
 from . import file_entries, provider_settings
 from .bridge_line import (
+    WAY,
     BridgeBusy,
     BridgeLine,
     BridgeNotReachable,
@@ -241,8 +242,15 @@ class DeliveryWorker:
         return True
 
     def _apply_record(self, record: dict[str, Any]) -> None:
+        line = self._line(str(record["theme"]))
+        line.described = dict(record.get("origin") or {})  # one of an older version says nothing of it
+        try:
+            self._deliver_record(line.call, record)
+        finally:
+            line.described = None
+
+    def _deliver_record(self, call: Call, record: dict[str, Any]) -> None:
         op, key = record["op"], str(record["key"])
-        call = self._line(str(record["theme"])).call
         if op == "memory":
             self.mirror.apply(call, record)
         elif op == "turn":
@@ -266,11 +274,12 @@ class DeliveryWorker:
                 return
         if not self.settings.mirror:
             return
-        call = self._line(self.theme).call
+        line = self._line(self.theme)
         for kind in file_entries.KINDS:
             try:
                 if self.mirror.has_changed(kind) and self._is_quiet(kind):
-                    came, went = self.mirror.reconcile(call, kind)
+                    line.described = {WAY: "host-file"}
+                    came, went = self.mirror.reconcile(line.call, kind)
                     if came or went:
                         log.info("hermes-memory: %s: %d entries came, %d went", file_entries.FILES[kind], came, went)
             except MirrorLocked:
@@ -279,6 +288,8 @@ class DeliveryWorker:
                 self._fail(str(error), there=isinstance(error, BridgeBusy))
                 self._look_at = self._retry_at
                 return
+            finally:
+                line.described = None
 
     def _is_quiet(self, kind: str) -> bool:
         looked = file_entries.find_file_signature(file_entries.find_memory_file(self.home, kind))

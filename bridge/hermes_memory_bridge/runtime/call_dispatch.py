@@ -144,7 +144,7 @@ async def ensure_session(worker: StoreWorker, connection: Connection, arguments:
         with store.attribute(origin):
             return connection.with_store(store, origin=origin).take_session(name)
 
-    connection.add_session(await worker.write(take))
+    connection.add_session(await worker.write(take), name)
 
 
 def to_idempotent_write(

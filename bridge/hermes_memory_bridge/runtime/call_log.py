@@ -73,6 +73,8 @@ class CallRecord:
     """Time of the answer, UTC milliseconds."""
     theme: str
     session: str
+    title: str | None
+    """The session's name for a person; None before its first answer."""
     client: str | None
     tool: str
     subject: CallSubject | None
@@ -93,6 +95,7 @@ class CallRecord:
             "at": self.at,
             "theme": self.theme,
             "session": self.session,
+            "title": self.title,
             "client": self.client,
             "tool": self.tool,
             "about": self.about(),
@@ -186,6 +189,7 @@ class CallLog:
                     now,
                     theme,
                     session,
+                    (data or {}).get("title") or connection.session_title(session),
                     connection.client,
                     spec.name,
                     said,
@@ -226,7 +230,7 @@ def find_call_session(connection: Connection, arguments: Arguments, data: dict[s
     name = (data or {}).get("session_id") or arguments.get("session_id")
     if not isinstance(name, str) or not name:
         return connection.name
-    return to_listed_name(name[:MOST_NAME])
+    return to_listed_name(connection.session_name({"session_id": name})[:MOST_NAME])
 
 
 def find_call_subject(spec: ToolSpec, arguments: Arguments, data: dict[str, Any] | None) -> CallSubject | None:

@@ -7,13 +7,10 @@ from typing import Any
 
 from hermes_memory_bridge.runtime.project_reader import ProjectReader
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.declared_folder import parse_folder
+from hermes_memory_bridge.toolkit.declared_folder import FOLDER, choose_folder, parse_folder
 from hermes_memory_store.model import Origin, Session, Way
 from hermes_memory_store.projects.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
-
-FOLDER = "io.hermes-memory/folder"
-"""Key of the working folder in a call's `_meta`: an absolute path."""
 
 WAY = "io.hermes-memory/way"
 """Key of the way in a call's `_meta`, where it is not a tool that a model called."""
@@ -56,6 +53,8 @@ async def find_call_origin(connection: Connection, meta: Any, projects: ProjectR
         program=connection.program,
     )
     folder = parse_folder(said[FOLDER]) if FOLDER in said else connection.folder
+    if FOLDER not in said and connection.credential is None:
+        folder = choose_folder(folder, connection.roots)
     if folder is None:
         return CallOrigin(origin, None)
     if connection.transport == "tcp" or (connection.credential is not None and connection.pid is None):

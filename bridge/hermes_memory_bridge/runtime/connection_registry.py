@@ -16,7 +16,7 @@ from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.tools import select_tools
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import DAY_MS
-from hermes_memory_store.errors import ArgumentError, StoreError, UnknownSession
+from hermes_memory_store.errors import AmbiguousSession, ArgumentError, StoreError, UnknownSession
 from hermes_memory_store.model import PERSON, RELIEF, Rights, Session
 from hermes_memory_store.store import Store
 
@@ -105,17 +105,20 @@ class ConnectionRegistry:
 
         Ends its connection too if the session is that connection's own. An agent that keeps calling reopens it where it
         left off.
+
+        :param name: what `Sessions.find` takes
         """
+        if not any(one.theme == theme and one.name == name for one in self.connections):
+            try:
+                name = (await self.worker.read(lambda store: store.sessions.find(name, theme=theme))).name
+            except (UnknownSession, AmbiguousSession) as error:
+                return error.message
         session = await self.worker.read(lambda store: store.sessions.find_running(theme, name))
         holding = [
             one for one in self.connections if one.theme == theme and (one.name == name or one.has_session(name))
         ]
         own = [one for one in holding if one.name == name]
         if session is None and not own:
-            try:
-                await self.worker.read(lambda store: store.sessions.get(theme, name))
-            except UnknownSession as error:
-                return error.message
             return f"session {name[:80]} of theme {theme[:80]} has ended already"
         for connection in holding:
             connection.remove_session(name)

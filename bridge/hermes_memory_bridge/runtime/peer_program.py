@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from hermes_memory_bridge.launcher.host_state import find_process_state
 
@@ -37,12 +36,12 @@ def find_program(pid: int | None) -> str | None:
 
 def find_executable(pid: int) -> str | None:
     """Return the executable of a process."""
-    if sys.platform == "linux":
+    if os.path.isdir("/proc/self"):
         try:
             return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
         except OSError:
             return None
-    import psutil  # here, not above: Linux needs none
+    import psutil  # here, not above: only systems without /proc need it
 
     try:
         return psutil.Process(pid).exe() or None

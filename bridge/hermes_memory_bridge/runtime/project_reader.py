@@ -42,8 +42,8 @@ class ProjectReader:
         self._last: dict[str, ProjectSighting] = {}
         self._without_root: dict[str, str] = {}
         """Commits of repositories without a remote, by common directory."""
-        self._searched: dict[str, str] = {}
-        """Commits from which a first one was looked for already."""
+        self._searched: set[str] = set()
+        """Common directories of those for which a first commit was looked for already."""
         self._noticed = asyncio.Event()
 
     async def read(self, folder: str, pid: int | None = None) -> ProjectSighting | None:
@@ -74,7 +74,7 @@ class ProjectReader:
             self._noticed.clear()
             while self._without_root:
                 common, commit = self._without_root.popitem()
-                self._searched[common] = commit
+                self._searched.add(common)
                 try:
                     await search_root_commit(worker, common, commit)
                 except StoreError as error:
@@ -94,10 +94,14 @@ class ProjectReader:
         if len(self._last) >= MOST_KNOWN and key[0] not in self._last:
             self._last.clear()
         self._last[key[0]] = seen
-        if seen.remote is None and seen.common is not None and seen.commit is not None:
-            if self._searched.get(seen.common) is None:
-                self._without_root[seen.common] = seen.commit
-                self._noticed.set()
+        if (
+            seen.remote is None
+            and seen.common is not None
+            and seen.commit is not None
+            and seen.common not in self._searched
+        ):
+            self._without_root[seen.common] = seen.commit
+            self._noticed.set()
 
 
 async def search_root_commit(worker: StoreWorker, common: str, commit: str) -> None:

@@ -163,7 +163,8 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
     found = connection.store.facts.get(uid, theme=within)
     if found.tier is Tier.QUARANTINED:
         raise UnknownResource(to_fact_uri(uid))
-    lines = [found.notation, f"tier {found.tier}, scope {found.scope or '(none)'}, by {found.actor}"]
+    author = connection.store.sessions.name_actor(found.theme, found.actor)
+    lines = [found.notation, f"tier {found.tier}, scope {found.scope or '(none)'}, by {author}"]
     replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 

@@ -72,6 +72,21 @@ def parse_optional_text(arguments: Arguments, name: str) -> str | None:
     return parse_text_argument(arguments, name)
 
 
+def parse_text_list(arguments: Arguments, name: str) -> list[str]:
+    """Return a list of texts, also given as one text with commas; empty when it is omitted.
+
+    :raises ArgumentError: it is none
+    """
+    value = arguments.get(name)
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise ArgumentError(f"{name} must be a list of texts", format_argument_value(value))
+    return value
+
+
 def parse_optional_name(arguments: Arguments, name: str) -> str | None:
     """Return an optional name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.query_vector import QueryVector
     from hermes_memory_bridge.toolkit.team_fallback import TeamFallback
     from hermes_memory_store.access.credentials import Credential
+
+TITLE = re.compile(r"#\d+\s*$")
+"""Ends a session's name for a person."""
 
 Later = Callable[[Callable[[Store], Any]], None]
 
@@ -109,6 +113,8 @@ class Connection:
         self.declared_version: str | None = None
         self.folder: str | None = None
         """The folder it says it works in."""
+        self.roots: list[str] = []
+        """The folders its host says it works in."""
         self.peer: str | None = None
         """Who is at the other end, as the bridge sees it."""
         self.program: str | None = None
@@ -124,6 +130,8 @@ class Connection:
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
+        self._names: dict[str, str] = {}
+        """Names of sessions by the titles that calls gave instead."""
         self._heard: dict[str, float] = {}
         """Monotonic time of the last call in each session, by name."""
 
@@ -192,7 +200,7 @@ class Connection:
             known = self._known.get(name)
         if known is None:
             known = self.take_session(name)
-            self.add_session(known)
+            self.add_session(known, name)
         return known
 
     @property
@@ -221,11 +229,17 @@ class Connection:
         """
         if not arguments or "session_id" not in arguments:
             return self.name
-        return parse_optional_name(arguments, "session_id") or self.name
+        name = parse_optional_name(arguments, "session_id") or self.name
+        return self._names.get(name, name)
 
     def has_session(self, name: str) -> bool:
         """Check whether that session is already open."""
         return name in self._known
+
+    def session_title(self, name: str) -> str | None:
+        """Return the name for a person of one of its sessions; None while that is not open."""
+        session = self._known.get(name)
+        return None if session is None else session.title
 
     def find_session(self, arguments: Arguments) -> Session | None:
         """Return the session a call belongs to, if it is open."""
@@ -248,8 +262,15 @@ class Connection:
         return str(uids.format_uid(uids.new_uid(system_clock())))
 
     def take_session(self, name: str) -> Session:
-        """Resume a running session, keeping its lease; else open it."""
+        """Resume a running session, keeping its lease; else open it.
+
+        :param name: its name, or its name for a person: `claude-code · shop #2`
+        """
         running = self.store.sessions.find_running(self.theme, name)
+        if running is None and TITLE.search(name):
+            titled = self.store.sessions.find_titled(self.theme, name)
+            if titled is not None and titled.name != name:
+                return self.take_session(titled.name)
         if running is None:
             return self.open_session(name)
         self.store.sessions.renew([running])
@@ -274,10 +295,12 @@ class Connection:
         """Check whether the version behind the client's name is told from the name: `claude-code 2.1.0`."""
         return self.client is not None and split_client_version(self.client)[0] == self.client_name
 
-    def add_session(self, session: Session) -> None:
-        """Add an opened session, to which calls can now belong."""
+    def add_session(self, session: Session, called: str | None = None) -> None:
+        """Add an opened session, to which calls can now belong. :param called: what a call named it"""
         with self._lock:
             self._known[session.name] = session
+            if called is not None and called != session.name:
+                self._names[called] = session.name
 
     def remove_session(self, name: str) -> None:
         """Remove a session that has ended."""

@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+FOLDER = "io.hermes-memory/folder"
+"""Key of the working folder in a call's `_meta`: an absolute path."""
+
 MOST_CHARS = 4_096
 """Characters of a path, as Linux has them (PATH_MAX)."""
 
 
 def parse_folder(value: Any) -> str | None:
     """Return a declared folder; None for what is no absolute path."""
-    if not isinstance(value, str) or not 0 < len(value) <= MOST_CHARS or "\0" in value or not os.path.isabs(value):
+    if not isinstance(value, str) or not 0 < len(value) <= MOST_CHARS or "\0" in value or not value.startswith("/"):
         return None
     return value
 

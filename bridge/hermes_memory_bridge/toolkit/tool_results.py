@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Tier
+from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Origin, Tier
+from hermes_memory_store.rows.origin_rows import to_portable_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,20 @@ def visible_results(found: FactSearchResult) -> FactSearchResult:
     return FactSearchResult([found.facts[at] for at in kept], len(kept), found.more, scores, exact, found.note)
 
 
+def to_origin_data(origin: Origin) -> dict[str, Any]:
+    """Return where something came from, as far as it helps to weigh it: no path of this machine, nobody's processes."""
+    said = {
+        "way": origin.way.value,
+        "session": origin.title or origin.session,
+        "branch": origin.branch,
+        "teammate": origin.teammate,
+        "file": None if origin.file is None else to_portable_file(origin.file, origin.root),
+        "line": origin.line,
+        "turns": list(origin.turns) or None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def to_fact_data(fact: Fact) -> dict[str, Any]:
     """Return a fact as structured content."""
     return {
@@ -71,6 +86,7 @@ def to_fact_data(fact: Fact) -> dict[str, Any]:
         "tier": fact.tier.value,
         "pinned": fact.pinned,
         "updated_at": fact.updated_at,
+        **({"origin": to_origin_data(fact.origin)} if fact.origin.is_known else {}),
     }
 
 

@@ -17,6 +17,7 @@ from hermes_memory_bridge.tools.recall_tool import (
 )
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.conversations.turn_rows import ROLES
+from hermes_memory_store.model import Turn
 from hermes_memory_store.uids import short_uid
 
 SHOWN = 2_000
@@ -52,6 +53,7 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
                 "id": one.turn.uid,
                 "agent_identity": one.turn.theme,
                 "session_id": one.turn.session,
+                "session": find_turn_title(connection, one.turn),
                 "role": one.turn.role,
                 "ts": format_iso_time(one.turn.at),
                 "score": round(one.score, 4),
@@ -60,6 +62,13 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
             for one in hybrid.recall_turns(connection, themes, query, limit, within=within)
         ],
     )
+
+
+def find_turn_title(connection: Connection, turn: Turn) -> str | None:
+    """Return the name for a person of the session in which a message was captured."""
+    if turn.session is None:
+        return turn.origin.title
+    return connection.store.sessions.find_title(turn.theme, turn.session) or turn.origin.title
 
 
 CAPTURE = ToolSpec(

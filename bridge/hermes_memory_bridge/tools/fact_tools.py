@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_origin_data
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import FactConflict, UnknownFact
@@ -59,7 +59,7 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
         raise UnknownFact(uid)
     changes = connection.store.facts.history(fact.uid, theme=connection.theme)
     shown = changes[-limit:]
-    lines = [fact.notation, *(format_change_line(change) for change in shown)]
+    lines = [fact.notation, *(format_change_line(change, name_author(connection, change)) for change in shown)]
     if len(changes) > len(shown):
         lines.insert(1, f"(+{len(changes) - len(shown)} earlier)")
     data = [
@@ -70,6 +70,7 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
             "op": one.op,
             "before": one.before,
             "after": one.after,
+            "origin": to_origin_data(one.origin),
         }
         for one in shown
     ]
@@ -85,10 +86,17 @@ def memory_close_scope(connection: Connection, arguments: Arguments) -> ToolResu
     return ToolResult(f"closed: {label}\ngauge: {gauge.pct:.1f}%", {"scope": label, "gauge": to_gauge_data(gauge)})
 
 
-def format_change_line(change: Change) -> str:
+def name_author(connection: Connection, change: Change) -> str:
+    """Return who made a change, by a name that a person knows, and where it came from if that says more."""
+    said = connection.store.sessions.name_actor(connection.theme, change.actor)
+    where = change.origin.branch or change.origin.teammate or change.origin.file
+    return f"{said} ({where})" if where else said
+
+
+def format_change_line(change: Change, author: str) -> str:
     """Format one change as one line."""
     said = ", ".join(f"{name}: {value}" for name, value in (change.after or {}).items())
-    return f"{format_iso_time(change.at)} {change.op} by {change.actor}{': ' + said if said else ''}"
+    return f"{format_iso_time(change.at)} {change.op} by {author}{': ' + said if said else ''}"
 
 
 EDIT = ToolSpec(

@@ -18,7 +18,7 @@ from hermes_memory_bridge.toolkit.arguments import (
 )
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_origin_data
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
@@ -103,6 +103,7 @@ def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
                 "ts": format_iso_time(one.fact.updated_at),
                 "score": round(one.score, 4),
                 "content": one.fact.notation,
+                **({"origin": to_origin_data(one.fact.origin)} if one.fact.origin.is_known else {}),
             }
             for one in found
         ],

@@ -32,19 +32,19 @@ def session_open(connection: Connection, arguments: Arguments) -> ToolResult:
         or connection.new_session_name()
     )
     if arguments.get("resume"):
-        connection.store.sessions.get(connection.theme, name)
+        name = connection.store.sessions.find(name, theme=connection.theme).name
     policy = parse_optional_text(arguments, "on_orphan") or OrphanPolicy.CHECKPOINT_AND_CLOSE.value
     if policy not in set(OrphanPolicy):
         raise ArgumentError(f"on_orphan must be one of {', '.join(OrphanPolicy)}, not {policy[:40]!r}", policy)
     ttl_ms = parse_lease_ttl(arguments, connection.lease)
     lease = LeaseTimes(round(ttl_ms / HEARTBEATS_PER_LEASE), ttl_ms, OrphanPolicy(policy))
     session = connection.open_session(name, lease)
-    return to_session_result(f"session: {session.name}", session)
+    return to_session_result(f"session: {session.title}", session)
 
 
 def session_heartbeat(connection: Connection, arguments: Arguments) -> ToolResult:
     """Renew the lease of a live client. A closed session stays closed until it is used again."""
-    session = connection.store.sessions.get(connection.theme, parse_text_argument(arguments, "session_id"))
+    session = connection.store.sessions.find(parse_text_argument(arguments, "session_id"), theme=connection.theme)
     if session.status is SessionStatus.CLOSED:
         return to_session_result("closed", session)
     connection.store.sessions.heartbeat(session)
@@ -53,7 +53,7 @@ def session_heartbeat(connection: Connection, arguments: Arguments) -> ToolResul
 
 def session_close(connection: Connection, arguments: Arguments) -> ToolResult:
     """End a session properly, keeping its checkpoint."""
-    session = connection.store.sessions.get(connection.theme, parse_text_argument(arguments, "session_id"))
+    session = connection.store.sessions.find(parse_text_argument(arguments, "session_id"), theme=connection.theme)
     connection.store.sessions.close(session)
     connection.remove_session(session.name)
     return to_session_result("closed", connection.store.sessions.get(connection.theme, session.name))
@@ -84,6 +84,7 @@ def to_session_result(said: str, session: Session) -> ToolResult:
         "\n".join(lines),
         {
             "session_id": session.name,
+            "title": session.title,
             "status": session.status.value,
             "turn": session.turn,
             "scope": session.scope,
@@ -96,6 +97,7 @@ def to_session_result(said: str, session: Session) -> ToolResult:
 
 SESSION_SCHEMA = {
     "session_id": {"type": "string"},
+    "title": {"type": "string"},
     "status": {"type": "string"},
     "turn": {"type": "integer"},
     "expires_at": {"type": "string"},
@@ -111,7 +113,10 @@ OPEN = ToolSpec(
     arguments={
         "ttl": {"type": WHOLE, "description": "Seconds without a sign of life after which it counts as dead."},
         "name": {"type": "string"},
-        "resume": {"type": "string", "description": "session_id of the session to go on with."},
+        "resume": {
+            "type": "string",
+            "description": "session_id, title or a unique beginning of the session to go on with.",
+        },
         "on_orphan": {"type": "string", "enum": list(OrphanPolicy)},
     },
     required=(),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_optional_text, parse_text_argument
+from dataclasses import replace
+
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    parse_flag,
+    parse_optional_text,
+    parse_text_argument,
+    parse_text_list,
+)
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
 from hermes_memory_store.content_checks.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
-from hermes_memory_store.model import Fact, Relief, Suspicion, WriteResult
+from hermes_memory_store.model import Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80
@@ -23,7 +31,13 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
     session = connection.session(arguments)
     try:
         result = connection.store.facts.write(
-            connection.theme, content, scope=scope, session=session, split=split, source=connection.source
+            connection.theme,
+            content,
+            scope=scope,
+            session=session,
+            split=split,
+            source=connection.source,
+            origin=find_named_origin(connection, session, arguments),
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(connection.theme).pct
@@ -62,6 +76,18 @@ def format_masked(connection: Connection, result: WriteResult) -> list[str]:
             + (f"; {reason}" if reason else "")
         )
     return lines
+
+
+def find_named_origin(connection: Connection, session: Session, arguments: Arguments) -> Origin | None:
+    """Return the origin of a fact whose captured turns the agent names; None: those just before the write.
+
+    :raises ArgumentError: they are not turns of the call's own session
+    """
+    names = parse_text_list(arguments, "turns")
+    if not names:
+        return None
+    turns = connection.store.turns.find_named(session, names)
+    return replace(connection.store.names.origins.current(), turns=turns)
 
 
 def to_quarantine_result(kept: Fact, why: Suspicion) -> ToolResult:
@@ -135,6 +161,11 @@ SPEC = ToolSpec(
             "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one.",
         },
         "split": {"type": "boolean", "description": "Store an over-long content as numbered parts.", "default": False},
+        "turns": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Uids from memory_turn of the messages it comes from; the last ones by default.",
+        },
         "session_id": {"type": "string"},
     },
     required=("content",),

@@ -33,7 +33,7 @@ from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 from hermes_memory_store.rows.project_rows import project_key
-from hermes_memory_store.rows.session_names import find_session_name
+from hermes_memory_store.rows.session_names import find_session_name, fold_session_name, match_sessions
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000
@@ -181,8 +181,27 @@ class Sessions:
         :raises UnknownSession: there is none, with the nearest names
         :raises AmbiguousSession: there are several, with their names
         """
-        theme_id = None if theme is None else self._names.theme(theme)
+        theme_id = None if theme is None else self._names.theme_or_none(theme) or 0
         return self._by_uid(uids.parse_uid(find_session_name(self._db, theme_id, text).uid))
+
+    def find_titled(self, theme: str, title: str) -> Session | None:
+        """Find the session with this name for a person, the newest if there were several."""
+        theme_id = self._names.theme_or_none(theme)
+        wanted = fold_session_name(title)
+        found = [] if theme_id is None else match_sessions(self._db, theme_id, title)
+        titled = (one for one in found if one.title is not None and fold_session_name(one.title) == wanted)
+        return next((self._by_uid(uids.parse_uid(one.uid)) for one in titled), None)
+
+    def find_title(self, theme: str, name: str) -> str | None:
+        """Return a session's name for a person; None when there is no session of that name."""
+        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (theme, name))
+        return None if row is None else to_session(row).title
+
+    def name_actor(self, theme: str, actor: Actor) -> str:
+        """Return who an actor is by a name that a person knows: a session by its title, others by their kind."""
+        if actor.kind != "session":
+            return str(actor)
+        return f"session {self.find_title(theme, actor.name) or actor.name}"
 
     def counts(self, theme: str | None = None) -> dict[str, int]:
         """Count the sessions by status. :param theme: count those of this theme alone"""

@@ -8,7 +8,7 @@ import unicodedata
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import format_session_title, split_client_version
+from hermes_memory_store.model import format_session_title, session_title, split_client_version
 
 MAX_SESSIONS = 20_000
 """The newest sessions that are looked at: years of them."""
@@ -53,7 +53,7 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
             uids.format_uid(uid),
             theme,
             name,
-            format_session_title(client, project, number),
+            session_title(uids.format_uid(uid), name, client, project, number),
             None if client is None else split_client_version(client)[0],
         )
         for uid, theme, name, client, project, number in db.rows(SELECT_NAMES, (theme_id, MAX_SESSIONS))
