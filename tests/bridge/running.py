@@ -69,19 +69,21 @@ def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) 
 class Shim:
     """A host's child, spoken to in plain JSON-RPC."""
 
-    def __init__(self, db: Path, *options: str) -> None:
+    def __init__(self, db: Path, *options: str, cwd: Path | None = None) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(db.parent),
+            cwd=cwd,
         )
         self.number = 0
 
-    def open(self) -> dict[str, Any]:
-        """Shake hands."""
-        self.say(INITIALIZE)
+    def open(self, client: str | None = None) -> dict[str, Any]:
+        """Shake hands. :param client: the client's name, of version 2.1.0; `test 1` unless given"""
+        named = {"clientInfo": {"name": client, "version": "2.1.0"}} if client else {}
+        self.say({**INITIALIZE, "params": {**INITIALIZE["params"], **named}})  # type: ignore[dict-item]
         answer = self.hear()
         self.say(INITIALIZED)
         return answer

@@ -101,7 +101,9 @@ async def run_tool(
         kept: list[KeptSecret] = []
         origin = await find_call_origin(connection, meta, worker.projects)
         job = to_idempotent_write(connection, spec, arguments, parse_idempotency_key(meta), kept, origin)
-        return await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
+        answer = await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
+        worker.projects.notice(origin.seen)
+        return answer
     except ToolRollback as taken_back:
         return taken_back.answer
     except StoreError as error:
@@ -145,6 +147,7 @@ async def ensure_session(worker: StoreWorker, connection: Connection, arguments:
             return connection.with_store(store, origin=origin).take_session(name)
 
     connection.add_session(await worker.write(take), name)
+    worker.projects.notice(called.seen)
 
 
 def to_idempotent_write(

@@ -67,6 +67,14 @@ class ProjectReader:
             return self._recall(folder) or to_project(ProjectSighting(root=os.path.normpath(folder)))
         return reading.result()
 
+    def notice(self, seen: ProjectSighting | None) -> None:
+        """Have the first commit found of a project that is noted by now and has nothing but paths to be known by."""
+        if seen is None or seen.remote is not None or seen.common is None or seen.commit is None:
+            return
+        if seen.common not in self._searched:
+            self._without_root[seen.common] = seen.commit
+            self._noticed.set()
+
     async def find_root_commits(self, worker: StoreWorker) -> None:
         """Find the first commits of repositories without a remote, one after the other; run until cancelled."""
         while True:
@@ -86,7 +94,7 @@ class ProjectReader:
         return None if seen is None else replace(seen, branch=None, commit=None)
 
     def _note(self, key: tuple[str, int | None], done: asyncio.Future[ProjectSighting | None]) -> None:
-        """Remember what a folder showed, and whether its repository has nothing but paths to be known by."""
+        """Remember what a folder showed."""
         del self._reading[key]
         seen = None if done.exception() is not None else done.result()
         if seen is None:
@@ -94,14 +102,6 @@ class ProjectReader:
         if len(self._last) >= MOST_KNOWN and key[0] not in self._last:
             self._last.clear()
         self._last[key[0]] = seen
-        if (
-            seen.remote is None
-            and seen.common is not None
-            and seen.commit is not None
-            and seen.common not in self._searched
-        ):
-            self._without_root[seen.common] = seen.commit
-            self._noticed.set()
 
 
 async def search_root_commit(worker: StoreWorker, common: str, commit: str) -> None:
