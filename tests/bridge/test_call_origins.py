@@ -258,8 +258,10 @@ def test_sessions_are_named_and_found(served: Path, tmp_path: Path) -> None:
         history = text(shim.call("memory_history", uid=written["uid"]))
         assert "by session claude-code · shop #1 (main)" in history
         shim.call("memory_turn", role="user", content="What do we deploy on Friday?")
-        turn = data(shim.call("recall_conversation", query="deploy"))["results"][0]
-        assert turn["session"] == "claude-code · shop #1"
+        recalled = data(shim.call("recall_conversation", query="deploy"))
+        assert recalled["sessions"] == {recalled["results"][0]["session_id"]: "claude-code · shop #1"}
+        origins = data(shim.call("recall_memory", query="own"))["origins"]
+        assert origins[written["uid"]]["session"] == "claude-code · shop #1"
         number = shim.request("resources/read", {"uri": f"memory://fact/{written['uid']}"})
         read = shim.hear()
         assert read["id"] == number

@@ -24,7 +24,7 @@ def test_the_command_prints_them(db: Path) -> None:
         for_people = command(db, "calls").stdout.splitlines()
         assert len(for_people) == 3
         assert all(
-            word in for_people[0] for word in ("default", name, "test 1", "memory_write", "ok", "D[cache]: redis")
+            word in for_people[0] for word in ("default", "test #1", "test 1", "memory_write", "ok", "D[cache]: redis")
         )
         assert "1 found" in for_people[2]
         documents = [json.loads(line) for line in command(db, "calls", "--json", "--session", name).stdout.splitlines()]

@@ -49,6 +49,7 @@ from hermes_memory_bridge.protocol.line_server import LineServer
 from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
 from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.runtime.root_commit_search import find_wanted_root_commits
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.sync_control import TeamSync
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
@@ -189,7 +190,7 @@ class Daemon:
             self.vectors.fill_forever,
             self.linger,
             self.give_way,
-            lambda: self.worker.projects.find_root_commits(self.worker),
+            partial(find_wanted_root_commits, self.worker),
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))

@@ -18,7 +18,7 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_text_argument,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, UnknownSession
 
 COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "status": (),
@@ -59,6 +59,7 @@ class StatusCommands:
         """Answer one command of `COMMAND_ARGUMENTS`.
 
         :raises ArgumentError: names the invalid argument
+        :raises AmbiguousSession: several sessions are called so
         """
         if command == "calls":
             return await self.calls(arguments)
@@ -69,11 +70,20 @@ class StatusCommands:
         since = parse_integer_argument(arguments, "since", 0, least=0, most=2**63)
         limit = parse_integer_argument(arguments, "limit", MOST_CALLS, least=1, most=MOST_CALLS)
         theme, session = parse_optional_text(arguments, "theme"), parse_optional_text(arguments, "session")
+        if session is not None:
+            session = await self._find_session_name(theme, session)
         found = self.worker.calls.since(since, theme=theme, session=session, limit=limit)
         last = self.worker.calls.last  # before anything is awaited: none is noted in between
         # Beside the loop: each is looked through for secrets.
         told = await asyncio.to_thread(lambda: [call.as_dict() for call in found])
         return {"calls": told, "last": last}
+
+    async def _find_session_name(self, theme: str | None, session: str) -> str:
+        """Return the name of the session a person means. :raises AmbiguousSession: there are several"""
+        try:
+            return (await self.worker.read(lambda store: store.sessions.find(session, theme=theme))).name
+        except UnknownSession:  # refused calls may name sessions that were never opened
+            return session
 
     def sessions(self) -> dict[str, Any]:
         """Return the sessions of all connected clients, in order of connection."""

@@ -1,26 +1,18 @@
 """The projects of agents' folders, read beside the event loop and the writer: a folder may lie on a mount that never answers.
 
-No process runs before a write. Where a repository has no remote, its first commit is found in the background.
+No process runs before a write: first commits are found in the background, by `root_commit_search.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from hermes_memory_store.errors import StoreError
 from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
-from hermes_memory_store.projects.root_commits import find_root_commit
-
-if TYPE_CHECKING:
-    from hermes_memory_bridge.runtime.store_worker import StoreWorker
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -35,7 +27,7 @@ MOST_KNOWN = 1_000
 
 
 class ProjectReader:
-    """Read the projects of folders, and find the first commits of those that need one."""
+    """Read the projects of folders, and know of which the first commit is wanted."""
 
     def __init__(self) -> None:
         self._reading: dict[tuple[str, int | None], asyncio.Future[ProjectSighting | None]] = {}
@@ -75,18 +67,14 @@ class ProjectReader:
             self._without_root[seen.common] = seen.commit
             self._noticed.set()
 
-    async def find_root_commits(self, worker: StoreWorker) -> None:
-        """Find the first commits of repositories without a remote, one after the other; run until cancelled."""
-        while True:
-            await self._noticed.wait()
+    async def next_without_root(self) -> tuple[str, str]:
+        """Wait for a project to find the first commit of; return its common directory and the commit to begin at."""
+        while not self._without_root:
             self._noticed.clear()
-            while self._without_root:
-                common, commit = self._without_root.popitem()
-                self._searched.add(common)
-                try:
-                    await search_root_commit(worker, common, commit)
-                except StoreError as error:
-                    log.error("a first commit could not be noted: %s", error.message)
+            await self._noticed.wait()
+        common, commit = self._without_root.popitem()
+        self._searched.add(common)
+        return common, commit
 
     def _recall(self, folder: str) -> ProjectSighting | None:
         """Return what a folder showed last, as far as that still holds."""
@@ -102,19 +90,6 @@ class ProjectReader:
         if len(self._last) >= MOST_KNOWN and key[0] not in self._last:
             self._last.clear()
         self._last[key[0]] = seen
-
-
-async def search_root_commit(worker: StoreWorker, common: str, commit: str) -> None:
-    """Find the first commit of a repository, unless its project is known by more than paths, and note it.
-
-    :raises StoreError: it could not be noted
-    """
-    if not await worker.read(lambda store: store.projects.lacks_root(common)):
-        return
-    root = await run_in_daemon_thread(lambda: find_root_commit(common, commit))
-    if root is not None:
-        await worker.write(lambda store: store.projects.note_root(common, root))
-        await asyncio.to_thread(worker.forget_projects)  # projects may have joined: readers know them by old names
 
 
 def see_folder(folder: str, pid: int | None) -> ProjectSighting | None:

@@ -78,10 +78,10 @@ def parse_text_list(arguments: Arguments, name: str) -> list[str]:
     :raises ArgumentError: it is none
     """
     value = arguments.get(name)
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
     if value is None:
         return []
+    if isinstance(value, str) and value.strip():
+        return [part.strip() for part in value.split(",")]
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
         raise ArgumentError(f"{name} must be a list of texts", format_argument_value(value))
     return value

@@ -46,6 +46,7 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
     # A session is one of this theme: without that, one agent would read what another's was told.
     within = connection.session_name(arguments) if scope == "session" else None
     themes = [connection.theme] if scope == "session" else find_recall_themes(connection, scope)
+    found = hybrid.recall_turns(connection, themes, query, limit, within=within)
     return to_recall_result(
         connection,
         [
@@ -53,22 +54,25 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
                 "id": one.turn.uid,
                 "agent_identity": one.turn.theme,
                 "session_id": one.turn.session,
-                "session": find_turn_title(connection, one.turn),
                 "role": one.turn.role,
                 "ts": format_iso_time(one.turn.at),
                 "score": round(one.score, 4),
                 "content": one.turn.content[:SHOWN],
             }
-            for one in hybrid.recall_turns(connection, themes, query, limit, within=within)
+            for one in found
         ],
+        sessions=find_session_titles(connection, [one.turn for one in found]),
     )
 
 
-def find_turn_title(connection: Connection, turn: Turn) -> str | None:
-    """Return the name for a person of the session in which a message was captured."""
-    if turn.session is None:
-        return turn.origin.title
-    return connection.store.sessions.find_title(turn.theme, turn.session) or turn.origin.title
+def find_session_titles(connection: Connection, turns: list[Turn]) -> dict[str, str]:
+    """Return the names for a person of the sessions in which messages were captured, by the names of the sessions."""
+    titles = {
+        turn.session: connection.store.sessions.find_title(turn.theme, turn.session) or turn.origin.title
+        for turn in turns
+        if turn.session is not None
+    }
+    return {name: title for name, title in titles.items() if title is not None}
 
 
 CAPTURE = ToolSpec(

@@ -52,10 +52,10 @@ SPEC = ToolSpec(
     title="Export facts",
     description=(
         "Export facts (hot, then cold) as plain MEMORY_SPEC notation, one a line, at most 1000.\n"
-        "Use it for a context snapshot or to hand memory over. Read-only."
+        "Use it for a context snapshot or to hand memory over."
     ),
     arguments={
-        "scope": {"type": "string", "description": "Only this scope; an unknown one is an error."},
+        "scope": {"type": "string", "description": "Only this scope."},
         "status": {"type": "string", "enum": list(TIERS), "default": "all"},
     },
     required=(),

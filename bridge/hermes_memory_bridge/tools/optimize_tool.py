@@ -55,8 +55,8 @@ SPEC = ToolSpec(
     name="memory_optimize",
     title="Relieve MEMORY.md and USER.md",
     description=(
-        "Make room in MEMORY.md and USER.md: abbreviate prose and move C/D/V/? facts found there to memory. Acts only above "
-        "the threshold (default 55 %); a copy is kept. dry_run changes nothing and shows the diff."
+        "Make room in MEMORY.md and USER.md: abbreviate prose and move C/D/V/? facts to memory. Acts only above the "
+        "threshold (default 55 %), keeps a copy. dry_run only shows the diff."
     ),
     arguments={
         "threshold_pct": {"type": ["number", "string"], "default": 55},

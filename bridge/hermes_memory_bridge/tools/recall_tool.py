@@ -72,9 +72,10 @@ def is_team_theme(connection: Connection, theme: str) -> bool:
     return found is not None and (theme in found.themes or (not found.has_answered and theme in found.themes_requested))
 
 
-def to_recall_result(connection: Connection, results: list[dict[str, Any]]) -> ToolResult:
+def to_recall_result(connection: Connection, results: list[dict[str, Any]], **beside: dict[str, Any]) -> ToolResult:
     """Return the result of both recall tools: JSON as fenced text, and the same as data. It names the rankings used."""
     data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
+    data |= {name: said for name, said in beside.items() if said}
     if connection.team_fallback is not None:
         data["team"] = connection.team_fallback.answer_state
     if notes := connection.store.index_notes():
@@ -103,10 +104,10 @@ def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
                 "ts": format_iso_time(one.fact.updated_at),
                 "score": round(one.score, 4),
                 "content": one.fact.notation,
-                **({"origin": to_origin_data(one.fact.origin)} if one.fact.origin.is_known else {}),
             }
             for one in found
         ],
+        origins={one.fact.uid: to_origin_data(one.fact.origin) for one in found if one.fact.origin.is_known},
     )
 
 

@@ -48,7 +48,7 @@ SPEC = ToolSpec(
     title="What did we decide about …",
     description=(
         "Collect all facts (hot and cold) about a topic, grouped by type.\n"
-        "Use it when the user asks 'what did we decide about X?' or before a decision with a long history. Read-only."
+        "Use it when the user asks 'what did we decide about X?' or before a decision with a long history."
     ),
     arguments={
         "topic": {"type": "string", "description": "e.g. 'auth' or 'database schema'"},

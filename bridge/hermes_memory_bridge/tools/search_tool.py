@@ -66,7 +66,7 @@ SPEC = ToolSpec(
     description=(
         'Search active and cold facts by words and meaning, a "phrase", -exclusions or a question.\n'
         "Call it before answering on any topic discussed before.\n"
-        "Filters in the query: type: scope: tier: target: before: after: by:"
+        "Filters in the query: type: scope: tier: target: before: after: by: from: in:"
     ),
     arguments={
         "query": {"type": "string", "description": "e.g. 'UUID database', 'auth type:decision after:7d'"},

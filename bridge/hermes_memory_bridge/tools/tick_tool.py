@@ -45,7 +45,7 @@ SPEC = ToolSpec(
         "Call it on every user message, passing the turn number and the message."
     ),
     arguments={
-        "turn": {"type": WHOLE, "description": "Number of the turn, counting user messages."},
+        "turn": {"type": WHOLE, "description": "Number of the user message."},
         "message": {"type": "string", "description": "What the user said."},
         "session_id": {"type": "string"},
     },

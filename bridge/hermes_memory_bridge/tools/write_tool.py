@@ -158,13 +158,13 @@ SPEC = ToolSpec(
         },
         "scope": {
             "type": "string",
-            "description": "Unit of work it belongs to, e.g. 'auth-refactor'. Default: the present one.",
+            "description": "Unit of work, e.g. 'auth-refactor'; default: the present one.",
         },
-        "split": {"type": "boolean", "description": "Store an over-long content as numbered parts.", "default": False},
+        "split": {"type": "boolean", "description": "Store over-long content as numbered parts.", "default": False},
         "turns": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Uids from memory_turn of the messages it comes from; the last ones by default.",
+            "description": "Uids of the messages it is from.",
         },
         "session_id": {"type": "string"},
     },

@@ -40,6 +40,6 @@ def single_turn(name: str, known: Sequence[Uid]) -> Uid:
         )
     found = [uid for uid in known if uids.has_uid_part(uid, digits)]
     if len(found) != 1:
-        how = "no captured turn of this session is" if not found else "several captured turns of this session are"
-        raise errors.ArgumentError(f"{how} called {shown!r}", name)
+        how = "several" if found else "none"
+        raise errors.ArgumentError(f"of the captured turns of this session, {how} is called {shown!r}", name)
     return found[0]

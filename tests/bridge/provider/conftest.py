@@ -107,12 +107,12 @@ class Profile:
 class Host:
     """A running host."""
 
-    def __init__(self, profile: Profile, **identity: Any) -> None:
+    def __init__(self, profile: Profile, *, cwd: Path | str = "/", **identity: Any) -> None:
         self.profile = profile
         env = {name: value for name, value in os.environ.items() if not name.startswith(("HERMES_", "PYTHON"))}
         env |= {"HOME": str(profile.home), "HERMES_HOME": str(profile.home), "HERMES_MEMORY_LINGER": "0.5"}
         self.process = subprocess.Popen(
-            [profile.python, str(HOST)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True, cwd="/"
+            [profile.python, str(HOST)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True, cwd=cwd
         )
         self("initialize_all", args=["s1"], kwargs={"platform": "cli", "agent_identity": "default"} | identity)
 

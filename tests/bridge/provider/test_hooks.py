@@ -12,7 +12,7 @@ import pytest
 
 from hermes_memory_bridge.provider import file_entries
 from hermes_memory_bridge.toolkit.fence import parse_fenced_text
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import Tier, Way
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 from tests.bridge.provider.conftest import Host, Profile
@@ -76,6 +76,26 @@ def test_entries_become_facts_and_each_change_touches_one(profile: Profile, begi
     assert after["Port is 6432 now"] == before["Port is 5433, 100% of the time"], "an edit keeps the fact"
     assert after["Ada, in Lisbon"] == before["Ada, in Lisbon"]
     assert profile.contents(tiers=(Tier.ARCHIVED,)) == {"The user writes a_b as axb"}
+
+
+def test_what_is_kept_says_where_it_came_from(profile: Profile, begin: Begin, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    with profile.bridge():
+        host = begin(cwd=folder)
+        host("turn", turn=1, user="The cache is redis from today on, for all of us.")
+        host.settled()
+        host("handle_tool_call", args=["memory_write", {"content": "D[cache]: redis"}])
+        host.memory("add", "The build uses make check")
+        profile.holds("redis", "The build uses make check")
+        with Store.open(profile.db) as store:
+            turn = next(turn for turn in store.turns.list("default") if turn.role == "user")
+        facts = {fact.content: fact.origin for fact in profile.facts()}
+    assert (turn.origin.way, turn.origin.client, turn.origin.project) == (Way.HOOK, "hermes-agent", "shop")
+    written, mirrored = facts["redis"], facts["The build uses make check"]
+    assert (written.way, written.title, written.root) == (Way.TOOL, "hermes-agent · shop #1", str(folder))
+    assert turn.uid in written.turns
+    assert (mirrored.way, mirrored.project) == (Way.HOST_FILE, None), "the files belong to the profile"
 
 
 def test_a_removal_comes_without_content_and_removes_nothing_else(profile: Profile, begin: Begin) -> None:

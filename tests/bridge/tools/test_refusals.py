@@ -85,7 +85,7 @@ async def test_an_argument_of_another_type_is_refused_and_nothing_is_written(
     file = tmp_path / "memories" / "MEMORY.md"
     before, text = await hub.read(lambda store: store.journal.changes(theme="default")), file.read_bytes()
     for value in NO_FLAGS if kind == "boolean" else NO_TEXTS if kind == "string" else NO_NUMBERS:
-        if name == "threshold_pct" and value == 1.5:
+        if (name == "threshold_pct" and value == 1.5) or (kind == "array" and value == []):
             continue
         answer = await ask(tool, **{**good(tool), name: value})
         error = answer.data.get("error", {})
