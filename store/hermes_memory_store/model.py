@@ -423,7 +423,7 @@ OPAQUE_RUN = re.compile(
 )
 """A UUID, a long run of digits and letters mixed, or a long number."""
 
-READABLE_WORD = re.compile(r"[^\W\d_]{3,}")
+READABLE_WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]{2,}")
 
 
 def is_opaque_name(name: str) -> bool:

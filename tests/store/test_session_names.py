@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import FactFilter, Origin, Session, Way
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import PERSON, Actor, FactFilter, Origin, Session, Way, is_opaque_name
 from hermes_memory_store.rows.project_rows import insert_project
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
@@ -115,3 +116,51 @@ def test_names_of_another_theme_are_not_disclosed(store: Store, sessions: list[S
     assert store.names.authors("cla", 9, "other") == []
     assert store.names.authors("cla", 9, "default") == ["claude-code"]
     assert store.names.origins.names_beginning(store.names.theme("other"), "s", 9) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_opaque"),
+    [
+        ("night-shift", False),
+        ("Übersetzung 3", False),
+        ("nightly-import-2026", False),
+        ("店铺 夜班", False),
+        ("店铺的夜班工作", False),
+        ("018f3b2a-7c1d-7000-8000-0123456789ab", True),
+        ("session-018F3B2A-7C1D-7000-8000-0123456789AB", True),
+        ("thread_9f8e7d6c5b4a3f2e", True),
+        ("20260401_123456_ab", True),
+        ("17289345612", True),
+        ("a1", True),
+    ],
+)
+def test_names_for_programs_are_told_from_names_for_people(name: str, is_opaque: bool) -> None:
+    assert is_opaque_name(name) is is_opaque
+
+
+def test_a_session_without_a_number_is_shown_by_no_opaque_name(store: Store) -> None:
+    named, nameless = store.sessions.open("ops", "night-shift"), store.sessions.open("ops")
+    assert (named.title, nameless.title) == ("night-shift", f"session {nameless.uid[-8:]}")
+    assert store.sessions.find(nameless.title, theme="ops").uid == nameless.uid
+    assert store.sessions.name_actor("ops", Actor("session", nameless.name)) == f"session {nameless.title}"
+    assert store.sessions.name_actor("ops", PERSON) == "person"
+
+
+def test_a_title_finds_its_session_and_nothing_else_does(store: Store) -> None:
+    session = store.sessions.open("ops", client="my-agent 1.0")
+    assert store.sessions.find_titled("ops", "my-agent #1") == store.sessions.find("my-agent", theme="ops")
+    for other in ("my-agent", "my-agent #2", session.name, session.name[:20]):
+        assert store.sessions.find_titled("ops", other) is None, other
+    assert store.sessions.find_titled("nobody", "my-agent #1") is None
+    assert store.sessions.find_title("ops", session.name) == "my-agent #1"
+    assert store.sessions.find_title("ops", "none") is None
+
+
+def test_turns_are_found_by_name_within_their_session(store: Store) -> None:
+    own, other = store.sessions.open("ops"), store.sessions.open("ops")
+    first, second = (store.turns.add("ops", "user", f"Message number {n} here", session=own).uid for n in range(2))
+    foreign = store.turns.add("ops", "user", "Somebody else says this", session=other).uid
+    assert store.turns.find_named(own, [second[-6:], first]) == (first, second)
+    for wrong in (foreign, foreign[-8:], first[:8], "12345", "no uid", ""):
+        with pytest.raises(ArgumentError):
+            store.turns.find_named(own, [wrong])

@@ -86,11 +86,12 @@ class HttpFront:
         """Return the connection a request belongs to, admitted with its first request."""
         identity: Identity = context.request.scope["state"]["identity"]  # type: ignore[union-attr]
         tools = context.request.headers.get("x-hermes-tools") or None  # type: ignore[union-attr]
+        folder = parse_folder_header(context.request.headers.get(FOLDER_HEADER))  # type: ignore[union-attr]
         session = context.request.headers.get("mcp-session-id")  # type: ignore[union-attr]
         if sdk_internals.has_no_session(context):
             client = context.session.client_params
             name = client.client_info.name if client and client.client_info else ""
-            key = ("", identity, f"{name} {tools or ''}")
+            key = ("", identity, f"{name} {tools or ''} {folder or ''}")
         else:
             key = (session or str(context.session._connection.session_id), identity, "")
         connection = self.known.get(key)
@@ -106,7 +107,7 @@ class HttpFront:
                     transport="http" if is_local_client(context) else "tcp",
                     uid=os.getuid() if is_local_client(context) else None,  # others are turned away: see `PeerProtocol`
                     address=None if is_local_client(context) else find_client_address(context),
-                    folder=parse_folder_header(context.request.headers.get(FOLDER_HEADER)),  # type: ignore[union-attr]
+                    folder=folder,
                 )
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error

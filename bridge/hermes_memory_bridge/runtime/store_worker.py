@@ -23,9 +23,11 @@ from hermes_memory_bridge.runtime.metrics import BridgeMetrics
 from hermes_memory_bridge.runtime.project_reader import ProjectReader
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.trust import Vault
+from hermes_memory_bridge.version import __version__
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database.index_health import find_damaged_indexes
 from hermes_memory_store.errors import IndexDamaged, StoreError, StoreOlder, StoreReplaced, StoreTooNew, StoreUnreadable
+from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import EmbeddingSettings
 
@@ -88,7 +90,7 @@ class StoreWorker:
         self.vault = vault
         """Keeps the secrets that are masked."""
         self.store = open_current_store(self.path, clock=clock, vault=vault)
-        self.store.reads.on_enough = self._note_reads
+        self._set_up_store()
         self._tasks: set[asyncio.Task[None]] = set()
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
@@ -326,13 +328,18 @@ class StoreWorker:
                 self.path,
             ) from lost
 
+    def _set_up_store(self) -> None:
+        """Have reads noted, and attribute to the bridge what no agent's call changes, such as the end of a lost session."""
+        self.store.reads.on_enough = self._note_reads
+        self.store.origin = Origin(way=Way.LIBRARY, client="hermes-memory-bridge", client_version=__version__)
+
     def _reopen_store(self) -> None:
         """Open the file that has the store's name now. The old one stays open until that has succeeded."""
         opened = open_current_store(self.path, clock=self.store.clock, vault=self.vault)
         self._close_readers()
         self.store.db.close()
         self.store = opened
-        self.store.reads.on_enough = self._note_reads
+        self._set_up_store()
         self.on_reopen()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Origin, Tier
+from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Origin, Tier, is_opaque_name
 from hermes_memory_store.rows.origin_rows import to_portable_file
 
 
@@ -62,9 +62,10 @@ def visible_results(found: FactSearchResult) -> FactSearchResult:
 
 def to_origin_data(origin: Origin) -> dict[str, Any]:
     """Return where something came from, as far as it helps to weigh it: no path of this machine, nobody's processes."""
+    name = None if origin.session is None or is_opaque_name(origin.session) else origin.session
     said = {
         "way": origin.way.value,
-        "session": origin.title or origin.session,
+        "session": origin.title or name,
         "branch": origin.branch,
         "teammate": origin.teammate,
         "file": None if origin.file is None else to_portable_file(origin.file, origin.root),
