@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -339,25 +340,43 @@ def test_a_token_reads_no_folder_but_its_own(db: Path, tmp_path: Path) -> None:
 
 def over_port(port: int, token: str, folder: Path) -> None:
     """Write a fact over TCP, saying that one works in a folder."""
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"authorization": f"Bearer {token}"}) as client:
+        write_over_http(client, "V[tcp]: 1", folder)
+
+
+def write_over_http(client: httpx.Client, content: str, folder: Path) -> None:
+    """Write a fact, saying in the header that one works in a folder."""
     envelope = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "remote", "version": "nightly"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    params = {"name": "memory_write", "arguments": {"content": "V[tcp]: 1"}, "_meta": envelope}
-    said = httpx.post(
-        f"http://127.0.0.1:{port}/mcp",
+    params = {"name": "memory_write", "arguments": {"content": content}, "_meta": envelope}
+    said = client.post(
+        "/mcp",
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
         headers={
             "accept": "application/json, text/event-stream",
-            "authorization": f"Bearer {token}",
             "mcp-protocol-version": "2026-07-28",
             "mcp-method": "tools/call",
             "mcp-name": "memory_write",
-            "x-hermes-folder": str(folder),
+            "x-hermes-folder": quote(str(folder)),
         },
     )
     assert "stored" in said.text, said.text
+
+
+def test_clients_over_http_declare_their_folders(served: Path, tmp_path: Path) -> None:
+    folders = [repository(tmp_path / "shop"), repository(tmp_path / "магазин", remote=None)]
+    transport = httpx.HTTPTransport(uds=BridgePaths.of(served).http)
+    with httpx.Client(base_url="http://localhost", transport=transport) as client:
+        for number, folder in enumerate(folders):
+            write_over_http(client, f"V[from.{number}]: x", folder)
+    origins = [fact_named(served, f"from.{number}").origin for number in (0, 1)]
+    assert [origin.title for origin in origins] == ["remote · shop #1", "remote · магазин #1"]
+    assert (origins[0].client, origins[0].client_version, origins[0].branch) == ("remote", "nightly", "main")
+    assert origins[0].peer == f"user {os.getuid()}, process {os.getpid()}"
+    assert origins[0].program == os.path.realpath(sys.executable)
 
 
 def test_a_python_client_is_told_from_its_folder(served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,7 +282,7 @@ class Connection:
         return self.store.sessions.open(
             self.theme,
             name,
-            client=self.client if self._says_number() else self.client_name,
+            client=self.client if self._has_numbered_version() else self.client_name,
             client_version=self.client_version,
             project=None if self.origin is None else self.origin.project,
             pid=self.pid,
@@ -291,7 +291,7 @@ class Connection:
             on_orphan=lease.on_orphan,
         )
 
-    def _says_number(self) -> bool:
+    def _has_numbered_version(self) -> bool:
         """Check whether the version behind the client's name is told from the name: `claude-code 2.1.0`."""
         return self.client is not None and split_client_version(self.client)[0] == self.client_name
 
