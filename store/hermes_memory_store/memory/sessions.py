@@ -33,7 +33,7 @@ from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 from hermes_memory_store.rows.project_rows import project_key
-from hermes_memory_store.rows.session_names import find_session_name, fold_session_name, match_sessions
+from hermes_memory_store.rows.session_names import find_session_name, fold_session_name
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000
@@ -50,6 +50,9 @@ SHIFT_TURNS = 3
 
 MAX_NAME = 256
 """Characters of a session's name."""
+
+MAX_NUMBER_DIGITS = 9
+"""Of a session's number: a billion of one client in one project."""
 
 COLUMNS = (
     "n.uid, t.name, n.name, n.client, n.pid, n.status, n.started_at, n.heartbeat_at, n.heartbeat_ms, n.lease_ms,"
@@ -185,16 +188,19 @@ class Sessions:
         return self._by_uid(uids.parse_uid(find_session_name(self._db, theme_id, text).uid))
 
     def find_titled(self, theme: str, title: str) -> Session | None:
-        """Find the session with this name for a person, the newest if there were several."""
-        theme_id = self._names.theme_or_none(theme)
+        """Find the session with this name for a person, client, project and number; the newest if there were several."""
         wanted = fold_session_name(title)
-        found = [] if theme_id is None else match_sessions(self._db, theme_id, title)
-        titled = (one for one in found if one.title is not None and fold_session_name(one.title) == wanted)
-        return next((self._by_uid(uids.parse_uid(one.uid)) for one in titled), None)
+        number = wanted.rpartition(" ")[2]
+        if not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
+            return None
+        sql = SELECT_SESSIONS + " WHERE t.name = ? AND n.number = ? ORDER BY n.id DESC"
+        numbered = map(to_session, self._db.rows(sql, (self._names.find_theme_name(theme), int(number))))
+        return next((one for one in numbered if fold_session_name(one.title) == wanted), None)
 
     def find_title(self, theme: str, name: str) -> str | None:
         """Return a session's name for a person; None when there is no session of that name."""
-        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (theme, name))
+        whose = self._names.find_theme_name(theme)
+        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (whose, name))
         return None if row is None else to_session(row).title
 
     def name_actor(self, theme: str, actor: Actor) -> str:
