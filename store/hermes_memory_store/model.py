@@ -102,6 +102,8 @@ class Actor:
 
     kind: str
     name: str = ""
+    title: str = field(default="", compare=False)
+    """A session's name for a person, where it was read from a store: `claude-code · shop #2`."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}" if self.name else self.kind
@@ -578,6 +580,8 @@ class Turn:
     origin: Origin = UNKNOWN_ORIGIN
     verdict: str | None = None
     """What content checks found in it; None: nothing."""
+    title: str | None = None
+    """The session's name for a person, None where it belongs to none."""
 
 
 @dataclass(frozen=True, slots=True)

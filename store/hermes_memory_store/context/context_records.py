@@ -38,6 +38,8 @@ class ContextRecord:
     """The question, for a search."""
     tokens: int
     facts: tuple[Uid, ...]
+    title: str | None = None
+    """The session's name for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class ContextRecords:
     def _to_record(self, row: tuple[Any, ...]) -> ContextRecord:
         key, at, theme_id, session, kind, why, tokens, facts = row
         theme = self._names.theme_name(theme_id)
-        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, tuple(json.loads(facts)))
+        title = None if session is None else self._names.session_title(theme_id, session)
+        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, tuple(json.loads(facts)), title)
 
     def _facts_as_recorded(self, uid: Uid, at: int) -> RecordedFact:
         said: dict[str, Any] = {}

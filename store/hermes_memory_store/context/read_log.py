@@ -55,6 +55,8 @@ class FactReading:
     """`status`, `search`, `reflect`, `recall` …"""
     why: str | None
     """The question, for a search."""
+    title: str | None = None
+    """The session's name for a person."""
 
 
 class ReadLog:
@@ -118,11 +120,14 @@ class ReadLog:
     def readers(self, uid: str, most: int = 3) -> list[FactReading]:
         """Return who read a fact last, newest first, as far as the newest `MAX_NOTES_SEARCHED` notes show."""
         sql = """
-            SELECT i.at, s.name, i.kind, i.why FROM injections i LEFT JOIN sessions s ON s.id = i.session_id
+            SELECT i.theme_id, i.at, s.name, i.kind, i.why FROM injections i LEFT JOIN sessions s ON s.id = i.session_id
             WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ? AND instr(i.facts, ?)
             ORDER BY i.id DESC LIMIT ?
         """
-        return [FactReading(*row) for row in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))]
+        return [
+            FactReading(*row, None if row[1] is None else self._names.session_title(theme_id, row[1]))
+            for theme_id, *row in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
+        ]
 
     def _write(self, notes: list[ReadNote], wait_s: float | None) -> None:
         seen: dict[int, tuple[int, int]] = {}

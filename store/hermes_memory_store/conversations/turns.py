@@ -35,7 +35,6 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import OriginRows
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,
@@ -171,7 +170,10 @@ class Turns:
             )
             self._journal.append(conn, [entry], actor=who, at=now, origin=source)
         name, kept = session.name if session else None, Millis(said.at)
-        return Turn(uids.format_uid(said.uid), whose, name, said.role, admitted.content, kept, source, admitted.verdict)
+        title = session.title if session else None
+        return Turn(
+            uids.format_uid(said.uid), whose, name, said.role, admitted.content, kept, source, admitted.verdict, title
+        )
 
     def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
         """Return the uids of a session's turns by names, oldest first.
@@ -223,7 +225,7 @@ class Turns:
         is_wanted = to_turn_filter(session, roles, for_agents)
         low, high = self._range(theme)
         return {
-            row[0]: to_turn(row, self._names.origins)
+            row[0]: to_turn(row, self._names)
             for row in self._rows([key for key in keys if low <= key <= high])
             if is_wanted(row)
         }
@@ -244,7 +246,7 @@ class Turns:
             f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR t.at < ?2) AND (?3 IS NULL OR n.name = ?3)"
             " ORDER BY t.at DESC, t.id DESC LIMIT ?4"
         )
-        return [to_turn(row, self._names.origins) for row in self._db.rows(sql, (theme_id, before, session, limit))]
+        return [to_turn(row, self._names) for row in self._db.rows(sql, (theme_id, before, session, limit))]
 
     def count(self, theme: str, *, older_than_ms: int = 0) -> int:
         """Count the turns of a theme said at least so long ago."""
@@ -273,10 +275,19 @@ class Turns:
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
         return len(rows), self.scrub()
 
+    def by_uids(self, wanted: Sequence[str]) -> list[Turn]:
+        """Return the turns with these uids in their order, without those that were erased."""
+        keys = [uids.parse_uid(uid) for uid in wanted]
+        found: dict[str, Turn] = {}
+        for some in in_chunks(keys):
+            rows = self._db.rows(f"{ROWS} WHERE t.uid IN ({', '.join('?' * len(some))})", some)
+            found |= {turn.uid: turn for turn in (to_turn(row, self._names) for row in rows)}
+        return [found[uid] for uid in map(uids.format_uid, keys) if uid in found]
+
     def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]:
         """Yield all turns of a theme in the order in which they were captured."""
         rows = conn.execute(f"{ROWS} WHERE t.theme_id = ? ORDER BY t.id", (theme_id,))
-        return (to_turn(row, self._names.origins) for row in rows)
+        return (to_turn(row, self._names) for row in rows)
 
     def erase_within(
         self,
@@ -358,9 +369,7 @@ class Turns:
         share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
         best = max(ranked[0].score, 1e-9)
         return [
-            TurnHit(
-                to_turn(found[one.id][0], self._names.origins), round(max(0.0, share * one.score / best), 4), one.id
-            )
+            TurnHit(to_turn(found[one.id][0], self._names), round(max(0.0, share * one.score / best), 4), one.id)
             for one in ranked[:limit]
         ]
 
@@ -474,11 +483,11 @@ def to_plain_query(query: str) -> str:
     return safe_text.to_printable(query[:4_000]).replace(":", " ")
 
 
-def to_turn(row: tuple[Any, ...], origins: OriginRows) -> Turn:
+def to_turn(row: tuple[Any, ...], names: Names) -> Turn:
     """Convert a row of `ROWS` to a turn."""
     _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
-    origin = origins.by_key(origin_id)
-    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict)
+    origin, title = names.origins.by_key(origin_id), names.title_in_theme(theme, session)
+    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict, title)
 
 
 def find_known_turns(

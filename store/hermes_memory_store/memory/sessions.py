@@ -494,6 +494,7 @@ def number_session(
         (version or declared, project_id, number, uid),
     )
     label = None if project_id is None else names.origins.project_name(project_id)
+    names.forget_titles()
     words = {"client_version": version, "project": label, "number": number}
     return {name: value for name, value in words.items() if value is not None}
 

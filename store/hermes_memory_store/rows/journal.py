@@ -184,7 +184,7 @@ class Journal:
         return Change(
             seq=seq,
             at=Millis(at),
-            actor=self._names.actor_by_key(actor_id),
+            actor=self._names.author(actor_id, theme_id),
             op=op,
             entity=entity,
             uid=uids.format_uid(uid),

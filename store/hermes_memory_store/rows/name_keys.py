@@ -5,13 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
+from dataclasses import replace
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
 from hermes_memory_store.rows.origin_rows import OriginRows
-from hermes_memory_store.rows.session_names import CANDIDATES_SHOWN, fold_session_name, match_sessions
+from hermes_memory_store.rows.session_names import (
+    CANDIDATES_SHOWN,
+    fold_session_name,
+    match_sessions,
+    read_session_title,
+)
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
 
 UNSCOPED = ""
@@ -70,6 +76,9 @@ class Names:
         self.known_actors: dict[int, Actor] = {}
         self.known_actor_keys: dict[tuple[str, str], int] = {}
         """By kind and name."""
+        self.known_authors: dict[tuple[int, int], Actor] = {}
+        """By the keys of the actor and of a theme, in which a session has its title."""
+        self.known_titles: dict[tuple[int, str], str] = {}
         self.origins = OriginRows(db)
         db.on_rollback(self.forget)
 
@@ -77,6 +86,12 @@ class Names:
         """Clear the cache: a transaction was rolled back, or the file was replaced."""
         for known in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
             known.clear()
+        self.forget_titles()
+
+    def forget_titles(self) -> None:
+        """Clear what is cached of sessions and projects: another process may have given a project another name."""
+        self.known_authors.clear()
+        self.known_titles.clear()
         self.origins.forget()
 
     def theme(self, name: str) -> int:
@@ -167,6 +182,28 @@ class Names:
             actor = Actor(kind, name)
             self.known_actors[key] = actor
         return actor
+
+    def author(self, key: int, theme_id: int) -> Actor:
+        """Return the actor with a key, a session with its title in this theme."""
+        author = self.known_authors.get((key, theme_id))
+        if author is None:
+            author = self.actor_by_key(key)
+            if author.kind == "session":
+                author = replace(author, title=self.session_title(theme_id, author.name))
+            self.known_authors[key, theme_id] = author
+        return author
+
+    def session_title(self, theme_id: int, name: str) -> str:
+        """Return the name for a person of a session of a theme."""
+        title = self.known_titles.get((theme_id, name))
+        if title is None:
+            title = self.known_titles[theme_id, name] = read_session_title(self._db, theme_id, name)
+        return title
+
+    def title_in_theme(self, theme: str, name: str | None) -> str | None:
+        """Return the name for a person of a session of a theme by its name, None for none."""
+        theme_id = None if name is None else self.theme_or_none(theme)
+        return name if name is None or theme_id is None else self.session_title(theme_id, name)
 
     def actors_called(self, text: str, theme: str | None = None) -> list[int]:
         """Return the keys of the actors that a `by:` filter matches: a kind (`person`), a name, or `kind:name`; else sessions.

@@ -21,12 +21,12 @@ class RowReader:
     rows, and each of them a theme and an actor.
     """
 
-    __slots__ = ("_actors", "_names", "_origins", "_theme_names")
+    __slots__ = ("_authors", "_names", "_origins", "_theme_names")
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._theme_names = names.known_theme_names
-        self._actors = names.known_actors
+        self._authors = names.known_authors
         self._origins = names.origins
 
     def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
@@ -46,7 +46,7 @@ class RowReader:
                 pinned=bool(row[8]),
                 chars=row[9],
                 tokens=row[10],
-                actor=self._actors.get(row[11]) or self._names.actor_by_key(row[11]),
+                actor=self._authors.get((row[11], row[2])) or self._names.author(row[11], row[2]),
                 created_at=Millis(row[12]),
                 updated_at=Millis(row[13]),
                 superseded_by=None if row[14] is None else uids.format_uid(row[14]),

@@ -22,6 +22,16 @@ SELECT_NAMES = """
     ORDER BY n.id DESC LIMIT ?2
 """
 
+TITLE_PARTS = """
+    SELECT n.uid, n.client, coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), n.number
+    FROM sessions n LEFT JOIN projects p ON p.id = n.project_id
+    WHERE n.theme_id = ? AND n.name = ?
+"""
+
+TITLE_OF_ORIGIN = """
+    SELECT title FROM origins WHERE theme_id = ? AND session = ? AND title IS NOT NULL ORDER BY id DESC LIMIT 1
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
@@ -71,6 +81,18 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
         )
     ]
     return named or titled or by_client or begun
+
+
+def read_session_title(db: Db, theme_id: int, name: str) -> str:
+    """Return the name for a person of a session of a theme.
+
+    That of a session of another machine, which has no row here, is known from what came from it.
+    """
+    row = db.row(TITLE_PARTS, (theme_id, name))
+    if row is None:
+        return str(db.value(TITLE_OF_ORIGIN, (theme_id, name)) or name)
+    _, client, project, number = row
+    return format_session_title(client, project, number) or name
 
 
 def find_session_name(db: Db, theme_id: int | None, text: str) -> SessionName:
