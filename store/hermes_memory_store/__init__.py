@@ -38,7 +38,7 @@ _MODULES = {
     "model": """
         IMPORT LIVE_TIERS PERSON STANDING_TIERS Actor Change ChangeResult Check ContextBlock Fact FactFilter
         FactPage FactSearchResult FactType Gauge Millis Notation Origin OrphanPolicy PageCursor PressureLevel Project
-        PurgePlan QuarantinedFact Query Relief Rights Scope ScopeStatus Session SessionStatus Sort SourceRule
+        ProjectSummary PurgePlan QuarantinedFact Query Relief Rights Scope ScopeStatus Session SessionStatus Sort SourceRule
         ThemeSummary Tick Tier Turn TurnHit Uid UndoResult Way WriteResult
     """,
     "notation.memory_spec": "parse_notation split_notation",

@@ -91,6 +91,7 @@ from hermes_memory_store.model import OrphanPolicy as OrphanPolicy
 from hermes_memory_store.model import PageCursor as PageCursor
 from hermes_memory_store.model import PressureLevel as PressureLevel
 from hermes_memory_store.model import Project as Project
+from hermes_memory_store.model import ProjectSummary as ProjectSummary
 from hermes_memory_store.model import PurgePlan as PurgePlan
 from hermes_memory_store.model import QuarantinedFact as QuarantinedFact
 from hermes_memory_store.model import Query as Query

@@ -464,6 +464,19 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectSummary:
+    """A project and what came from it."""
+
+    project: Project
+    facts: int
+    """Facts that came from it, of every tier but those that were undone."""
+    sessions: int
+    """Sessions that began in it."""
+    seen_at: Millis
+    """When one of its identities was noted last."""
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One row of the journal."""
 

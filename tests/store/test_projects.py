@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.projects.git_files import parse_remote_urls
 from hermes_memory_store.projects.project_sighting import read_project
 from hermes_memory_store.projects.remote_urls import normalise_remote
@@ -322,3 +322,51 @@ def test_a_session_is_named_by_client_project_and_number(store: Store, tmp_path:
     assert store.sessions.open("default", "c", client="claude-code").title == "claude-code #1"
     fact = store.facts.write("default", "V[a]: b", session=store.sessions.get("default", "b")).fact
     assert (fact.origin.title, fact.origin.project) == ("claude-code · shop #2", "shop")
+
+
+def test_a_renamed_project_keeps_its_old_name_for_good(store: Store, tmp_path: Path) -> None:
+    shop, other = tmp_path / "shop", tmp_path / "elsewhere" / "shop"
+    shop.mkdir()
+    other.mkdir(parents=True)
+    origin = store.projects.locate(Origin(way=Way.TOOL), shop)
+    session = store.sessions.open("default", "one", client="claude-code", project=origin.project)
+    fact = store.facts.write("default", "V[a]: x", session=session, origin=origin).fact
+    assert session.title == "claude-code · shop #1"
+
+    assert store.projects.rename("SHOP", "  Marché \u0301 ").name == "Marché \u0301"
+    assert store.projects.rename("shop", "магазин").name == "магазин"
+    for name in ("shop", "Marché \u0301", "магазин"):
+        assert store.projects.get(name).name == "магазин"
+        assert [one.uid for one in store.facts.page(FactFilter(projects=frozenset({name}))).facts] == [fact.uid]
+    again = store.facts.get(fact.uid)
+    assert (again.origin.project, again.actor.title) == ("магазин", "claude-code · магазин #1")
+    assert store.projects.locate(Origin(), shop).project == "магазин"
+
+    assert store.projects.locate(Origin(), other).project == "shop-2", "the name of another project, once and for good"
+    for taken in ("Shop-2", "", "  ", "a\u200bb", "x" * 121):
+        with pytest.raises(errors.ArgumentError):
+            store.projects.rename("магазин", taken)
+    with pytest.raises(errors.ArgumentError):
+        store.projects.rename("shop-2", "marché \u0301")
+    with pytest.raises(errors.QueryError):
+        store.projects.rename("none", "x")
+    assert store.projects.rename("магазин", "shop").name == "shop"
+    assert store.projects.rename("shop", "Shop").name == "Shop"
+    assert store.projects.get("магазин").name == "Shop"
+
+
+def test_projects_are_listed_with_what_came_from_them(store: Store, tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        origin = store.projects.locate(Origin(way=Way.TOOL), tmp_path / name)
+        session = store.sessions.open("default", f"in-{name}", client="codex", project=origin.project)
+        store.facts.write("default", f"V[{name}]: x", session=session, origin=origin)
+    store.facts.write("default", "V[c]: x", origin=origin)
+    store.facts.write("other", "V[c]: x", origin=origin)
+    store.undo.last()
+    store.projects.locate(Origin(), tmp_path)
+    told = {one.project.name: (one.facts, one.sessions) for one in store.projects.list()}
+    assert told == {"a": (2, 1), "b": (1, 1), tmp_path.name: (0, 0)}
+    assert [one.project.name for one in store.projects.list("default")] == ["a", "b"]
+    store.projects.rename("b", "a2")
+    assert [one.project.name for one in store.projects.list("default")] == ["a", "a2"]

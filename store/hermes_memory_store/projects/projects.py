@@ -6,6 +6,7 @@ directory. Another remote is another project, even with the same history: forks 
 
 from __future__ import annotations
 
+import builtins
 import os
 import sqlite3
 from dataclasses import replace
@@ -15,12 +16,12 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.model import Origin, Project
+from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
 from hermes_memory_store.projects.git_files import Repository, read_head
 from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.projects.root_commits import find_root_commit
 from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.project_rows import fold_project_name, insert_project
+from hermes_memory_store.rows.project_rows import fold_project_name, insert_project, project_key, rename_project
 
 FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
 
@@ -43,6 +44,23 @@ WITHOUT_ROOT = """
 PROJECT_BY_NAME = """
     SELECT id, uid, name FROM projects
     WHERE id = (SELECT coalesce(joined_id, id) FROM projects WHERE folded = ?)
+"""
+
+PROJECT_TOTALS = """
+    WITH came AS (
+      SELECT coalesce(p.joined_id, p.id) AS project_id, count(*) AS facts
+      FROM projects p JOIN origins o ON o.project_id = p.id JOIN facts f ON f.origin_id = o.id
+      WHERE f.tier <> 'withdrawn' AND (?1 IS NULL OR o.theme_id = ?1) GROUP BY 1
+    ), began AS (
+      SELECT coalesce(p.joined_id, p.id) AS project_id, count(*) AS sessions
+      FROM projects p JOIN sessions n ON n.project_id = p.id
+      WHERE ?1 IS NULL OR n.theme_id = ?1 GROUP BY 1
+    )
+    SELECT p.id, p.uid, p.name, (SELECT max(seen_at) FROM projects WHERE id = p.id OR joined_id = p.id),
+      coalesce(facts, 0), coalesce(sessions, 0)
+    FROM projects p LEFT JOIN came ON came.project_id = p.id LEFT JOIN began ON began.project_id = p.id
+    WHERE p.joined_id IS NULL AND (?1 IS NULL OR facts > 0 OR sessions > 0)
+    ORDER BY p.folded
 """
 
 
@@ -100,8 +118,33 @@ class Projects:
             known = [one for (one,) in self._db.rows("SELECT name FROM projects")]
             near = " or ".join(map(repr, errors.closest_names(name, known))) or "no such name"
             raise errors.QueryError(f"no project is called {errors.shorten_value(name)!r}; known: {near}", name)
-        key, uid, called = row
-        found: dict[str, list[str]] = {}
+        return self._describe(*row)
+
+    def list(self, theme: str | None = None) -> list[ProjectSummary]:
+        """Return all projects, by name, and how much came from each. :param theme: only those that anything of it came from"""
+        theme_id = None if theme is None else self._names.theme(theme)
+        return [
+            ProjectSummary(self._describe(key, uid, name), facts, sessions, Millis(seen_at))
+            for key, uid, name, seen_at, facts, sessions in self._db.rows(PROJECT_TOTALS, (theme_id,))
+        ]
+
+    def rename(self, name: str, to: str) -> Project:
+        """Give a project another name. Its old one still finds it, and is never that of another project.
+
+        :raises QueryError: there is no such project
+        :raises ArgumentError: another project has or had that name, or it cannot be one
+        """
+        self.get(name)
+        with self._db.write_transaction() as conn:
+            key = project_key(conn, name)
+            rename_project(conn, key, to, self._clock())
+            row = conn.execute("SELECT id, uid, name FROM projects WHERE id = ?", (key,)).fetchone()
+        self._known.clear()
+        self._names.forget_titles()
+        return self._describe(*row)
+
+    def _describe(self, key: int, uid: bytes, called: str) -> Project:
+        found: dict[str, builtins.list[str]] = {}
         for kind, value in self._db.rows(
             "SELECT kind, value FROM project_aliases WHERE project_id = ? ORDER BY seen_at, value", (key,)
         ):

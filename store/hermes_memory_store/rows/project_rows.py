@@ -31,9 +31,43 @@ def project_key(conn: sqlite3.Connection, name: str) -> int:
     return int(row[0])
 
 
+def rename_project(conn: sqlite3.Connection, key: int, wanted: str, now: int) -> None:
+    """Give a project another name. Its old one still finds it, and is never that of another project.
+
+    :raises ArgumentError: it is empty, holds a secret or a hidden character, is too long, or another project has or had it
+    """
+    name = to_project_name(wanted)
+    if not name or name != " ".join(unicodedata.normalize("NFC", wanted).split()):
+        raise errors.ArgumentError(
+            f"a project's name has 1 to {MAX_PROJECT_NAME} visible characters and no secret", wanted
+        )
+    (old,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
+    folded = fold_project_name(name)
+    owner = conn.execute("SELECT id, coalesce(joined_id, id) FROM projects WHERE folded = ?", (folded,)).fetchone()
+    if owner is not None and owner[1] != key:
+        raise errors.ArgumentError(f"another project has or had the name {errors.shorten_value(name)!r}", name)
+    put = "UPDATE projects SET name = ?, folded = ? WHERE id = ?"
+    if owner is not None and owner[0] != key:  # a name that it had before: the two change places
+        conn.execute(put, (old, f"{folded}\n", owner[0]))
+        conn.execute(put, (name, folded, key))
+        conn.execute(put, (old, fold_project_name(old), owner[0]))
+        return
+    conn.execute(put, (name, folded, key))
+    if fold_project_name(old) != folded:
+        conn.execute(
+            "INSERT INTO projects (uid, name, folded, seen_at, joined_id) VALUES (?, ?, ?, ?, ?)",
+            (uids.new_uid(now), old, fold_project_name(old), now, key),
+        )
+
+
+def to_project_name(wanted: str) -> str:
+    """Return a label as a project may have it; empty when nothing of it is left."""
+    return to_listed_name(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME]
+
+
 def insert_project(conn: sqlite3.Connection, wanted: str, now: int, *, uid: bytes | None = None) -> int:
     """Insert a project under this name, or the next one that no project has: `shop`, `shop-2` …; return its key."""
-    base = to_listed_name(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME] or NAMELESS
+    base = to_project_name(wanted) or NAMELESS
     name, number = base, 1
     while conn.execute("SELECT 1 FROM projects WHERE folded = ?", (fold_project_name(name),)).fetchone():
         number += 1
