@@ -229,7 +229,8 @@ class OriginRows:
         """Return the keys of projects by name, and of those that have joined them. :raises QueryError: unknown here"""
         rows = self._db.rows(
             "SELECT p.id, p.name, p.folded, j.folded FROM projects p LEFT JOIN projects j ON j.id = p.joined_id"
-            " WHERE EXISTS (SELECT 1 FROM origins WHERE project_id = p.id AND (?1 IS NULL OR theme_id = ?1))",
+            " WHERE EXISTS (SELECT 1 FROM origins"
+            " WHERE project_id IN (p.id, p.joined_id) AND (?1 IS NULL OR theme_id = ?1))",
             (theme_id,),
         )
         found: list[int] = []
@@ -265,7 +266,8 @@ class OriginRows:
         """Return the names of a theme's projects with this beginning, for completion."""
         rows = self._db.rows(
             "SELECT name FROM projects p WHERE joined_id IS NULL AND EXISTS"
-            " (SELECT 1 FROM origins WHERE project_id = p.id AND (?1 IS NULL OR theme_id = ?1)) ORDER BY folded",
+            " (SELECT 1 FROM origins WHERE project_id IN (SELECT id FROM projects WHERE id = p.id OR joined_id = p.id)"
+            " AND (?1 IS NULL OR theme_id = ?1)) ORDER BY folded",
             (theme_id,),
         )
         folded = fold_project_name(begun)
