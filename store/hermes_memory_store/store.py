@@ -8,7 +8,7 @@ with Store.open() as store:
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, closing, suppress
 from functools import cached_property
 from pathlib import Path
@@ -310,7 +310,14 @@ class Store:
 
     @origin.setter
     def origin(self, origin: Origin) -> None:
-        self.names.origins.default = origin
+        self.names.origins.default, self.names.origins.find_default = origin, None
+
+    def set_origin_source(self, find: Callable[[], Origin]) -> None:
+        """Ask a function for the origin of each change that nobody attributes: the folder or branch may change meanwhile.
+
+        It is called within the change's transaction.
+        """
+        self.names.origins.find_default = find
 
     def attribute(self, origin: Origin) -> AbstractContextManager[None]:
         """Attribute every change that this thread or task makes within the block to an origin.

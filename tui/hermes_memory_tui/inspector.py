@@ -28,7 +28,7 @@ from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import palettes
-from hermes_memory_tui.widgets.view_strip import OpenView
+from hermes_memory_tui.widgets.view_strip import OpenConversation, OpenView
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -278,6 +278,13 @@ class Inspector(App[int]):
 
     def on_open_view(self, message: OpenView) -> None:
         self.open_view(message.name)
+
+    def on_open_conversation(self, message: OpenConversation) -> None:
+        from hermes_memory_tui.views.conversations_view import ConversationsView
+
+        self.action_view(ConversationsView.NAME)
+        if isinstance(self.screen, ConversationsView):
+            self.screen.show_turns(message.turns)
 
     @property
     def facts_screen(self) -> MainScreen | None:

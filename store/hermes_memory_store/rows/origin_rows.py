@@ -120,6 +120,8 @@ class OriginRows:
         self._db = db
         self.default = Origin(way=Way.LIBRARY)
         """The origin of changes that nobody attributes."""
+        self.find_default: Callable[[], Origin] | None = None
+        """Finds it anew for each change, where it may differ from one to the next."""
         self._keys: dict[tuple[int, Origin], int] = {}
         self._known: dict[int, Origin] = {}
         self._digests: dict[int, bytes] = {}
@@ -143,7 +145,7 @@ class OriginRows:
 
     def current(self) -> Origin:
         """Return the origin of what is changed at the moment."""
-        return ATTRIBUTED.get() or self.default
+        return ATTRIBUTED.get() or (self.default if self.find_default is None else self.find_default())
 
     def key(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int | None:
         """Return the key of an origin, created when it is new; None when nothing is known of it.

@@ -30,6 +30,7 @@ COMMANDS = {
     "scopes": "memory.scope_commands",
     "scope": "memory.scope_commands",
     "sessions": "memory.session_commands",
+    "projects": "memory.project_commands",
     "turns": "memory.conversation_commands",
     "purge": "memory.purge_commands",
     "export": "maintenance.transfer_commands",

@@ -18,8 +18,10 @@ from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
+from hermes_memory_store.model import Way
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_themes import resolve_theme
+from hermes_memory_tui.model.working_folder import attribute_to_working_folder
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "export", "log")
+READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "projects", "export", "log")
 """Commands that can run on a past state."""
 
 READING_PATIENCE_S = 2.0
@@ -88,6 +90,7 @@ class CommandSettings:
         with self._open_store(path, writing, noting, creating) as store:
             if writing or creating:
                 prepare_intake(store)
+                attribute_to_working_folder(store, Way.COMMAND_LINE)
             if is_new and not self.as_json:
                 click.echo(f"created a new memory at {path}", err=True)
             yield store

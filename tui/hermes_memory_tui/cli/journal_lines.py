@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.model import Change
+from hermes_memory_store.model import Actor, Change, Origin
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
@@ -27,15 +28,19 @@ MAX_CACHED_NAMES = 10_000
 class JournalPrinter:
     """Prints journal rows and looks up names that most rows do not repeat."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, with_origin: bool = False) -> None:
         self._store = store
+        self._with_origin = with_origin
         self._names: dict[str, str] = {}
 
     def print(self, change: Change) -> None:
         """Print the time, the author, the operation and the subject of a change."""
         when = format_iso_time(change.at)[:19].replace("T", " ")
-        head = f"{change.seq:>6}  {when}  {to_printable(str(change.actor)):<12}  {change.op:<9}  "
-        print_hanging(head, to_printable(self._description(change)))
+        head = f"{change.seq:>6}  {when}  {format_actor(change.actor):<12}  {change.op:<9}  "
+        told = self._description(change)
+        if self._with_origin and change.origin.is_known:
+            told += f"  [{format_origin_note(change.origin)}]"
+        print_hanging(head, to_printable(told))
 
     def _description(self, change: Change) -> str:
         before, after = change.before or {}, change.after or {}
@@ -84,11 +89,22 @@ class JournalPrinter:
         self._names[uid] = name
 
 
-def print_changes(store: Store, changes: Sequence[Change]) -> None:
-    """Print changes, one per line."""
-    lines = JournalPrinter(store)
+def print_changes(store: Store, changes: Sequence[Change], *, with_origin: bool = False) -> None:
+    """Print changes, one per line. :param with_origin: also say where each came from"""
+    lines = JournalPrinter(store, with_origin=with_origin)
     for change in changes:
         lines.print(change)
+
+
+def format_actor(actor: Actor) -> str:
+    """Format an actor, a session by its name for a person."""
+    return to_printable(actor.title or str(actor))
+
+
+def format_origin_note(origin: Origin) -> str:
+    """Format where a change came from in a few words: `import, shop, main, notes.jsonl`."""
+    file = None if origin.file is None else PurePath(origin.file).name
+    return ", ".join(filter(None, (origin.way.value, origin.project, origin.branch, file)))
 
 
 def format_column_change(name: str, before: Any, after: Any) -> str:

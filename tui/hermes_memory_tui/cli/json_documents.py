@@ -12,7 +12,19 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.model import Change, Fact, FactType, Gauge, QuarantinedFact, Scope, Session, SourceRule, Tier
+from hermes_memory_store.model import (
+    Change,
+    Fact,
+    FactType,
+    Gauge,
+    Origin,
+    QuarantinedFact,
+    Scope,
+    Session,
+    SourceRule,
+    Tier,
+)
+from hermes_memory_store.rows.origin_rows import to_origin_words
 
 
 def print_document(content: dict[str, Any]) -> None:
@@ -20,6 +32,11 @@ def print_document(content: dict[str, Any]) -> None:
     # A terminal that is not UTF-8 gets escapes that every JSON reader understands.
     escaped = "utf" not in (sys.stdout.encoding or "").lower()
     click.echo(json.dumps(content, ensure_ascii=escaped, indent=2 if sys.stdout.isatty() else None))
+
+
+def origin_json(origin: Origin) -> dict[str, Any]:
+    """Return an origin with the keys of the JSON contract: its way, and what is known besides."""
+    return to_origin_words(origin)
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
@@ -41,6 +58,8 @@ def fact_json(fact: Fact) -> dict[str, Any]:
         "superseded_by": fact.superseded_by,
         "reads": fact.reads,
         "read_at": None if fact.read_at is None else format_iso_time(fact.read_at),
+        "session_title": fact.actor.title or None,
+        "origin": origin_json(fact.origin),
     }
 
 
@@ -88,6 +107,10 @@ def session_json(session: Session) -> dict[str, Any]:
         "scope": session.scope,
         "ended_at": None if session.ended_at is None else format_iso_time(session.ended_at),
         "checkpoint": session.checkpoint,
+        "title": session.title,
+        "client_version": session.client_version,
+        "project": session.project,
+        "number": session.number,
     }
 
 
@@ -124,6 +147,8 @@ def change_json(change: Change) -> dict[str, Any]:
         "change": change.change,
         "undoes": change.undoes,
         "hash": change.hash,
+        "session_title": change.actor.title or None,
+        "origin": origin_json(change.origin),
     }
 
 

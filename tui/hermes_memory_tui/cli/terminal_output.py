@@ -14,6 +14,7 @@ import click
 from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.text.origin_text import author_note
 
 TIER_SHAPES = {
     Tier.HOT: "●",
@@ -105,8 +106,12 @@ def distinct_uid_length(uids: Sequence[str]) -> int:
     return next((length for length in UID_LENGTHS if len({uid[-length:] for uid in uids}) == len(set(uids))), 36)
 
 
-def print_facts(facts: Sequence[Fact], *, with_theme: bool = False, indent: str = "") -> None:
+def print_facts(
+    facts: Sequence[Fact], *, with_theme: bool = False, indent: str = "", with_origin: bool = False
+) -> None:
     """Print facts, one per line: short uid, tier, pin, notation, scope.
+
+    :param with_origin: also say who wrote each, or by which way it came
 
     Styles are applied after wrapping, which counts columns.
     """
@@ -116,7 +121,9 @@ def print_facts(facts: Sequence[Fact], *, with_theme: bool = False, indent: str 
         mark = TIER_SHAPES.get(fact.tier, " ") + ("^" if fact.pinned else " ")
         theme = f"{fact.theme:<{themes}}  " if with_theme else ""
         scope = f"  ({to_printable(fact.scope)})" if fact.scope else ""
-        print_hanging(f"{indent}{short_uid(fact.uid, length)}  {theme}{mark} ", to_printable(fact.notation) + scope)
+        note = author_note(fact) if with_origin else ""
+        told = to_printable(fact.notation) + scope + (f"  [{note}]" if note else "")
+        print_hanging(f"{indent}{short_uid(fact.uid, length)}  {theme}{mark} ", told)
 
 
 def format_gauge_line(gauge: Gauge, name_width: int = 0) -> str:

@@ -41,7 +41,9 @@ from hermes_memory_store.model import (
     Sort,
     ThemeSummary,
     Tier,
+    Turn,
     UndoResult,
+    Way,
 )
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_query
@@ -49,6 +51,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
+from hermes_memory_tui.model.working_folder import attribute_to_working_folder
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
@@ -126,6 +129,8 @@ class FactDetails:
     chain: list[Fact]
     readers: list[FactReading]
     """The latest sessions that received it."""
+    turns: list[Turn]
+    """The captured messages it was written from, without those that were erased."""
 
 
 BY_UNDO = "u undoes."
@@ -221,6 +226,7 @@ class Memory:
     def _connect(self) -> None:
         store = self._open_store()
         store.intake.writer, store.intake.vault = Writer.PERSON, open_store_vault(store.path)
+        attribute_to_working_folder(store, Way.SCREEN)
         screen, listings = store.reader(noting=False), store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
         self._store, self._screen, self._listings = store, screen, listings
@@ -370,7 +376,8 @@ class Memory:
         fact = facts.get(uid)
         # The reading connection knows the notes that were written, not those this process still gathers.
         readers = ReadLog(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
-        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers)
+        turns = self._screen.turns.by_uids(fact.origin.turns)
+        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns)
 
     def overview(self) -> Overview:
         """Return the themes, their scopes, and active sessions."""
@@ -441,6 +448,8 @@ class Memory:
         if version == self._version:
             return False
         self._version = version
+        for store in (self._screen, self._listings, *([self._views] if self._views is not None else [])):
+            store.names.forget_titles()
         self.epoch += 1
         return True
 
@@ -657,8 +666,9 @@ class Memory:
         """
         undone = self._store.undo.session(name, theme=theme, leaving=True)
         rows = [self._store.journal.get(seq) for seq in undone.seqs]
+        title = self._store.names.title_in_theme(theme, name)
         self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
-        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(name)} undone"
+        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(title or name)} undone"
         return ActionResult(said + left_note(undone.left), back="ctrl+r redoes.")
 
     @retry_without_index

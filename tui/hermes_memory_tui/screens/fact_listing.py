@@ -441,7 +441,9 @@ class ListingScreen(MainPanes):
         except StoreError as error:
             self.show_read_error(error)
         else:
-            self.detail_pane.show(detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers)
+            self.detail_pane.show(
+                detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers, detail.turns
+            )
         self.show_gauge()
 
     def show_overview(self) -> None:

@@ -20,6 +20,7 @@ from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
 from hermes_memory_tui.screens.fact_listing import ListingScreen
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets.view_strip import OpenConversation
 
 if TYPE_CHECKING:
     from hermes_memory_tui.model.open_work import UnsavedText
@@ -76,6 +77,14 @@ class MainScreen(ListingScreen):
             tooltip="Reopen the scope and warm the facts its closing cooled",
             show=False,
         ),
+        Binding(
+            "O",
+            "conversation",
+            "Conversation",
+            id="fact.conversation",
+            tooltip="Read the captured messages the fact was written from",
+            show=False,
+        ),
         Binding("s", "sort", "Sort", id="main.sort", tooltip="Choose the order of the facts", show=False),
         Binding(
             "equals_sign",
@@ -107,6 +116,16 @@ class MainScreen(ListingScreen):
 
     def action_differences(self) -> None:
         self.detail_pane.differences = not self.detail_pane.differences
+
+    def action_conversation(self) -> None:
+        """Open the conversation that the fact under the cursor was written from."""
+        fact = self.table.fact
+        if fact is None:
+            return
+        if not fact.origin.turns:
+            self.notify("No captured message is known for this fact.", timeout=4)
+            return
+        self.post_message(OpenConversation(fact.origin.turns))
 
     # Saved views
 

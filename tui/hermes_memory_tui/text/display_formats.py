@@ -102,10 +102,10 @@ def abbreviate_number(number: int) -> str:
 
 
 def actor_name(actor: Actor) -> str:
-    """Return the name of an actor for display: `you`, the session's name, or `relief`."""
+    """Return the name of an actor for display: `you`, the session's title, or `relief`."""
     if actor.kind == "person":
         return "you" if not actor.name else to_printable(actor.name)
-    return to_printable(actor.name or actor.kind)
+    return to_printable(actor.title or actor.name or actor.kind)
 
 
 def fact_name(fact: Fact) -> str:

@@ -30,6 +30,7 @@ from hermes_memory_tui.views.session_actions import (
     confirm_end_session,
     confirm_undo_session,
     context_record_line,
+    session_origin_lines,
 )
 from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -177,7 +178,7 @@ class AgentsView(BaseView[AgentsData]):
             session.uid,
             (
                 GridCell(display_formats.SESSION_SHAPES[session.status], INKS.get(session.status, "dim")),
-                GridCell(to_printable(session.name), ink, bold=not ended),
+                GridCell(to_printable(session.title), ink, bold=not ended),
                 GridCell(to_printable(session.theme), "dim"),
                 GridCell(to_printable(session.scope or "–"), "dim"),
                 GridCell(
@@ -215,7 +216,7 @@ class AgentsView(BaseView[AgentsData]):
 
         wrote, names, tellings = self.memory.read_view(read)
         live = self.data.live.get((session.theme, session.name), {})
-        return f"session {to_printable(session.name)[:24]}", [
+        return f"session {to_printable(session.title)}", [
             Content.assemble(
                 (
                     f"{display_formats.SESSION_SHAPES[session.status]} {session.status.value}",
@@ -224,7 +225,8 @@ class AgentsView(BaseView[AgentsData]):
                 (f"   {to_printable(session.theme)} › {to_printable(session.scope or 'no scope')}", "$dim"),
             ),
             Content(""),
-            labelled_value("client", to_printable(session.client or "unknown")),
+            labelled_value("name", to_printable(session.name)),
+            *session_origin_lines(session),
             labelled_value("process", str(session.pid or "on another machine")),
             labelled_value("since", f"{display_formats.format_moment(session.started_at, now)}, turn {session.turn}"),
             labelled_value(

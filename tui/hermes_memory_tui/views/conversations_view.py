@@ -14,9 +14,10 @@ from hermes_memory_store.model import ThemeSummary, Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.memory import FINAL
+from hermes_memory_tui.model.memory import FINAL, Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
@@ -52,7 +53,7 @@ class ConversationsView(PagedView[ConversationsData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("session", 14, least=70),
+        GridColumn("session", 24, least=70),
         GridColumn("role", 9),
         GridColumn("message"),
     )
@@ -61,8 +62,27 @@ class ConversationsView(PagedView[ConversationsData]):
         Binding("P", "purge", "Purge", id="turns.purge", tooltip="Purge this theme's conversations (cannot be undone)"),
     ]
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._of_fact: Sequence[str] = ()
+        """The turns that a fact was written from, while their session alone is listed."""
+        self._sought = False
+
+    def show_turns(self, turns: Sequence[str]) -> None:
+        """List the session of these turns, with the cursor on the first of them."""
+        self._of_fact, self._sought = turns, True
+        self.filter.input.value = ""
+        self.filter.display = False
+        self.call_after_refresh(self.reload_first_page)  # it may have been opened just now
+
     def load(self, store: Store) -> ConversationsData:
         themes, words = store.themes(), self.filter.input.value.strip()
+        found = store.turns.by_uids(self._of_fact)
+        if found and not words:
+            session = found[0].session
+            same = store.turns.list(found[0].theme, session=session, limit=self.limit) if session else []
+            older = [one for one in reversed(found) if one not in same]
+            return ConversationsData(themes, [*same, *older], len(same) < self.limit)
         if words:
             return ConversationsData(
                 themes, [hit.turn for hit in store.turns.search(None, words, limit=MOST_FOUND)], True
@@ -90,7 +110,21 @@ class ConversationsView(PagedView[ConversationsData]):
         self.grid.border_subtitle = f"{display_formats.format_count(len(data.turns))}{more} messages, {order}"
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
+        if self._of_fact and not searched:
+            who = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
+            self.grid.border_subtitle = f"{who}, esc: all conversations"
         self.grid.show([turn_row(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
+
+        if self._sought:
+            self._sought = False
+            any(self.grid.go_to(uid) for uid in self._of_fact)
+
+    def action_back(self) -> None:
+        if self._of_fact and self.focused is self.grid and not self.filter.input.value:
+            self._of_fact = ()
+            self.reload_first_page()
+        else:
+            super().action_back()
 
     @property
     def turn(self) -> Turn | None:
@@ -108,8 +142,9 @@ class ConversationsView(PagedView[ConversationsData]):
             labelled_value(
                 "when", f"{display_formats.format_moment(turn.at, now)} ({display_formats.format_ago(turn.at, now)})"
             ),
-            labelled_value("session", to_printable(turn.session or "none")),
+            labelled_value("session", to_printable(turn.title or turn.session or "none")),
             labelled_value("theme", to_printable(turn.theme)),
+            *(labelled_value(label, value) for label, value in origin_values(turn.origin) if label != "session"),
             Content(""),
             *(Content(to_printable(one)) for one in said.splitlines()),
         ]
@@ -195,7 +230,7 @@ def turn_row(turn: Turn, hue: int, now: int) -> GridRow:
         (
             GridCell(display_formats.format_age(turn.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
-            GridCell(to_printable(turn.session or "–"), "dim"),
+            GridCell(to_printable(turn.title or turn.session or "–"), "dim"),
             GridCell(to_printable(turn.role), ROLE_INKS.get(turn.role, "")),
             GridCell(said),
         ),

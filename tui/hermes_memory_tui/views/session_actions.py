@@ -11,7 +11,7 @@ from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.errors import StoreError, UnknownSession
-from hermes_memory_store.model import Change, Session, SessionStatus
+from hermes_memory_store.model import Change, Session, SessionStatus, split_client_version
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
@@ -56,7 +56,7 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
     now = view.memory.now()
     undone = [one for one in standing if one.seq in found.undone]
     lines: list[Line] = [
-        Content.assemble("Undo all writes of ", (to_printable(session.name), "bold"), " that are still in effect."),
+        Content.assemble("Undo all writes of ", (to_printable(session.title), "bold"), " that are still in effect."),
         Content.styled("ctrl+r redoes.", "$dim"),
         Content(""),
         *(change_summary_line(one, names, now) for one in undone[:14]),
@@ -64,7 +64,7 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
         *left_lines(found.left),
     ]
     view.ask_then(
-        Question(f"undo writes of {to_printable(session.name)[:24]}", lines),
+        Question(f"undo writes of {to_printable(session.title)}", lines),
         lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
     )
 
@@ -89,7 +89,7 @@ def confirm_end_session(view: BaseView[Any], session: Session) -> None:
         return
     lines: list[Line] = [
         Content.assemble(
-            "Close session ", (to_printable(session.name), "bold"), ": release its lease, keep its checkpoint."
+            "Close session ", (to_printable(session.title), "bold"), ": release its lease, keep its checkpoint."
         ),
         Content.styled("Its writes stay. A running agent opens a new session on its next call.", "$dim"),
     ]
@@ -99,10 +99,18 @@ def confirm_end_session(view: BaseView[Any], session: Session) -> None:
 def end_session(memory: Memory, session: Session) -> Any:
     """End a session through the bridge that holds it, else in the store."""
     if bridge_client.end_live_session(memory.path, session.theme, session.name):
-        return memory.run_write(lambda _: None, f"session {to_printable(session.name)} ended", back="")
+        return memory.run_write(lambda _: None, f"session {to_printable(session.title)} ended", back="")
     return memory.run_write(
-        lambda store: store.sessions.close(session), f"session {to_printable(session.name)} ended", back=""
+        lambda store: store.sessions.close(session), f"session {to_printable(session.title)} ended", back=""
     )
+
+
+def session_origin_lines(session: Session) -> Sequence[Line]:
+    """Return lines on a session's client, as it calls itself, and its project."""
+    client, version = split_client_version(session.client) if session.client else ("unknown", None)
+    said = " ".join(filter(None, (client, session.client_version or version)))
+    lines = [labelled_value("client", to_printable(said))]
+    return lines if session.project is None else [*lines, labelled_value("project", to_printable(session.project))]
 
 
 def changes_by_session(store: Store, session: Session, limit: int) -> list[Change]:

@@ -25,6 +25,7 @@ from hermes_memory_tui.views.session_actions import (
     checkpoint_lines,
     confirm_end_session,
     confirm_undo_session,
+    session_origin_lines,
 )
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
@@ -80,7 +81,7 @@ class SessionView(BaseView[SessionActivity]):
         self._known: dict[int, list[RecordedFact]] = {}
 
     def title_place(self) -> str:
-        return f"{to_printable(self._session.theme)} › {to_printable(self._session.name)}"
+        return f"{to_printable(self._session.theme)} › {to_printable(self._session.title)}"
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._follow)
@@ -159,7 +160,8 @@ class SessionView(BaseView[SessionActivity]):
                 f"{display_formats.SESSION_SHAPES[session.status]} {session.status.value}",
                 f"bold ${INKS.get(session.status, 'dim')}",
             ),
-            labelled_value("client", to_printable(session.client or "unknown")),
+            labelled_value("name", to_printable(session.name)),
+            *session_origin_lines(session),
             labelled_value("scope", to_printable(session.scope or "none")),
             labelled_value("turn", str(session.turn)),
             labelled_value("last seen", display_formats.format_ago(session.heartbeat_at, now)),

@@ -32,7 +32,7 @@ class AgentsPanel(Widget):
         lines = []
         for session in sorted(self.sessions, key=lambda one: -one.heartbeat_at)[: max(1, self.size.height or 1)]:
             age = display_formats.format_age(session.heartbeat_at, self.now) if self.has_ages else ""
-            name = to_printable(session.name)
+            name = to_printable(session.title)
             where = to_printable(session.scope or session.theme)
             lines.append(
                 Content.assemble(

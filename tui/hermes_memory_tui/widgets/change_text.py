@@ -10,6 +10,7 @@ from hermes_memory_store.model import Change, Tier, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_count, format_moment
+from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
 
@@ -38,7 +39,7 @@ def change_subject(change: Change, named: dict[str, str]) -> str:
     if change.entity == "scope":
         return "scope " + to_printable(after.get("label") or named.get(change.uid, short_uid(change.uid)))
     if change.entity == "session":
-        return f"session {to_printable(change.actor.name)}"
+        return f"session {to_printable(change.actor.title or change.actor.name)}"
     if change.entity == "turn" and "role" in after:
         return f"{to_printable(after['role'])}: {format_count(after.get('chars', 0))} characters"
     return f"{change.entity} {short_uid(change.uid)}"
@@ -74,6 +75,7 @@ def change_detail(change: Change, named: dict[str, str], now: int) -> list[Line]
             "row", f"#{change.seq}" + (f" of change #{change.change}" if change.change != change.seq else "")
         ),
         labelled_value("hash", change.hash[:20]),
+        *(labelled_value(label, value) for label, value in origin_values(change.origin)),
     ]
     if change.undoes is not None:
         lines.append(labelled_value("undoes", f"#{change.undoes}"))

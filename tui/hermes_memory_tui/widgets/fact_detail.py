@@ -14,15 +14,18 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from hermes_memory_store.context.read_log import FactReading
-from hermes_memory_store.model import Change, Fact, Tier
+from hermes_memory_store.model import Change, Fact, Tier, Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text import display_formats, origin_text
 from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
 
+
+MESSAGE_CHARS = 300
+"""Characters of a message that are shown beside the fact that was written from it."""
 
 QUARANTINE = "quarantine:"
 """What the record of a quarantined fact puts before the reason."""
@@ -60,13 +63,15 @@ class FactDetail(VerticalScroll):
         now: int,
         marks: SearchHighlighter | None = None,
         readers: Sequence[FactReading] = (),
+        turns: Sequence[Turn] = (),
     ) -> None:
         """Show a fact; nothing when None.
 
         :param marks: words to highlight, because they were searched for
         :param readers: the latest sessions that received it
+        :param turns: the captured messages it was written from
         """
-        self._again = lambda: self.show(fact, history, chain, now, marks, readers)
+        self._again = lambda: self.show(fact, history, chain, now, marks, readers, turns)
         text = self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
@@ -75,6 +80,7 @@ class FactDetail(VerticalScroll):
         self.border_title = f"fact {short_uid(fact.uid)}"
         lines = [
             *fact_head(fact, history, now, marks or SearchHighlighter(), readers),
+            *origin_lines(fact, turns),
             *self._chain(fact, chain, now),
             *self._history(history, now),
         ]
@@ -124,6 +130,7 @@ class FactDetail(VerticalScroll):
                     (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
                     change_phrase(change),
                     (f"  by {display_formats.actor_name(change.actor)}", "$dim"),
+                    (f" via {change.origin.way.value}" if change.origin.is_known else "", "$dim"),
                     (f"  #{change.seq}", "$dim"),
                 )
             )
@@ -171,6 +178,24 @@ def fact_head(
     return lines
 
 
+def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Content]:
+    """Return where the fact came from, and the captured messages it was written from."""
+    lines = [Content(""), Content.styled("origin", "bold")]
+    lines += [labelled_line(label, value) for label, value in origin_text.origin_values(fact.origin)]
+    if not fact.origin.turns:
+        return lines
+    erased = len(fact.origin.turns) - len(turns)
+    tip = "  O conversation" if turns else ""
+    lines += [Content(""), Content.assemble(("written from", "bold"), (tip, "$dim"))]
+    for turn in turns:
+        said = to_printable(" ".join(turn.content[: 2 * MESSAGE_CHARS].split()))
+        more = "…" if len(said) > MESSAGE_CHARS or len(turn.content) > 2 * MESSAGE_CHARS else ""
+        lines.append(Content.assemble((f"{to_printable(turn.role)}: ", "$dim"), said[:MESSAGE_CHARS] + more))
+    if erased:
+        lines.append(Content.styled(f"{display_formats.pluralise(erased, 'message')} erased since", "$dim"))
+    return lines
+
+
 TIER_STYLES = {Tier.HOT: "$hot", Tier.COLD: "$cold", Tier.QUARANTINED: "$warning"}
 
 
@@ -190,7 +215,7 @@ def format_reads(fact: Fact, now: int) -> str:
 def reader_line(reader: FactReading, now: int) -> Content:
     """Return a line on one context that contained it: who received it, when, and for which query."""
     why = "" if reader.why is None else f": {to_printable(reader.why)[:60]}"
-    who = "you" if reader.session is None else to_printable(reader.session)
+    who = "you" if reader.session is None else to_printable(reader.title or reader.session)
     return Content.assemble(
         (f"{display_formats.format_age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim")
     )

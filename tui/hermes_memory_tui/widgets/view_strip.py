@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -21,6 +23,14 @@ class OpenView(Message):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
+
+
+class OpenConversation(Message):
+    """Posted by a screen that wants the conversation of some captured messages; the app opens it."""
+
+    def __init__(self, turns: Sequence[str]) -> None:
+        super().__init__()
+        self.turns = turns
 
 
 class ViewStrip(Widget):

@@ -12,7 +12,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
-from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.json_documents import origin_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 SHOWN = 160
@@ -24,7 +24,10 @@ SHOWN = 160
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Maximum number of messages."
 )
-@click.option("--session", metavar="NAME", help="Only this session.")
+@click.option(
+    "--session", metavar="NAME", help="Only this session: its name, title or client, or a beginning that only it has."
+)
+@click.option("--fact", metavar="UID", help="Only the messages that this fact was written from, whole.")
 @click.option("--purge", is_flag=True, help="Purge them instead. Cannot be undone.")
 @click.option("--older-than", metavar="AGE", help="With --purge: only messages older than this, e.g. 30d.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
@@ -35,6 +38,7 @@ def turns_command(
     query: str | None,
     limit: int,
     session: str | None,
+    fact: str | None,
     purge: bool,
     older_than: str | None,
     yes: bool,
@@ -44,16 +48,25 @@ def turns_command(
     With --purge they are purged, which cannot be undone.
     """
     if purge:
-        if query or session:
-            raise ArgumentError("--purge selects messages by age only; leave QUERY and --session out", query or session)
+        if query or session or fact:
+            raise ArgumentError(
+                "--purge selects messages by age only; leave QUERY, --session and --fact out", query or session or fact
+            )
         purge_conversations(settings, 0 if older_than is None else parse_duration(older_than), yes)
         return
     if older_than is not None:
         raise ArgumentError("--older-than requires --purge", older_than)
+    if fact is not None and (query or session):
+        raise ArgumentError("--fact lists the messages of one fact; leave QUERY and --session out", query or session)
     with settings.store() as store:
         theme = settings.reading_theme(store)
+        session = None if session is None else store.sessions.find(session, theme=theme).name
         found: list[tuple[Turn, float | None]]
-        if query:
+        if fact is not None:
+            note = None
+            origin = store.facts.get(fact, theme=settings.confining_theme(store)).origin
+            found = [(turn, None) for turn in store.turns.by_uids(origin.turns)]
+        elif query:
             hits = store.turns.search(theme, query, limit=limit, session=session)
             found = [(hit.turn, hit.score) for hit in hits]
             note = store.turns.note()
@@ -68,7 +81,8 @@ def turns_command(
         click.echo(f"note: {note}", err=True)
     for turn, _ in found:
         said = to_printable(" ".join(turn.content.split()))
-        click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {said[:SHOWN]}{'…' if len(said) > SHOWN else ''}")
+        shown = said if fact is not None or len(said) <= SHOWN else f"{said[:SHOWN]}…"
+        click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {shown}")
     if not found:
         click.echo("no captured messages" if not query else "no matching messages", err=True)
 
@@ -83,6 +97,8 @@ def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
         "content": turn.content,
         "at": format_iso_time(turn.at),
         "score": score,
+        "session_title": turn.title,
+        "origin": origin_json(turn.origin),
     }
 
 

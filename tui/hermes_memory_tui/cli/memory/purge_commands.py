@@ -139,7 +139,7 @@ def fact_purge_details(plan: FactPurgePlan) -> list[str]:
     for turn in plan.turns[:SHOWN_TURNS]:
         said = to_printable(" ".join(turn.content.split()))
         cut = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
-        lines.append(f"  {turn.role} ({to_printable(turn.session or 'no session')}): {cut}")
+        lines.append(f"  {turn.role} ({to_printable(turn.title or 'no session')}): {cut}")
     if len(plan.turns) > SHOWN_TURNS:
         lines.append(
             f"  and {len(plan.turns) - SHOWN_TURNS:,} more messages; see them with --json, or keep with --keep-turns"

@@ -10,13 +10,18 @@ from click.core import ParameterSource
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.model import Fact, Sort
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
-from hermes_memory_tui.cli.journal_lines import print_changes
+from hermes_memory_tui.cli.journal_lines import format_actor, print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts, print_hanging, print_pairs
+from hermes_memory_tui.text.origin_text import origin_values
 
 LIMIT = click.IntRange(1, 1000)
+
+SHOWN_CHARS = 200
+"""Characters of a captured message that are shown beside the fact that was written from it."""
 
 
 @click.command("search", short_help="Find facts by words and filters.", cls=QueryCommand)
@@ -31,7 +36,9 @@ def search_command(
 ) -> None:
     """Find facts by words, "phrases", -exclusions and filters.
 
-    Filters: type: scope: tier: target: before: after: by:  — e.g. login type:decision after:7d -draft
+    Filters: type: scope: tier: target: before: after: by: from: in:  — e.g. login type:decision after:7d -draft
+
+    by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project.
     """
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
@@ -97,7 +104,7 @@ def print_found_facts(
         return
     if note is not None:
         click.echo(f"note: {note}", err=True)
-    print_facts(facts, with_theme=with_theme)
+    print_facts(facts, with_theme=with_theme, with_origin=True)
     if not facts:
         click.echo("no facts", err=True)
     elif total > len(facts):
@@ -120,9 +127,14 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
     with settings.store() as store:
         fact = store.facts.get(uid, theme=settings.confining_theme(store))
         chain = store.facts.chain(fact.uid)
+        turns = store.turns.by_uids(fact.origin.turns)
     if settings.as_json:
         print_document(fact_json(fact) | {"chain": [one.uid for one in chain]})
         return
+    erased = len(fact.origin.turns) - len(turns)
+    written_from = f"written from {format_quantity(len(turns), 'captured message')}"
+    written_from += f", {erased} more erased since" if erased else ""
+    written_from += f"; whole: turns --fact {short_uid(fact.uid)}" if turns else ""
     print_hanging("", to_printable(fact.notation))
     click.echo()
     print_pairs(
@@ -132,7 +144,7 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
             ("scope", fact.scope or "(none)"),
             ("type", fact.type.word),
             ("tier", fact.tier.value + (", pinned" if fact.pinned else "")),
-            ("written", f"{format_iso_time(fact.created_at)} by {fact.actor}"),
+            ("written", f"{format_iso_time(fact.created_at)} by {format_actor(fact.actor)}"),
             ("changed", format_iso_time(fact.updated_at)),
             (
                 "read",
@@ -140,8 +152,12 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
                 + (f", last {format_iso_time(fact.read_at)}" if fact.read_at else ""),
             ),
             ("costs", format_quantity(fact.tokens, "token")),
+            *origin_values(fact.origin),
+            *([("turns", written_from)] if fact.origin.turns else []),
         ]
     )
+    for turn in turns:
+        print_hanging(f"  {to_printable(turn.role)}: ", to_printable(" ".join(turn.content.split())[:SHOWN_CHARS]))
     place = [one.uid for one in chain].index(fact.uid)
     for said, others in (("replaces", chain[:place]), ("superseded by", chain[place + 1 :])):
         if others:
@@ -160,4 +176,4 @@ def history_command(settings: CommandSettings, uid: str) -> None:
         if settings.as_json:
             print_document({"changes": [change_json(change) for change in changes]})
         else:
-            print_changes(store, changes)
+            print_changes(store, changes, with_origin=True)

@@ -27,7 +27,7 @@ def sessions_command(settings: CommandSettings, all_themes: bool) -> None:
             ("session", "theme", "status", "client", "turn", "scope", "heartbeat"),
             [
                 (
-                    one.name,
+                    one.title,
                     one.theme,
                     one.status.value,
                     one.client or "",

@@ -21,7 +21,12 @@ SHOWN = 20
 @click.option(
     "--change", "seq", type=click.IntRange(min=1), metavar="SEQ", help="Undo the change with this journal row."
 )
-@click.option("--session", metavar="ID", callback=reject_blank, help="Undo all writes of this session.")
+@click.option(
+    "--session",
+    metavar="NAME",
+    callback=reject_blank,
+    help="Undo all writes of this session: its name, title or client, or a beginning that only it has.",
+)
 @click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="Undo the newest N changes.  [default: 1]")
 @click.option(
     "--leave-conflicts",

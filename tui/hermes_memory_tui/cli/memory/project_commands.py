@@ -1,0 +1,78 @@
+"""The command `projects`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Project, ProjectSummary
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.terminal_output import print_table
+
+COMMIT_DIGITS = 12
+
+
+@click.command("projects", short_help="List projects, or rename one.")
+@click.option("--rename", nargs=2, metavar="OLD NEW", help="Give a project another name; its old one still finds it.")
+@click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
+@add_common_options
+@pass_settings
+def projects_command(settings: CommandSettings, rename: tuple[str, str] | None, all_themes: bool) -> None:
+    """List the projects that facts and sessions came from, and what each is recognised by.
+
+    A project is recognised by its remote URL, else its first commit, else its path; its name is only a label, and is
+    never given to another project. All themes unless --theme names one.
+    """
+    if rename is not None:
+        if all_themes:
+            raise ArgumentError("--rename renames one project in all themes; leave --all-themes out", "--all-themes")
+        rename_listed_project(settings, *rename)
+        return
+    with settings.store() as store:
+        found = store.projects.list(None if all_themes else settings.confining_theme(store))
+    if settings.as_json:
+        print_document({"projects": [project_json(one) for one in found]})
+    elif not found:
+        click.echo("no projects yet", err=True)
+    else:
+        print_table(
+            ("project", "facts", "sessions", "recognised by"),
+            [(one.project.name, one.facts, one.sessions, format_identity(one.project)) for one in found],
+        )
+
+
+def rename_listed_project(settings: CommandSettings, old: str, new: str) -> None:
+    """Rename a project and print its new name."""
+    with settings.store(writing=True) as store:
+        before = store.projects.get(old).name
+        project = store.projects.rename(old, new)
+    if settings.as_json:
+        print_document({"renamed": before, "name": project.name, "uid": project.uid})
+    else:
+        click.echo(f"{to_printable(before)} is called {to_printable(project.name)} now; the old name still finds it")
+
+
+def format_identity(project: Project) -> str:
+    """Format what a project is recognised by first: a remote, else its first commit, else a path."""
+    if project.remotes:
+        return ", ".join(project.remotes)
+    return f"first commit {project.roots[0][:COMMIT_DIGITS]}" if project.roots else ", ".join(project.paths)
+
+
+def project_json(one: ProjectSummary) -> dict[str, Any]:
+    """Return a project with the keys of the JSON contract."""
+    return {
+        "name": one.project.name,
+        "uid": one.project.uid,
+        "remotes": list(one.project.remotes),
+        "roots": list(one.project.roots),
+        "paths": list(one.project.paths),
+        "facts": one.facts,
+        "sessions": one.sessions,
+        "seen_at": format_iso_time(one.seen_at),
+    }

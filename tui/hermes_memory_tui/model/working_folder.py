@@ -1,0 +1,22 @@
+"""The origin of what a person does in this process: the way, and the project of the folder it runs in."""
+
+from __future__ import annotations
+
+import os
+
+from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.store import Store
+
+
+def attribute_to_working_folder(store: Store, way: Way) -> None:
+    """Attribute what is changed through this store to the working folder, read anew for each change: branches change."""
+    store.set_origin_source(lambda: locate_working_folder(store, way))
+
+
+def locate_working_folder(store: Store, way: Way) -> Origin:
+    """Return an origin with the project of the working folder, without one where the folder is gone."""
+    try:
+        folder = os.getcwd()  # noqa: PTH109 - a path that is gone is no error of pathlib's
+    except OSError:
+        return Origin(way=way)
+    return store.projects.locate(Origin(way=way), folder)
