@@ -50,3 +50,13 @@ def test_a_session_of_another_theme_of_that_name_is_another(store: Store) -> Non
 def test_others_have_no_title(store: Store) -> None:
     assert store.facts.write("default", "V[a]: x").fact.actor.title == ""
     assert store.turns.add("default", "user", "hello").title is None
+
+
+def test_a_session_of_before_is_never_called_by_an_identifier(store: Store) -> None:
+    session = store.sessions.open("default", NAME, client="claude-code 2.1")
+    uid = store.facts.write("default", "V[a]: x", session=session).fact.uid
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE sessions SET number = NULL, project_id = NULL")
+    store.names.forget_titles()
+    assert store.facts.get(uid).actor.title == f"claude-code {session.uid[-8:]}"
+    assert store.sessions.get("default", NAME).title == f"claude-code {session.uid[-8:]}"

@@ -91,8 +91,8 @@ def read_session_title(db: Db, theme_id: int, name: str) -> str:
     row = db.row(TITLE_PARTS, (theme_id, name))
     if row is None:
         return str(db.value(TITLE_OF_ORIGIN, (theme_id, name)) or name)
-    _, client, project, number = row
-    return format_session_title(client, project, number) or name
+    uid, client, project, number = row
+    return session_title(uids.format_uid(uid), name, client, project, number)
 
 
 def find_session_name(db: Db, theme_id: int | None, text: str) -> SessionName:
