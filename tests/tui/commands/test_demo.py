@@ -349,7 +349,7 @@ def test_the_inspector_shows_what_agents_write_and_leaves_nothing(stage: Path, h
     (home / ".hermes").mkdir()
     (home / ".hermes" / "inspector.toml").write_text("reduced_motion = true\n")
     with on_a_terminal(stage, "--agents", "2") as terminal:
-        terminal.shows("ui-agent")
+        terminal.shows("claude-code")
         terminal.shows(
             "~/memory.db"
         )  # it takes the demo's home for the person's, whose hosts and files it must not touch

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hermes_memory_store.model import Actor, FactFilter, Millis, Session
+from hermes_memory_store.model import Actor, FactFilter, Millis, Origin, Session, Way
+from hermes_memory_store.projects.project_sighting import ProjectSighting
+from hermes_memory_store.projects.remote_urls import normalise_remote
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from hermes_memory_themes.policy import FILE_NAME
+from hermes_memory_tui.demo.demo_jobs import HOSTS
 
 NOW = Millis(1_773_756_000_000)
 """The moment the demo is looked at: 17 March 2026, 14:00 UTC."""
@@ -61,8 +64,14 @@ DAY = {
 }
 """What each agent wrote, oldest first: scope and line."""
 
-AGENTS = ("ui-agent", "watch-agent", "copy-agent")
-"""Names of their sessions, in the order of the themes."""
+SESSIONS = {
+    "frontend": "6b1d2f3a-8c41-4e0b-9a57-2f40c1d7e811",
+    "intraday-sre": "c90e7a15-3b26-4d8f-b1c4-58d2e6a90f73",
+    "marketing": "1f84d6c2-97ae-4b35-8e60-a3c7b2915d08",
+}
+"""Names of their sessions, which hosts make up: people see them under their client, project and number."""
+
+COMMIT = "4f1c2d9be07a63518c24d0f7a9b86e3351d2c704"
 
 POLICIES = """
 [defaults]
@@ -102,14 +111,16 @@ def make_demo_day(
     clock = clock or DemoClock(now)
     write_demo_policies(path)
     with open_demo_store(path, clock) as store:
-        for theme, place, scope, line, ago in demo_facts():
+        for theme, scope, line, ago in demo_facts():
             meanwhile(store, now - ago)
             clock.now = Millis(now - ago)
-            store.facts.write(theme, line, scope=scope, session=open_demo_session(store, theme, place))
+            store.facts.write(
+                theme, line, scope=scope, session=open_demo_session(store, theme), origin=demo_origin(theme)
+            )
         apply_person_changes(store, clock, now)
         clock.now = Millis(now)
-        for theme, place in (("frontend", 0), ("intraday-sre", 1)):
-            store.sessions.heartbeat(open_demo_session(store, theme, place))
+        for theme in ("frontend", "intraday-sre"):
+            store.sessions.heartbeat(open_demo_session(store, theme))
     return clock
 
 
@@ -120,38 +131,53 @@ def write_demo_policies(path: Path) -> None:
 
 def open_demo_store(path: Path, clock: DemoClock) -> Store:
     """Open the demo store with its own policies and its own clock."""
-    return Store.open(path, clock=clock, policies=Policies.load(path.with_name(FILE_NAME)))
+    store = Store.open(path, clock=clock, policies=Policies.load(path.with_name(FILE_NAME)))
+    store.origin = Origin(way=Way.TOOL)
+    return store
 
 
-def demo_facts() -> Iterator[tuple[str, int, str | None, str, int]]:
-    """Yield theme, index, scope, line and age of every fact, oldest first."""
+def demo_facts() -> Iterator[tuple[str, str | None, str, int]]:
+    """Yield theme, scope, line and age of every fact, oldest first."""
     rows = []
     for place, (theme, lines) in enumerate(DAY.items()):
         for number, (scope, line) in enumerate(lines):
             left = len(lines) - number
-            rows.append(
-                (theme, place, scope, line, left * (17 + 9 * place) * MINUTE + (left * left * 7 + place * 3) * MINUTE)
-            )
+            rows.append((theme, scope, line, left * (17 + 9 * place) * MINUTE + (left * left * 7 + place * 3) * MINUTE))
     return iter(sorted(rows, key=lambda row: -row[-1]))
 
 
-def open_demo_session(store: Store, theme: str, place: int) -> Session:
-    """Open the session of a theme's agent."""
-    return store.sessions.open(theme, AGENTS[place], client="hermes-agent")
+def open_demo_session(store: Store, theme: str, name: str | None = None) -> Session:
+    """Open the session of a theme's agent, which works in its project, as its host would. :param name: another one of them"""
+    host = HOSTS[theme]
+    seen = ProjectSighting(f"/home/me/{host.project}", remote=normalise_remote(host.remote))
+    return store.sessions.open(
+        theme,
+        name or SESSIONS[theme],
+        client=host.client,
+        client_version=host.version,
+        project=store.projects.recognise(seen),
+    )
+
+
+def demo_origin(theme: str) -> Origin:
+    """Return what an agent's host and the bridge would say of a call; its session adds the rest."""
+    return Origin(way=Way.TOOL, folder=".", branch=HOSTS[theme].branch, commit=COMMIT)
 
 
 def apply_person_changes(store: Store, clock: DemoClock, now: int) -> None:
     """Apply the changes that a person makes in the inspector before the end of the demo day."""
     clock.now = Millis(now - 50 * MINUTE)
     facts = {fact.target: fact for fact in store.facts.by_ids(list(store.facts.ids(FactFilter())))}
-    store.facts.pin([facts["deploy.window"].uid, facts["claims"].uid])
-    store.scopes.close("marketing", "newsletter-march")
-    clock.now = Millis(now - 12 * MINUTE)
-    store.facts.edit(facts["failover.time"].uid, "9 s measured on 16 March, target is 15 s", actor=Actor("person"))
+    with store.attribute(Origin(way=Way.SCREEN)):
+        store.facts.pin([facts["deploy.window"].uid, facts["claims"].uid])
+        store.scopes.close("marketing", "newsletter-march")
+        clock.now = Millis(now - 12 * MINUTE)
+        store.facts.edit(facts["failover.time"].uid, "9 s measured on 16 March, target is 15 s", actor=Actor("person"))
     clock.now = Millis(now - 3 * MINUTE)
     store.facts.write(
         "intraday-sre",
         "V[incident.cause]: pool of 20 shared by two services since build 8140; now 48 in build 8144",
         scope="incident-4412",
-        session=open_demo_session(store, "intraday-sre", 1),
+        session=open_demo_session(store, "intraday-sre"),
+        origin=demo_origin("intraday-sre"),
     )

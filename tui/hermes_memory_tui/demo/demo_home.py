@@ -18,6 +18,7 @@ from hermes_memory_store.model import Actor, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.demo import demo_day
 from hermes_memory_tui.demo.demo_day import MINUTE, DemoClock
+from hermes_memory_tui.demo.demo_jobs import HOSTS, PROJECTS
 
 STORE = "memory.db"
 
@@ -193,34 +194,34 @@ def make_demo_home(home: Path, now: int = demo_day.NOW, facts: int = 0) -> Path:
         meanwhile(store, now)
         clock.now = Millis(now)
         add_conversations(store, now)
-        for place, theme in enumerate(demo_day.DAY):
-            store.sessions.heartbeat(demo_day.open_demo_session(store, theme, place))
+        for theme in demo_day.DAY:
+            store.sessions.heartbeat(demo_day.open_demo_session(store, theme))
     write_host_files(home, now)
+    write_repositories(home)
     return path
 
 
 def add_earlier_history(store: Store, clock: DemoClock, now: int) -> None:
     """Add version chains, closed scopes, quarantined facts, a masked secret, and ended sessions."""
-    places = list(demo_day.DAY)
     for hours, theme, scope, rule, line in sorted(earlier_facts(), key=lambda row: -row[0]):
         clock.now = Millis(now - hours * HOUR)
-        who = demo_day.open_demo_session(store, theme, places.index(theme))
+        who = demo_day.open_demo_session(store, theme)
         if rule is None:
-            store.facts.write(theme, line, scope=scope, session=who)
+            store.facts.write(theme, line, scope=scope, session=who, origin=demo_day.demo_origin(theme))
         else:
-            store.facts.quarantine(theme, line, why=rule, scope=scope, session=who)
+            store.facts.quarantine(theme, line, why=rule, scope=scope, session=who, origin=demo_day.demo_origin(theme))
     clock.now = Millis(now - 32 * HOUR)
     store.scopes.close(*CLOSED_BY_A_PERSON)
-    helper = store.sessions.open("frontend", "import-agent", client="claude-code 2.1")
+    helper = demo_day.open_demo_session(store, "frontend", "0b7c41de-52f8-4a16-9d3e-7e15c8a2f604")
     store.sessions.tick(helper, 1, "import the icons of the old repository")
     store.sessions.close(helper)
-    lost = store.sessions.open("marketing", "night-agent", client="hermes-agent 0.19")
+    lost = demo_day.open_demo_session(store, "marketing", "e2d95b70-1c3f-48a6-bf02-94a7d6e0c3b1")
     store.sessions.tick(lost, 4, "draft the second case study")
     for minutes in (2, 4, 6):
         clock.now = Millis(now - 32 * HOUR + minutes * MINUTE)
         store.sessions.sweep()
-    for place, theme in enumerate(demo_day.DAY):
-        store.sessions.close(demo_day.open_demo_session(store, theme, place))
+    for theme in demo_day.DAY:
+        store.sessions.close(demo_day.open_demo_session(store, theme))
 
 
 def earlier_facts() -> Iterator[tuple[int, str, str | None, str | None, str]]:
@@ -232,16 +233,15 @@ def earlier_facts() -> Iterator[tuple[int, str, str | None, str | None, str]]:
 
 def add_conversations(store: Store, now: int) -> None:
     """Add the captured turns of the day."""
-    places = list(demo_day.DAY)
     for minutes, theme, role, text in CONVERSATIONS:
-        who = demo_day.open_demo_session(store, theme, places.index(theme))
+        who = demo_day.open_demo_session(store, theme)
         store.turns.add(theme, role, text, session=who, at=now - minutes * MINUTE)
 
 
 def record_context(store: Store, clock: DemoClock, now: int, minutes: int, theme: str, question: str | None) -> None:
     """Record a context block as the store records those sent to agents."""
     clock.now = Millis(now - minutes * MINUTE)
-    who = demo_day.open_demo_session(store, theme, list(demo_day.DAY).index(theme))
+    who = demo_day.open_demo_session(store, theme)
     if question is None:
         store.injection.status(theme, session=who)
     else:
@@ -261,6 +261,17 @@ def write_host_files(home: Path, now: int) -> None:
         for hours, target, text in EVICTED
     )
     (folder / "ARCHIVE.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_repositories(home: Path) -> None:
+    """Write the repositories that the agents work in: no more of Git's files than say what they are."""
+    for host in HOSTS.values():
+        folder = home / PROJECTS / host.project / ".git"
+        (folder / "refs" / "heads").mkdir(parents=True)
+        (folder / "objects").mkdir()
+        (folder / "HEAD").write_text(f"ref: refs/heads/{host.branch}\n")
+        (folder / "refs" / "heads" / host.branch).write_text(f"{demo_day.COMMIT}\n")
+        (folder / "config").write_text(f'[remote "origin"]\n\turl = {host.remote}\n')
 
 
 def fill_store(store: Store, count: int) -> None:

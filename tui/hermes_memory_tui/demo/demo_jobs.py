@@ -19,7 +19,31 @@ CAST = (
     ("intraday-sre", "night-watch"),
     ("marketing", "press-agent"),
 )
-"""Theme and session of each agent. The first three go on with the sessions of the demo day."""
+"""Theme and name of each agent. What it is called in the memory comes from its host and its project, as with any agent."""
+
+
+class Host(NamedTuple):
+    """The program that a theme's agents run in, as it says itself, and the repository they work in."""
+
+    client: str
+    version: str
+    project: str
+    branch: str
+
+    @property
+    def remote(self) -> str:
+        """The URL of the repository."""
+        return f"https://git.example.org/acme/{self.project}.git"
+
+
+HOSTS = {
+    "frontend": Host("claude-code", "2.1.4", "shop", "checkout"),
+    "intraday-sre": Host("hermes-agent", "0.19.0", "quotes", "main"),
+    "marketing": Host("codex", "0.42.0", "website", "spring-launch"),
+}
+
+PROJECTS = "projects"
+"""The folder of the demo's home with the repositories."""
 
 Call = tuple[str, dict[str, Any]]
 

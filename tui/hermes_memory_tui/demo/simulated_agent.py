@@ -39,23 +39,22 @@ class ShimExited(Exception):
 class ShimProcess:
     """A shim process, used over its pipes as an MCP host does."""
 
-    def __init__(self, store: str, theme: str, name: str) -> None:
-        self.name = name
+    def __init__(self, store: str, theme: str) -> None:
+        host = demo_jobs.HOSTS[theme]
         self.number = 0
         self.process = subprocess.Popen(
             [sys.executable, "-m", "hermes_memory_bridge", "--db", store, "--theme", theme, "--tools", "all"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            cwd=os.path.join(os.path.dirname(store), demo_jobs.PROJECTS, host.project),  # noqa: PTH120 - see above
         )
-        self.ask("initialize", OPENING | {"clientInfo": {"name": f"demo {name}", "version": "1"}})
+        self.ask("initialize", OPENING | {"clientInfo": {"name": host.client, "version": host.version}})
         self.say({"method": "notifications/initialized"})
-        # Under its own name, so that it goes on where the demo day left it.
-        self.ask("tools/call", {"name": "session_open", "arguments": {"name": name}})
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
         """Call a tool, and return whether it succeeded and its answer."""
-        answer = self.ask("tools/call", {"name": tool, "arguments": arguments | {"session_id": self.name}})
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if "error" in answer:
             return False, str(answer["error"].get("message"))
         result = answer["result"]
@@ -113,7 +112,7 @@ def run_simulated_agent(theme: str, name: str, seed: int, store: str, socket: st
                 return
             started = time.monotonic()
             try:
-                shim = shim or ShimProcess(store, theme, name)
+                shim = shim or ShimProcess(store, theme)
                 done, answer = shim.call(tool, arguments)
             except ShimExited:
                 if shim is not None:
