@@ -6,20 +6,29 @@ import re
 
 DONE_EN = (
     r"(?:done|finished|completed?|merged|deployed|shipped|released|fixed|resolved|solved|closed|landed|delivered|implemented"
-    r"|published|restored|repaired|squashed|launched|handled|rolled out|wrapped up|sorted(?: out)?)"
+    r"|published|restored|repaired|squashed|launched|handled|migrated|verified|sorted(?: out)?)"
 )
-STATE_EN = r"(?:live|online|over|in place|good to go|in production|up and running|out the door|back up|all set|out(?=$| now| today))"
+STATE_EN = r"(?:live|online|over|in place|good to go|in production|up and running|out the door|back up|up again|all set|in order|out(?=$| now| today))"
 END_EN = (
     r"(?:$|\s+(?:now|already|today|yesterday|thanks?|thank you|everyone|team|guys|finally|and|with|to|in|on|as|by|into|this|at"
     r"|for|successfully|everywhere|again|too|here|v?\d)\b)"
 )
 """What may follow a participle that stands alone."""
 
+OBJECT = r"(?:\s+\w+){0,4}?"
+"""The object between a verb and its particle."""
+
+PERFECT = r"(?:\b(?:have|has|been|got|get|was|were)|'ve|'s)\s+(?:(?:just|now|finally|already|all|also)\s+){0,2}"
+
+CHECKS_EN = r"(?:ci|pipelines?|builds?|tests?|checks?|suites?|everything|all|jobs?)"
+
+TROUBLE_NOUN_EN = r"bugs?|crash(?:es)?|errors?|leaks?|issues?|problems?|warnings?|failures?|regressions?|exceptions?|flak(?:e|iness)|outages?"
+
 ENGLISH = (
     r"\b(?:is|are|'s|'re|was|been|got|gets|be|looks|seems)\s+(?:(?:now|all|finally|fully|already|just|officially|completely|successfully)\s+){0,3}"
     rf"(?:{DONE_EN}|{STATE_EN})\b",
     rf"^(?:(?:all|it's|and|now|finally|just|successfully|everything)\s+){{0,3}}{DONE_EN}{END_EN}",
-    rf"^(?:(?:i|we|i've|we've|and|just|now|finally)\s+){{0,3}}{DONE_EN}\s+(?:the|your|my|our|it|this|that|all|everything|both)\b",
+    rf"^(?:(?:i|we|i've|we've|and|just|now|finally)\s+){{0,3}}(?:{DONE_EN}|pushed|cleared up)\s+(?:the|your|my|our|it|this|that|all|everything|both)\b",
     rf"^\w+\s+(?:\w+\s+)?{DONE_EN}(?:$|\s+(?:to|in|on|by|and|now|today|successfully)\b)",
     r"\bgot (?:it|this|that|everything) (?:all )?(?:working|to work|running)\b",
     r"\b\w+\s+(?:(?:just|now|finally|already|all|successfully)\s+){0,2}(?:landed|merged|shipped|deployed|launched|finished|completed|released|went live|wrapped up|went through)\b",
@@ -29,36 +38,60 @@ ENGLISH = (
     r"\b(?:is|are|'s|it's)\s+(?:now\s+|finally\s+)?working\s*(?:now|perfectly|again|as expected|fine|in production|$)|^(?:confirmed\s+)?working (?:now|in production|as expected)\b",
     r"\blgtm\b|\bship it\b|^merge it\b|\bgood to go\b|^(?:we're |you're )?all set\b|\bthat(?:'s| is) a wrap\b|\bjob done\b|\bmission accomplished\b",
     r"^closing\s+(?:this|it|the)\b|^close\s+(?:this|it|the\s+(?:ticket|issue|scope|task))\b|\bi'm closing\s+(?:this|it)\b|\bi'?m done\b|\bwe'?re done\b|\bcalling it done\b",
+    # Particle verbs that complete, with their object on either side: rolled the change out, wrapped it up, was checked in.
+    rf"\b(?:wrap(?:s|ped)|tidied|buttoned|tied|sewn|mopped|cleaned|cleared|finished){OBJECT} up\b",
+    rf"\b(?:rolled|sorted|ironed|pushed|knocked|carried|phased|hammered|sent|shipped){OBJECT} out\b",
+    rf"\b(?:signed|finished|polished|ticked|crossed|checked|rounded|knocked|closed|handed){OBJECT} off\b",
+    rf"\b(?:closed){OBJECT} out\b|\b(?:pushed|carried){OBJECT} through\b|\b(?:switched|handed|cut){OBJECT} over\b",
+    rf"\b(?:merged|checked){OBJECT} in\b|\bput to (?:bed|rest)\b|\b(?:taken|took) care of\b|\bdealt with\b",
+    rf"{PERFECT}(?:set{OBJECT} up and|(?:turned|switched){OBJECT} on|brought{OBJECT} (?:back up|online|back)|put{OBJECT} (?:live|in place|into production)|gone (?:live|out|through)|nailed it|cracked it|done it|pushed{OBJECT} live|tracked{OBJECT} down and fixed)\b|\btracked{OBJECT} down and fixed\b",
+    r"\b(?:managed to get|got) (?:it|this|that|everything|the (?:\w+ ){1,3}?)\s?(?:all )?(?:working|to work|running|to pass|to build|sorted|fixed|done)\b",
+    # What was looked after stands well: checks, builds and machines.
+    rf"\b{CHECKS_EN}(?: (?:\w+ )?(?:is|are))?(?: (?:now|all|finally|back|again|fully))* (?:green|passing|happy)\b|\b{CHECKS_EN} (?:now |all |finally )*pass(?:es|ed)?\b",
+    r"\b(?:deploy(?:ment)?|release|build|upgrade|migration|rollout|import|job|launch|install(?:ation)?|cutover|backfill) (?:has |have )?(?:just |finally )?(?:succeeded|ran through|worked|went (?:well|fine|smoothly|through))\b",
+    rf"\b(?:{TROUBLE_NOUN_EN}) (?:is|are|'s|has|have|went|seems)\b.{{0,24}}?\b(?:gone|away|disappeared|vanished|history)\b|\b(?:service|server|prod|production|site|system|api|everything) (?:is|are) back\b|'s back up(?=\s|$)",
+    r"\b(?:that|this|it) was (?:it$|the (?:very )?last (?:one|open|of|task|thing|point|item|piece|bit|bug|ticket|step|test)\b)",
+    r"\b(?:customer|client|users?|qa|reviewers?|boss|everyone|stakeholders?) (?:has |have )?(?:confirmed|accepted|approved)\b|^(?:tested|verified|reviewed|approved|checked|confirmed|tests?)(?: \w+)?(?: and|$)(?: (?:working|merged|approved|verified|tested|live|good|green|deployed))?(?: (?:in|on) \w+)?$",
+    r"\b(?:pr|mr|patch|fix|change|commit|feature|branch|it)(?: #?\d+)?(?: is|'s) (?:now |all )?in(?:$| now| main| master)|\b(?:finally )?(?:builds|compiles|runs)(?: and)?(?= and|$)|\beverything (?:on the list )?(?:is )?(?:runs|checked off|passes|there)\b",
+    # Idioms of endings.
+    r"\b(?:we|you)(?:'re| are) (?:now )?(?:all )?(?:golden|good(?: here| now)?|through|sorted|home free|set|there)$|\bit(?:'s| is) (?:all )?(?:good now|alive|a wrap|in the (?:bag|can)|fine now)\b|\b(?:that|this) (?:one )?(?:nailed it|does it|settles it|about wraps|'ll do it|will do it|wraps)\b",
+    r"\bcall it (?:a day|done|good|a wrap)\b|\bput a bow on\b|\bconsider it (?:done|closed|fixed)\b|\bwork(?:s|ed) (?:a treat|a charm|end to end|everywhere|for everyone|as it should|as intended|beautifully|nicely|too|at last|just fine)\b|^(?:ok )?closing(?: (?:now|as \w+))?$|^(?:success|victory)$",
     r"\bwent live\b|\ball (?:the )?(?:tests|checks) (?:pass|passed|are green)\b|\ball green\b|\bsigned off\b|\bthat did (?:it|the trick)\b",
 )
 
 DONE_FR = (
     r"(?:finie?s?|terminée?s?|faite?s?|déployée?s?|mergée?s?|fusionnée?s?|livrée?s?|résolue?s?|corrigée?s?|réglée?s?|publiée?s?"
-    r"|bouclée?s?|close?s?|fermée?s?|validée?s?|achevée?s?|réparée?s?|sortie?s?|rétablie?s?|mise?s? en (?:prod(?:uction)?|ligne))"
+    r"|bouclée?s?|pliée?s?|testée?s? et \w+|intégrée?s?|remise?s? en (?:route|service|marche)|mise?s? en (?:service|place)|poussée?s?|close?s?|fermée?s?|validée?s?|achevée?s?|réparée?s?|sortie?s?|rétablie?s?|mise?s? en (?:prod(?:uction)?|ligne))"
 )
 FRENCH = (
     r"\b(?:est|sont|a été|ont été|c'est|s'est)\s+(?:(?:enfin|maintenant|bien|tout|déjà|désormais|complètement|entièrement)\s+){0,3}"
-    rf"(?:{DONE_FR}|prête?s?|en prod(?:uction)?|en ligne|bon(?:ne)?|opérationnel(?:le)?s?|fonctionnel(?:le)?s?)\b",
+    rf"(?:{DONE_FR}|prête?s?|en prod(?:uction)?|en ligne|bon(?:ne)?|opérationnel(?:le)?s?|fonctionnel(?:le)?s?|en place|dans la (?:boîte|poche)|plié|revenue?s?|au vert|ok(?= pour moi)|tout bon)\b",
     rf"^(?:(?:c'est|tout|bon|voilà|ça y est|enfin)\s+){{0,3}}{DONE_FR}(?:$|\s+(?:en|hier|ce|cette|merci|aujourd'hui|et|dans|sur|à)\b)",
     rf"^\w+\s+(?:\w+\s+)?{DONE_FR}$",
-    r"\b(?:ça|cela|tout|elle|il)\s+(?:re)?(?:marche|fonctionne|tourne)\b|\b(?:re)?(?:marche|fonctionne)\s+(?:maintenant|enfin|bien|parfaitement|à nouveau|de nouveau)\b",
-    rf"\b(?:j'ai|on a|on l'a|nous avons|nous l'avons|je l'ai|a|ont)\s+(?:(?:enfin|tout|bien|déjà)\s+){{0,2}}(?:{DONE_FR}|mis en (?:prod|production|ligne))(?:\s|$)",
-    r"\b(?:viens|vient|venons) (?:tout juste )?de (?:l[ea] |les |tout )?(?:déployer|merger|fusionner|livrer|corriger|terminer|finir|publier|fermer|régler|résoudre)\b",
+    r"\b(?:ça|cela|tout|elle|il)\s+(?:marche|fonctionne|tourne|remarche|refonctionne)\b|\b(?:marche|fonctionne|remarche|refonctionne)\s+(?:maintenant|enfin|bien|parfaitement|à nouveau|de nouveau)\b",
+    rf"\b(?:j'ai|on a|on l'a|nous avons|nous l'avons|je l'ai|a|ont)\s+(?:(?:enfin|tout|bien|déjà|fini de|fini par)\s+){{0,3}}(?:l[ea] )?(?:été )?(?:bien )?(?:{DONE_FR}|corriger|mis (?:\w+ ){{0,3}}?en (?:prod|production|ligne|service))(?:\s|$)",
+    r"\b(?:viens|vient|venons) (?:tout juste )?de (?:l[ea] |les |tout )?(?:mettre (?:\w+ ){0,3}?en (?:prod|ligne|service)|pousser|boucler|déployer|merger|fusionner|livrer|corriger|terminer|finir|publier|fermer|régler|résoudre)\b",
+    r"\b(?:tests?|ci|builds?|pipeline|tout|tous) (?:\w+ )?(?:est|sont|passe(?:nt)?)?(?: tous| toutes| enfin| maintenant)* ?(?:au |en )?(?:verte?s?|passent)\b|\btout passe\b|\btests au vert\b",
+    r"\b(?:bug|souci|problème|erreur|fuite(?: mémoire)?|plantage)s? (?:a|ont) disparu|\bc'était l[ea] dernière?\b|\b(?:client|recette|équipe|utilisateurs?) (?:l')?(?:a|ont) (?:tout )?(?:validé|accepté|approuvé)",
+    r"\bon (?:est bons?|s'en est occupé|clôt|peut clore)\b|\bje (?:clôture|m'en suis occupé)\b|\bparti en prod\b|\bil n'y a plus rien\b|\btout (?:est|a été) (?:en place|en ordre|remis)",
     r"\bça y est\b|\bje (?:ferme|clos)\b|\bles tests passent\b",
 )
 
 DONE_DE = (
     r"(?:fertig|erledigt|abgeschlossen|gemergt|gemerged|deployt|deployed|ausgerollt|ausgeliefert|veröffentlicht|behoben|gefixt"
     r"|repariert|gelöst|geschlossen|live|online|fertiggestellt|umgesetzt|produktiv|durch|durchgelaufen|geschafft|draussen|erfolgreich"
-    r"|released|vollendet|beendet|in produktion)"
+    r"|released|vollendet|beendet|in produktion|eingespielt|freigeschaltet|abgenommen|abgehakt|zugemacht|hingekriegt|hinbekommen|durchgezogen"
+    r"|hochgefahren|live geschaltet|live gegangen|abgeräumt|fertig gemacht|drin|(?:im|in trockenen) (?:kasten|tüchern)|gegessen|unter dach und fach|alles in butter|grün|weg(?=$)|durchgegangen|aktiviert|migriert|angenommen)"
 )
 GERMAN = (
-    rf"\b(?:ist|sind|war|wurde|wurden|alles|bin|wäre|wären)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
+    rf"\b(?:ist|sind|war|wurde|wurden|alles|bin|wäre|wären|endlich)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
     rf"^(?:(?:alles|so|endlich|bereits|jetzt)\s+){{0,3}}{DONE_DE}$",
     rf"^\w+\s+(?:\w+\s+)?{DONE_DE}$",
     r"\b\w+\s+(?:funktioniert|läuft|klappt|geht wieder)(?:\s+(?:jetzt|nun|endlich|wieder|alles|einwandfrei|perfekt|wie erwartet))?\s*$",
     r"\b(?:funktioniert|läuft|klappt|geht)\s+(?:jetzt|nun|endlich|wieder|einwandfrei|perfekt|wie erwartet)\b|^(?:jetzt|nun|endlich)\s+(?:funktioniert|läuft|klappt|geht)\b",
-    rf"\b(?:habe|haben|hab|hat)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
+    rf"\b(?:habe|haben|hab|hab's|hat)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
+    r"^läuft$|^(?:das|die \w+|den \w+) habe(?:n)? (?:ich|wir) (?:\w+ ){0,3}?(?:erledigt|durchgezogen|abgeschlossen|behoben|gelöst|ausgerollt|umgesetzt)$|\bfertig ist die\b|\b(?:das )?(?:wär|war)'s\b|\bdas war (?:das|der|die) letzte\w*\b",
+    r"^(?:\w+ )?(?:alles|tests|ci|pipeline|build) grün$",
     r"\b(?:lief|liefen) (?:\w+ ){0,3}?durch\b",
     r"^das war's\b|\btests laufen (?:alle |jetzt |wieder )*durch\b",
     r"\bhat (?:alles )?(?:geklappt|funktioniert)\b|\bschliesse (?:das|es|den|die)\b|\b(?:alle )?tests (?:sind|laufen) grün\b",
@@ -66,40 +99,159 @@ GERMAN = (
 
 DONE_ES = (
     r"(?:(?:terminad|hech|acabad|desplegad|fusionad|mergead|resuelt|arreglad|corregid|solucionad|publicad|lanzad|entregad|cerrad"
-    r"|completad|finalizad|restablecid)[oa]s?)"
+    r"|completad|finalizad|restablecid|probad|zanjad|validad|migrad|integrad|subid)[oa]s?)"
 )
 SPANISH = (
-    r"\b(?:está|están|quedó|quedaron|queda|ha sido|fue|fueron|han sido|ya)\s+(?:(?:ya|todo|por fin|finalmente|ahora)\s+){0,3}"
-    rf"(?:{DONE_ES}|list[oa]s?|complet[oa]s?|en producción|en línea|operativ[oa]s?)\b",
+    r"\b(?:está|están|quedó|quedaron|queda|ha sido|fue|fueron|han sido|ya|ha quedado|han quedado|hemos dejado|he dejado|se ha|se han|todo)\s+(?:(?:ya|todo|por fin|finalmente|ahora)\s+){0,3}"
+    rf"(?:{DONE_ES}|list[oa]s?|complet[oa]s?|en producción|en línea|operativ[oa]s?|en verde|verdes?|en orden|en marcha|niquelad[oa]|de lujo|puesto en marcha|puesto en producción|dado de alta)\b",
     rf"^(?:(?:todo|ya|por fin|bien)\s+){{0,3}}(?:{DONE_ES}|listo)(?:$|\s+(?:en|hoy|ayer|gracias|y|esta|con|a)\b)",
     rf"^\w+\s+(?:\w+\s+)?{DONE_ES}$",
     r"\b(?:ya|ahora|todo|por fin|esto|eso)\s+(?:\w+\s+)?funciona\b|^funciona\b|\bfunciona\s+(?:ya|ahora|perfectamente|bien|de nuevo|otra vez)\b",
     rf"\b(?:he|hemos|han|ha)\s+(?:ya\s+)?{DONE_ES}\b",
     r"\b(?:arreglé|terminé|acabé|resolví|corregí|solucioné|publiqué|desplegué|fusioné|cerré|completé|entregué|lancé"
     r"|arreglamos|terminamos|acabamos|resolvimos|corregimos|solucionamos|publicamos|desplegamos|fusionamos|cerramos|completamos|lanzamos)\b",
-    r"\b(?:acabo|acabamos) de (?:desplegar|publicar|fusionar|mergear|arreglar|terminar|cerrar|corregir|resolver|lanzar|entregar)\w*",
+    r"\b(?:he|hemos|han|ha|acabo de|acabamos de|se ha) (?:\w+ ){0,2}?(?:puesto|poner\w*|sacado|salido|dejado|subir\w*|conseguido) (?:\w+ ){0,3}?(?:a producción|en producción|en marcha|list[oa]|arreglar|resuelt[oa])",
+    r"\b(?:ci|pipeline|build|tests?|pruebas|todo) (?:está|están) (?:ya )?(?:en )?verdes?\b|\b(?:error|fallo|problema|bug) (?:ha desaparecido|desapareció)|\b(?:el|la) \w+ ya va\b|\bcliente (?:lo )?ha (?:validado|aceptado|aprobado)|\bcierro el (?:tema|ticket)\b",
+    r"\b(?:acabo|acabamos) de (?:subir|desplegar|publicar|fusionar|mergear|arreglar|terminar|cerrar|corregir|resolver|lanzar|entregar)\w*",
     r"\b(?:terminó|terminaron|finalizó|acabó)(?:$|\s+(?:bien|ya|con éxito|hoy|ayer))|\bestá funcionando(?:$|\s+(?:ya|bien|ahora|otra vez|de nuevo|perfectamente))",
     r"\bya está$|\bya quedó$|\bse (?:desplegó|publicó|arregló|resolvió|cerró|fusionó|terminó|completó|solucionó|corrigió)\b|\bha quedado (?:list[oa]|resuelt[oa]|arreglad[oa])|^cierro\b|\blo cierro\b|\blos tests pasan\b",
 )
 
-CLAIMS = re.compile("|".join(f"(?:{pattern})" for pattern in ENGLISH + FRENCH + GERMAN + SPANISH))
-"""A clause that says something is done."""
 
-PERMITS = re.compile(
-    r"\b(?:we|you|i) can (?:now |all )?close (?:this|it|the)\b|\bon peut (?:maintenant )?(?:clore|fermer)\b"
-    r"|\bkann (?:jetzt )?(?:geschlossen werden|zu$)|\bkönnen (?:wir )?(?:das|es|den|die)(?: \w+)? (?:schliessen|zumachen)\b"
-    r"|\b(?:podemos|se puede|puedes) cerrar\b"
+WORK_EN = r"(?:topics?|subjects?|tasks?|tickets?|items?|things?|ones?|issues?|features?|stor(?:y|ies)|cards?|points?|parts?|work|modules?|pages?|services?|sides?|sections?|apps?|pieces?|scripts?)"
+
+START = r"(?:^|(?<=[,:;–—(] )|(?<=[,:–—(]))"
+END = r"(?=$|\s?[,:;–—()])"
+"""Where a clause begins and ends in its sentence."""
+
+IDIOMS = (
+    rf"{START}(?:(?:and|so|then|ok|well|right|this one's|this is|it's|that's|we can call this one|call it) )*(?:a wrap|a done deal|done and dusted|in the (?:bag|can|books)|all she wrote|home and dry|sorted|nailed(?: it)?|case closed|mission complete|crossed off the list|good to ship|all sorted|signed|smooth sailing(?: now)?|that's (?:that(?: then)?|it|all(?: folks)?)|that'll do(?: it)?|(?:we have )?lift ?off|we can call (?:this|it)(?: one)? (?:done|finished|closed|complete|a wrap)){END}",
+    rf"{START}(?:(?:et|bon|nickel|impeccable|top|allez|ouf|voilà) )*(?:nickel|impeccable|emballé|affaire classée|le tour est joué|voilà le travail|hop|ça roule|ça passe(?: maintenant)?|ça tourne|testé et \w+|on est bons?|mission accomplie|victoire){END}",
+    rf"{START}(?:(?:so|alles|und|ja|passt|das) )*(?:haut hin|sitzt|thema durch|abgehakt|haken dran|passt(?: so)?|paletti|hätten wir|in butter|im grünen bereich|umgesetzt und getestet|getestet und \w+|unter dach und fach|tests grün|ticket zu){END}",
+    rf"{START}(?:(?:uf|bien|y|por fin|todo|todas las|los|las) )*(?:eso es todo|ya está todo|misión cumplida|todo (?:en )?(?:orden|verde|ok)|en verde|va (?:fino|perfecto|de maravilla|como la seda|genial)(?: ahora| ya)?|ya va|list[oa] \w+|tema cerrado|era lo último|era el último \w+|pruebas pasan|tests pasan){END}",
+)
+"""What people say at the end of work, as a clause of its own."""
+
+MOVES_ON = (
+    rf"(?:{START}|\b(?:let's|let us|we can(?: now)?|time to|good to|ready to|i'm|i am|we're|we are|we|i'll|now) )(?:now )?mov(?:e|ing) on(?: now)?(?:{END}|(?=\s+(?:to|from|with|now|then)\b))",
+    rf"(?:{START}|{START}(?:ok|okay|right|and|good|great|now) |\b(?:let's|let us|now) )(?:go |move |jump |switch )?(?:on|over|onwards?) to (?:the |our )?(?=\w)(?!something|it\b)",
+    rf"{START}(?:ok |okay |right |good |great )*(?:the )?(?:next|new|another) {WORK_EN}(?:,? please| now| then| on the \w+)?{END}|{START}next up{END}|{START}what's the next {WORK_EN}{END}|{START}ok(?:ay)? next(?: please)?{END}",
+    rf"{START}(?:right |ok |and |so )*now (?:for|to|let's (?:do|turn to|tackle|get to|work on)) (?:the |our )?(?:\w+ ){{0,2}}(?:{WORK_EN}|\w+){END}",
+    rf"\blet's (?:now )?(?:turn to|tackle|switch to|go on to|start (?:with|on)|pick up|jump to|take|do|look at) (?:the |our )?(?:next {WORK_EN}|(?:\w+ )?{WORK_EN}|next)\b",
+    rf"{START}(?:i'm |we're |now )?(?:switching|moving|turning|jumping) (?:over )?to (?:the )?(?:\w+ ){{0,2}}{WORK_EN}\b|\b(?:that's )?enough (?:of this{END}|of \w+{END}|about \w+{END}|for \w+{END})",
+    rf"{START}(?:(?:bon|ok|maintenant|allez|et) )*(?:passons|on passe|je passe|on peut passer|nous passons|on enchaîne|enchaînons) (?:maintenant )?(?:à|au|aux|avec|sur)\b|{START}(?:au suivant|(?:sujet|tâche|ticket|point|étape) suivante?|à la suite){END}|{START}maintenant (?:la partie|le module|le sujet)\b",
+    rf"{START}(?:(?:gut|ok|so|dann|jetzt|nun) )*(?:weiter (?:mit|geht's|im text)|kommen wir z\w+|(?:jetzt|nun) z\w+|lass uns (?:\w+ ){{0,3}}?(?:übergehen|weitermachen)|machen wir (?:\w+ ){{0,4}}?weiter|(?:nächste[rs]?|neues) (?:punkt|thema|ticket|aufgabe|baustelle)|z(?:um|ur) nächsten \w+|(?:jetzt|nun) kommt \w+(?: \w+)? dran)(?!\w)",
+    rf"{START}(?:(?:bien|vale|ahora|ok) )*(?:pasemos|pasamos|sigamos|vamos|seguimos) (?:ya )?(?:a (?:l[oa]|otr\w+|por|el)\b|al \w+|con (?:l[oa]|el)\b)|{START}(?:siguiente|nuev[oa]|próxim[oa]) (?:tarea|tema|punto|ticket|cosa){END}|{START}ahora (?:la parte|el módulo|el tema|vamos con)\b",
+)
+"""Moving on to other work, which leaves the present one as done."""
+
+FREE_OF_TROUBLE = (
+    r"\b(?:doesn't|does not|don't|do not|won't) (?:happen|occur|fail|crash|break|appear|show up|hang|reproduce) any ?(?:more|longer)\b|\bno longer (?:happens?|occurs?|fails?|crash(?:es)?|appears?|breaks|hangs)\b",
+    r"\b(?:there are |we have |i see |see )?(?:no|zero) (?:more |open |remaining |outstanding |further |known )+(?:\w+ )?(?:issues?|bugs?|errors?|failures?|tickets?|crash(?:es)?|points?|items?|problems?|tasks?|work|todos)(?: left| open)?(?: in (?:the )?\w+)?",
+    r"\bnothing (?:is |more is )?(?:left|more|else|remaining|open)(?: to (?:do|fix))?(?: here)?(?=$|,)|\bno (?:\w+ )?(?:issues|bugs|tickets|tasks|work|points) left\b",
+    r"\bplus (?:aucune?|d[e']) ?(?:\w+ )?(?:erreurs?|bugs?|plantages?|soucis?|problèmes?|tickets?)(?: ouverts?)?|\bne (?:se produit|plante|casse|échoue|reproduit) plus\b|\b(?:il n'y a |il ne reste )?plus rien à (?:faire|corriger)\b|\brien à signaler\b",
+    r"\b(?:tritt|treten) nicht mehr auf\b|\bkeine (?:offenen|weiteren) (?:punkte|fehler|tickets|aufgaben|probleme)(?: mehr)?|\bkeine (?:\w+ )?mehr\b|\bnichts mehr (?:zu tun|offen)\b|\bstürzt nicht mehr ab\b",
+    r"\bya no (?:falla|ocurre|pasa|aparece|se cae|se produce|da error)\b|\bno queda (?:nada|ningún \w+)(?: por hacer| pendiente)?|\bno hay más (?:errores|fallos)\b|\bsin nada pendiente\b",
+)
+"""Negations of trouble or of work that is left."""
+
+LEAVE_TO_CLOSE = (
+    r"\b(?:we|you|i) can (?:now |all )?close (?:this|it|the)\b|\bon peut (?:maintenant )?(?:clore|fermer)\b",
+    r"\bkann (?:jetzt )?(?:geschlossen werden|zu$)|\bkönnen (?:wir )?(?:das|es|den|die)(?: \w+)? (?:schliessen|zumachen)\b",
+    r"\b(?:podemos|se puede|puedes) cerrar\b",
 )
 """Leave to close, which says that the work is done although it holds a modal verb."""
+
+SETTLED = "✓"
+"""What a phrase is read as that says that work is done and holds a word that would take a claim back."""
+
+PERMITS = re.compile("|".join(f"(?:{pattern})" for pattern in LEAVE_TO_CLOSE + FREE_OF_TROUBLE + MOVES_ON + IDIOMS))
+"""Phrases that are read as `SETTLED`."""
+
+ENVIRONMENT = r"(?:prod\w*|staging|dev|linux|windows|mac\w*|ios|android|safari|chrome|firefox|ci|main|master|local\w*)"
+
+TROUBLE = re.compile(
+    r"(?<!the )(?<!that )(?<!no )(?<!this )\b(?:fails?|failing|breaks|crashes|crashing|hangs|times out|throws|regress(?:es|ed)|reopen(?:ing|ed)?|revert(?:ed|ing)|rolled (?:it |everything )?back|roll (?:it )?back|broke)\b(?! (?:is|are|was|were|has) (?:now )?(?:gone|fixed))"
+    r"|\b(?:is|are|'s|stays|remains|looks)\s+(?:(?:now|all|still|again|totally|also) )*(?:broken|down|red|stuck|flaky|missing|wrong|blocked|pending|unfinished|on fire)\b|\b(?:green|fine|done|works|good) \w+(?: \w+)? (?:red|broken|down)\b"
+    r"|\b(?:broken|down|failing|crashing|wrong|back) again\b|\bstill (?:\w+ )?(?:the same |an? )?(?:error|fail\w*|broken|open|red|missing|down|crash\w*|happens|see\w*|times|throw\w*)|\b(?:returns?|shows?|gives?|throws?|gets?) (?:an? |the same |some )?(?:errors?|5\d\d|4\d\d|exceptions?|timeouts?)\b"
+    r"|\b(?:bug|error|issue|problem|crash|it)(?:'s| is| came| has come) back\b(?! (?:up|online|to normal))|^\W*(?:oh |no |hm+ |uh )*(?:wait|never ?mind|scratch that|false alarm|spoke too soon)\b|\bfixed (?:it|that|this) (?:and )?broke\b|\bnot \w+ after all\b|\bno luck\b|\b(?:keeps?|are|is) (?:still )?(?:seeing|getting|hitting|failing|having (?:issues|problems|errors))\b"
+    r"|\b(?:plante\w*|échoue\w*|casse|(?:est|sont|c'est) (?:\w+ )?(?:cassée?s?|en panne|rouges?|bloquée?s?|down)|revenir en arrière|puis annulée?|retombée?|revenue?(?= mais|$)(?<!prod est revenue)|fausse alerte|en fait non|ne l'est plus)\b"
+    r"|\b(?:schlägt \w* ?fehl|fehlgeschlagen|kaputt|stürzt (?:\w+ )?ab|abgestürzt|kracht|hängt|ist rot|sind rot|zurückgerollt|fehlalarm|doch nicht|zu früh gefreut|wieder (?:da|zurück)|(?:fehler|bug) ist zurück|fehlt|fehlen)\b"
+    r"|\b(?:falla|fallan|fallando|sigue[n]? (?:sin|rot[oa]s?|fallando|mal)|rot[oa]s?|se (?:cae|caen|rompe)|en rojo|falsa alarma|pues no|revertir\w*|se ha vuelto a|volvió a (?:fallar|romper\w*)|volvió el|ha vuelto (?:el|a)|falta|faltan)\b"
+)
+"""Something fails now, or fails again: what was claimed before it does not count."""
+
+PARTIAL = re.compile(
+    r"(?<!100)(?<!100 )(?:\b(?!100)\d+ ?%)|\b(?:apart from|aside from|other than|all but|mostly|basically|practically|virtually|partway|halfway|polishing|almost there|getting there|so far|the rest (?:will|follows|comes)|good to go(?= once))\b"
+    r"|(?<!nothing )\b(?:remain(?:s|ing)?|missing)\b|(?<!nothing )\bleft\b(?! (?:the|it|for))|\b(?:one|two|three|four|five|more|\d+) to go\b"
+    r"|\b(?:one|two|three|four|five|six|some|most|many|several|parts?|half|\d+) (?:out )?of\b|\bpart (?:one|two|\d+)\b.*\b(?:next|follows|to do)\b|\b(?:first|one) (?:part|half|step|batch)\b.*\b(?:next|second|more|other)\b"
+    r"|\b(?:il (?:ne )?reste|reste (?:à|la|le|les)|quasiment|en partie|une (?:bonne )?partie|la moitié|partiellement|(?:un|deux|trois|quatre|\d+) (?:\w+ )?sur (?:deux|trois|quatre|cinq|\d+)|à peu près)\b"
+    r"|\b(?:zum teil|ein teil|grösstenteils|so gut wie|bis auf|die hälfte|(?:ein\w*|zwei|drei|vier|\d+) von|weitgehend|beinahe|nahezu)\b"
+    r"|\b(?:medio|menos (?:el|la|los|las)|parcialmente|la mitad|una parte|(?:un[oa]?|dos|tres|cuatro|\d+) de (?:los|las|dos|tres|cuatro|cinco|\d+)|prácticamente|queda por)\b"
+)
+"""Claims of less than the whole."""
+
+IRONY = re.compile(
+    r"\b(?:as if|yeah right|my ass|my foot|in your dreams|lol|if you (?:like|enjoy|love|call)|finished crashing|tu parles|mon œil|bien sûr|c'est ça$|ou pas|mort de rire|von wegen|schön wär's|haha|ja (?:genau|klar)|qué va|ni hablar|ni de broma|ja ja|sí claro)\b"
+    r"|(?:…|\.\.|,)\s*(?:not|nicht|ou pas|qué va)\W*$|^\s*(?:not|nicht|ou pas|qué va|von wegen)\W*$"
+)
+"""Praise that means its opposite, also as a sentence of its own behind the praise."""
+
+AGENDA = re.compile(
+    r"^\W*(?:to ?-?do|to be done|still to do|left to do|remaining|next steps?|things to|open|pending|à faire|reste|noch zu tun|zu erledigen|offen|aufgaben|por hacer|pendientes?|queda por|tareas)\b[^:]*:|^\W*\[ ?\]"
+)
+"""A list of what is to be done."""
+
+OTHER_SENSE = re.compile(
+    r"\b(?:ports?|sockets?|connections?|files?|handles?|shops?|stores?|doors?|windows?|streams?|intervals?|loops?|magasin|verbindung|laden|conexión|connexion|tienda|puerto|bornes?)\b.{0,30}?\b(?:closed|finished|open|fermée?|geschlossen|cerrad[oa])\b"
+    r"|\b(?:done|fixed|closed|completed|merged|resolved|finished|released|fermée?s?|cerrad[oa]s?|geschlossen) (?:by|par|durch|por|after|nach|après|with a)\b|\bwell done\b|\bdone (?:waiting|trying|arguing|being|working|dealing|fighting)\b"
+    r"|\b(?:so|i'm|i am) done with (?:this|these|that) (?!one\b|task|ticket|part|feature|pr\b|branch|issue|step|work|page|module|topic)|\bworks by\b|\b(?:marked|flagged|labelled|set|considered) (?:as )?(?:done|completed?|closed|resolved|fixed)\b|\bwhatever\b|\b(?:it|this|that|which) works by\b"
+    r"|\b(?:finished|came in|placed) (?:first|second|third|last)\b|\b(?:une?|la) (?:valeur|boucle|adresse|liste)\b(?! (?:est|sont|a)\b)|\bein (?:geschlossene\w*|gelöste\w*)|\bfunciona con\b|\bfonctionne (?:avec|par)\b|\bmarche (?:par|avec)\b|\bläuft (?:auf port|im speicher|unter|über|als)\b|\bon sundays\b|\bsonntags\b|\bdomingos\b|\ble lundi$"
+)
+"""Completion words about things that are not work."""
+
+STEM = 4
+"""First letters of a word that tell which patterns may match it."""
+
+
+def find_stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text."""
+    return frozenset(word[:STEM] for word in re.findall(r"[^\W\d_]{2,}|✓", text))
+
+
+def find_pattern_stems(patterns: tuple[str, ...]) -> frozenset[str]:
+    """Return the beginnings of the words that stand in patterns."""
+    return find_stems(re.sub(r"\\[bwsd]", " ", " ".join(patterns)))
+
+
+CLAIMS = tuple(
+    (find_pattern_stems(patterns), re.compile("|".join(f"(?:{pattern})" for pattern in patterns)))
+    for patterns in (("✓", *ENGLISH), FRENCH, GERMAN, SPANISH)
+)
+"""By language: the stems of its words, without which nothing matches, and what says that something is done."""
+
+COMMON = frozenset(
+    "all alle alre also and anot any are avec but can das day dans dass des did die each else est esta este eso feat for from get"
+    " gets had has hat have hay her here hier how ich issu ist item jetz job just kann las les let like look los mehr mit mod moi more"
+    " most new nich noch not nous now one ones only othe our out over page par part per plan por pour que see serv side sin some"
+    " sont take task team test text than that the them then ther they thin this time tout und uns user use von war was well"
+    " were what wie will wir with you your über zero agai bug bugs cust chan chec bien bon exce find fine ever ment plea shou open modu last sett"
+    " point aux dann eing ende erro err fach fail fall buil clie clea bed box back two runn run runs tion ing".split()
+)
+PERMIT_STEMS = find_pattern_stems(LEAVE_TO_CLOSE + FREE_OF_TROUBLE + MOVES_ON + IDIOMS)
+STEMS = frozenset(
+    stem for stem in PERMIT_STEMS.union(*(stems for stems, _ in CLAIMS)) - COMMON if len(stem) > 2 or stem == SETTLED
+)
+"""Words of which a long sentence holds one before it is looked at closely: a claim is made with more than common words."""
 
 BLOCKERS = re.compile(
     r"\b(?:not|never|no|nothing|none|nobody|neither|nor|without|hardly|barely|almost|nearly|half|partly|partially|cannot|unless|until|till"
     r"|will|won't|shall|should|must|would|could|might|may|can|want|wants|wanted|need|needs|needed|going to|gonna|plan|plans|planning|let's|lets|try|trying|hope|hopefully|wish|expect|expected to|ought|supposed|have to|has to|had to|to be"
-    r"|if|once|when|whenever|after|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|maybe|perhaps|probably|think|thought|guess|believe|believed|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next week|tonight|later|eventually|ready to|used to|yet|still|un|far from|stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
+    r"|if|once|when|whenever|after(?!.*\b(?:again|now|finally|gone|away)\b)|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|maybe|perhaps|probably|think|thought|guess|believe|believed|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next (?:week|sprint|month|release)|tonight|later today|in a (?:minute|moment|bit|sec)|about to|assuming|provided|according to|heard|comments|in case|as long as|only when|for now|come back to|blocked|later|eventually|ready to|used to|yet|still|un|nowhere|wrote|writes|far from|stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
     r"|n't\b|'ll\b|\b(?:i|we)'d\b"
-    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|serait|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|pensais|crois|croyais|une fois|est-ce|pourquoi|comment|encore|tant que|à moins|loin d'\w+|dit qu\w*|disent|demande|affirme|paraît|semble|apparemment|on dirait|soi disant|à moitié)\b"
-    r"|\b(?:nicht|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|noch|bald|morgen|später|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
-    r"|\b(?:no|nunca|jamás|nada|nadie|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|cuando|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
+    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|serait|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|pensais|crois|croyais|une fois|ce soir|selon|d'après|m'a dit|est-ce|pourquoi|comment|encore|tant que|à moins|loin d'\w+|dit qu\w*|disent|demande|affirme|paraît|semble|apparemment|on dirait|soi disant|à moitié)\b"
+    r"|\b(?:nicht|keineswegs|mitnichten|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|noch|bald|gleich|heute abend|nächste woche|laut|lautet|meinten?|(?<!heute )(?<!diesen )morgen|später|nach de[mr](?!.*\b(?:wieder|jetzt|endlich|weg)\b)|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
+    r"|\b(?:no|nunca|jamás|nada|nadie|ni|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|según|esta noche|el (?:lunes|martes|miércoles|jueves|viernes)|cuando|con tal|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
 )
 """What takes a claim back, or puts it in the future, in doubt, in somebody's wishes, or in somebody else's mouth."""
 
@@ -141,7 +293,7 @@ ADJECTIVES = re.compile(
 UNTROUBLED = re.compile(
     r"\b(?:with(?:out)?|no|zero)\s+(?:no\s+|any\s+|further\s+)?(?:problems?|errors?|issues?|incidents?|trouble|hiccups)\b"
     r"|\b(?:sans|pas de)\s+(?:aucun\s+)?(?:problèmes?|soucis?|erreurs?|accrocs?|incidents?)\b"
-    r"|\b(?:ohne|keine?)\s+(?:weiteren?\s+)?(?:probleme?|fehler|zwischenfälle|schwierigkeiten)$"
+    r"|\b(?:ohne|keine?)\s+(?:weiteren?\s+)?(?:probleme?|fehler|zwischenfälle|schwierigkeiten)(?=$|\s+(?:durch|ab)\b)"
     r"|\b(?:sin|no hay)\s+(?:ningún\s+)?(?:problemas?|errores|incidencias|fallos)\b"
 )
 """Negations that take nothing back: what went without problems is done."""
@@ -156,3 +308,15 @@ LEAD_INS = re.compile(
     r"^(?:(?:ok|okay|great|nice|perfect|yes|yep|yeah|alright|well|cool|super|parfait|oui|bien|gut|ja|prima|sí|vale|perfecto|genial|and|so|et|und|y|then|danke|merci|gracias|thanks)\s+)+"
 )
 """Words before a claim that say nothing."""
+
+CONDITION = re.compile(
+    r"^(?:(?:and|but|only|ok|so|und|aber|nur|et|mais|y|pero|sólo|solo) )*(?:if (?!you (?:need|want|have|see))|unless|once|assuming|provided|should|as soon as|as long as|when(?:ever)?|after|until"
+    r"|wenn|falls|sofern|sobald|nachdem|solange|si(?! tu)|une fois|dès|quand|lorsqu\w*|à condition|en cuanto|cuando|siempre que|con tal|una vez|tras)\b"
+)
+"""Clauses on which those beside them depend."""
+
+AFTERTHOUGHT = re.compile(
+    r"^(?:but )?(?:not|nicht|pas|no) (?:on|in|under|for|with|yet|the|auf|unter|in|bei|en|sous|sur|sur la|pour)\b"
+    r"|\b(?:isn't|aren't|doesn't|hasn't|haven't|didn't|is not|are not|has not)\b|\b(?:pas|nicht|no)$|\bil manque\b|\breste à\b"
+)
+"""Clauses behind a claim that take it back: a condition, or that it does not hold somewhere."""

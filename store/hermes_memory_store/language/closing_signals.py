@@ -13,6 +13,9 @@ import unicodedata
 LOOKED_AT = 2_000
 """Characters of a message that are looked at; a closing word beyond them belongs to pasted text."""
 
+SHORT = 60
+"""Characters of a sentence that may consist of common words alone and yet close ("that's it")."""
+
 CLAUSE = 240
 """Characters of a clause that are looked at: who says that something is done says it in few words."""
 
@@ -20,6 +23,7 @@ MENTIONS_LOOKED_AT = 20_000
 """Characters in which a scope is looked for. A scope is named anywhere, but a pasted log must not stall a turn."""
 
 QUOTED = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|«[^»]*»|„[^“”\"]*[“”\"]|“[^”]*”", re.DOTALL)
+UNSAID = re.compile(r"^\s*(?:>|[-*]?\s*\[ ?\]).*$", re.MULTILINE)
 SENTENCE = re.compile(r"[^.!?;\n…]+[.!?;\n…]*")
 SEPARATOR = re.compile(r"\s*(?:,|\(|\)|:|–|—| - )\s*")
 DOTTED = re.compile(r"(?<=\w)\.(?=\w)")
@@ -35,11 +39,13 @@ def is_closing_message(message: str) -> bool:
     # Here, not above: compiling the words takes 20 ms, which only a turn's message should cost.
     from hermes_memory_store.language import closing_signal_patterns as words
 
-    text = (
-        unicodedata.normalize("NFC", message[:LOOKED_AT]).casefold().replace("’", "'").replace("peut-être", "peutêtre")
-    )
+    text = unicodedata.normalize("NFC", message[:LOOKED_AT]).casefold().replace("’", "'")
+    text = UNSAID.sub(" ", text).replace("peut-être", "peutêtre")
     text = HYPHENED.sub(" ", words.INVERTED.sub(words.ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text))))
-    return any(is_closing_sentence(found[0].strip()) for found in SENTENCE.finditer(text))
+    closes = False
+    for found in SENTENCE.finditer(text):
+        closes = closes_by_sentence(found[0].strip(" \t\n¡*_"), closes)
+    return closes
 
 
 def has_scope_mention(message: str, label: str) -> bool:
@@ -51,29 +57,52 @@ def has_scope_mention(message: str, label: str) -> bool:
     return re.search(r"(?<![^\W_])" + r"[\W_]*".join(words) + r"(?![^\W_])", said) is not None
 
 
-def is_closing_sentence(sentence: str) -> bool:
-    """Check one sentence, its final mark included."""
+def closes_by_sentence(sentence: str, before: bool) -> bool:
+    """Say whether work is done once a sentence was said, its final mark included.
+
+    :param before: whether it was before the sentence, which takes that back when it tells of trouble
+    """
     from hermes_memory_store.language import closing_signal_patterns as words
 
-    if (
-        not sentence
-        or "?" in sentence
-        or sentence.startswith("¿")
-        or words.FRAMES.search(sentence)
-        or words.CONTRAST.search(sentence)
-    ):
+    if not sentence or "?" in sentence or sentence.startswith("¿"):
+        return before
+    said = sentence.rstrip(".!;… \n")
+    stems = words.STEMS if len(said) <= SHORT else words.STEMS & words.find_stems(said)
+    if not stems and not before:
         return False
-    held_back = False
-    for clause in SEPARATOR.split(sentence.rstrip(".!;… \n")):
+    if stems & words.PERMIT_STEMS:
+        said = words.PERMITS.sub(words.SETTLED, said)
+    if not before and not is_claim(said):
+        return False
+    if words.TROUBLE.search(said) or words.IRONY.search(said):
+        return False
+    rules = (words.FRAMES, words.CONTRAST, words.PARTIAL, words.AGENDA, words.OTHER_SENSE)
+    return before or not any(rule.search(said) for rule in rules)
+
+
+def is_claim(sentence: str) -> bool:
+    """Check whether a clause of a sentence claims that work is done, and neither it nor those beside it retract that."""
+    from hermes_memory_store.language import closing_signal_patterns as words
+
+    held_back = closes = False
+    for clause in SEPARATOR.split(sentence):
         if not clause:
             continue
-        short = words.UNTROUBLED.sub(" ", clause[:CLAUSE]).strip()
-        said = words.PERMITS.sub(" ", short)
+        said = " ".join(words.UNTROUBLED.sub(" ", clause[:CLAUSE]).split())
+        if closes:
+            if words.CONDITION.match(said) or words.AFTERTHOUGHT.search(said):
+                return False
+            continue
         blocked = words.BLOCKERS.search(said) is not None
-        claimed = (
-            said != short or words.CLAIMS.search(words.ADJECTIVES.sub(" ", words.LEAD_INS.sub("", said))) is not None
-        )
-        if claimed and not blocked and not held_back:
-            return True
-        held_back = blocked and not claimed
-    return False
+        claimed = has_claim(words.ADJECTIVES.sub(" ", words.LEAD_INS.sub("", said)))
+        closes = claimed and not blocked and not held_back
+        held_back = (blocked and not claimed) or words.CONDITION.match(said) is not None
+    return closes
+
+
+def has_claim(clause: str) -> bool:
+    """Check whether a clause has words that claim that work is done."""
+    from hermes_memory_store.language import closing_signal_patterns as words
+
+    stems = words.find_stems(clause)
+    return any(not known.isdisjoint(stems) and pattern.search(clause) for known, pattern in words.CLAIMS)
