@@ -24,7 +24,23 @@ CHECKS_EN = r"(?:ci|pipelines?|builds?|tests?|checks?|suites?|everything|all|job
 
 TROUBLE_NOUN_EN = r"bugs?|crash(?:es)?|errors?|leaks?|issues?|problems?|warnings?|failures?|regressions?|exceptions?|flak(?:e|iness)|outages?"
 
+BEGUN_EN = (
+    r"(?:been|seen|noticed|reported|requested|asked|mentioned|planned|scheduled|delayed|postponed|blocked|discussed|suggested|opened"
+    r"|reopened|assigned|started|begun|affected|broken|moved|failing|running|open|waiting|tried|attempted|proposed|drafted|needed|expected"
+    r"|wanted|used|known|called|named|given|told|said|considered|thought|confused|stuck|red|reverted|rejected|cancelled|abandoned|ignored"
+    r"|working|going|getting|having|trying|looking|there|here|on|in|up|down|a|an|the|very|so|too|added|written|changed|made|\w+ing)"
+)
+"""What was only begun, talked about or spoilt, among participles."""
+
 ENGLISH = (
+    # Whatever has been acted on is done, unless the action only begins something.
+    rf"\b(?:has|have) (?:(?:just|now|finally|already|all|also|successfully|fully) ){{0,2}}been (?:(?:\w+ly|now|all|just) )?(?!{BEGUN_EN}\b)(?:\w+ed|rebuilt|sent|built|run|set up|put in place|taken over)\b",
+    r"^(?:(?:i|we|i've|we've|just|now|finally|have|i'm|we're) )*(?:finished|done|completed|through with) \w+ing\b",
+    r"\b(?:went|go|gone|goes|going) (?:well|fine|smoothly|through|as planned|without a hitch|off without)\b",
+    r"\b(?!is|was|has|this|does|its|us|as)\w{2,}s (?:now )?(?:correctly|properly|as expected|flawlessly|perfectly|cleanly|again now|fine now|like a charm)\b|\bnow (?:loads|renders|passes|builds|compiles|runs|starts|behaves|responds|returns) (?:\w+ )?(?:correctly|properly|fine|again)\b",
+    r"^(?:(?:it|everything|this|all|that|the (?:build|suite)|now|finally) )+(?:passes|builds|compiles|runs|loads|passed|worked)$|\b(?:we|i) (?:finally )?(?:did it|made it|nailed it|pulled it off|cracked it)$|\bgreen (?:across the board|everywhere|all over|again|at last)\b",
+    r"\b(?:is|are) (?:now )?(?:switched|turned) on\b|\b(?:is|are) (?:now )?(?:enabled|active|activated) (?:for (?:all|every)|everywhere|in (?:all|prod))|\b(?:is|are) (?:now )?on for (?:all|every)|\b(?:is|are) (?:now )?(?:fully|completely|entirely|all) (?!\w+ing)\w+ed\b",
+    r"\b(?:that|this) takes care of\b|\bchalk \w+ (?:\w+ )?up as\b|\ball systems go\b|\bcan put (?:this|that|it)(?: one)? to (?:rest|bed)\b|\bthat was it\b(?! (?:not|was))",
     r"\b(?:is|are|'s|'re|was|been|got|gets|be|looks|seems)\s+(?:(?:now|all|finally|fully|already|just|officially|completely|successfully)\s+){0,3}"
     rf"(?:{DONE_EN}|{STATE_EN})\b",
     rf"^(?:(?:all|it's|and|now|finally|just|successfully|everything)\s+){{0,3}}{DONE_EN}{END_EN}",
@@ -64,6 +80,8 @@ DONE_FR = (
     r"|bouclée?s?|pliée?s?|testée?s? et \w+|intégrée?s?|remise?s? en (?:route|service|marche)|mise?s? en (?:service|place)|poussée?s?|close?s?|fermée?s?|validée?s?|achevée?s?|réparée?s?|sortie?s?|rétablie?s?|mise?s? en (?:prod(?:uction)?|ligne))"
 )
 FRENCH = (
+    r"\b(?:a|ont) (?:enfin |bien |déjà |tous |toutes )?été (?:bien )?(?!demandé|signalé|vu|prévu|reporté|ouvert|commencé|proposé|annulé|cassé|refusé|bloqué|ajouté|évoqué|touché|mentionné)\w+(?:é|i|is|ie|u|it)e?s?\b",
+    r"\bs'est (?:très |tout )?bien (?:passée?|déroulée?|terminée?)|\b(?:re)?fonctionne (?:de|à) nouveau\b|\bc'est (?:carré|gagné|acquis|ficelé|emballé|réussi)\b|\bça (?:c'est fait|baigne|passe)\b",
     r"\b(?:est|sont|a été|ont été|c'est|s'est)\s+(?:(?:enfin|maintenant|bien|tout|déjà|désormais|complètement|entièrement)\s+){0,3}"
     rf"(?:{DONE_FR}|prête?s?|en prod(?:uction)?|en ligne|bon(?:ne)?|opérationnel(?:le)?s?|fonctionnel(?:le)?s?|en place|dans la (?:boîte|poche)|plié|revenue?s?|au vert|ok(?= pour moi)|tout bon)\b",
     rf"^(?:(?:c'est|tout|bon|voilà|ça y est|enfin)\s+){{0,3}}{DONE_FR}(?:$|\s+(?:en|hier|ce|cette|merci|aujourd'hui|et|dans|sur|à)\b)",
@@ -84,6 +102,8 @@ DONE_DE = (
     r"|hochgefahren|live geschaltet|live gegangen|abgeräumt|fertig gemacht|drin|(?:im|in trockenen) (?:kasten|tüchern)|gegessen|unter dach und fach|alles in butter|grün|weg(?=$)|durchgegangen|aktiviert|migriert|angenommen)"
 )
 GERMAN = (
+    r"\b(?:gut|glatt|reibungslos|problemlos|sauber) (?:gelaufen|verlaufen|durchgelaufen|gegangen)\b|\b(?:vom (?:eis|tisch)|über die bühne|wie (?:am schnürchen|geschmiert)|in trockenen tüchern|vollbracht|wackelt und hat luft)\b|\bfertig (?:bekommen|gekriegt|geworden|gestellt)\b",
+    r"\b(?:ist|sind) (?:\w+ ){0,3}?(?!gemeldet|geplant|gestartet|verschoben|abgebrochen|angefragt|begonnen|besprochen)(?:\w*ge\w+t|\w+iert|\w*ge\w+en) worden\b",
     rf"\b(?:ist|sind|war|wurde|wurden|alles|bin|wäre|wären|endlich)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
     rf"^(?:(?:alles|so|endlich|bereits|jetzt)\s+){{0,3}}{DONE_DE}$",
     rf"^\w+\s+(?:\w+\s+)?{DONE_DE}$",
@@ -102,6 +122,8 @@ DONE_ES = (
     r"|completad|finalizad|restablecid|probad|zanjad|validad|migrad|integrad|subid)[oa]s?)"
 )
 SPANISH = (
+    r"\b(?:se ha|se han|ha sido|han sido|ya se ha) (?:ya |todo )?(?!pedid|vist|report|plane|propuest|abiert|empezad|rot|cancelad|retrasad|bloquead|discutid|mencionad|añadid)\w+(?:ado|ido)[as]?s?\b",
+    r"\b(?:salió|salieron|fue|ha ido|ha salido|fueron) (?:todo )?(?:muy )?bien\b|\bvuelve[n]? a funcionar\b|\b(?:conseguido|logrado|liquidad[oa]|finiquitad[oa]|rematad[oa]|solventad[oa]|listísimo)\b|\bya lo (?:tenemos|tengo|hemos)\b|\bsacado adelante\b",
     r"\b(?:está|están|quedó|quedaron|queda|ha sido|fue|fueron|han sido|ya|ha quedado|han quedado|hemos dejado|he dejado|se ha|se han|todo)\s+(?:(?:ya|todo|por fin|finalmente|ahora)\s+){0,3}"
     rf"(?:{DONE_ES}|list[oa]s?|complet[oa]s?|en producción|en línea|operativ[oa]s?|en verde|verdes?|en orden|en marcha|niquelad[oa]|de lujo|puesto en marcha|puesto en producción|dado de alta)\b",
     rf"^(?:(?:todo|ya|por fin|bien)\s+){{0,3}}(?:{DONE_ES}|listo)(?:$|\s+(?:en|hoy|ayer|gracias|y|esta|con|a)\b)",
@@ -133,19 +155,20 @@ IDIOMS = (
 """What people say at the end of work, as a clause of its own."""
 
 MOVES_ON = (
-    rf"(?:{START}|\b(?:let's|let us|we can(?: now)?|time to|good to|ready to|i'm|i am|we're|we are|we|i'll|now) )(?:now )?mov(?:e|ing) on(?: now)?(?:{END}|(?=\s+(?:to|from|with|now|then)\b))",
+    rf"(?:{START}|\b(?:let's|let us|we can(?: now)?|time to|good to|ready to|i'm|i am|we're|we are|we|i'll|now) )(?:now )?mov(?:e|ing) (?:on|along|ahead)(?: now)?(?:{END}|(?=\s+(?:to|from|with|now|then)\b))",
     rf"(?:{START}|{START}(?:ok|okay|right|and|good|great|now) |\b(?:let's|let us|now) )(?:go |move |jump |switch )?(?:on|over|onwards?) to (?:the |our )?(?=\w)(?!something|it\b)",
     rf"{START}(?:ok |okay |right |good |great )*(?:the )?(?:next|new|another) {WORK_EN}(?:,? please| now| then| on the \w+)?{END}|{START}next up{END}|{START}what's the next {WORK_EN}{END}|{START}ok(?:ay)? next(?: please)?{END}",
     rf"{START}(?:right |ok |and |so )*now (?:for|to|let's (?:do|turn to|tackle|get to|work on)) (?:the |our )?(?:\w+ ){{0,2}}(?:{WORK_EN}|\w+){END}",
     rf"\blet's (?:now )?(?:turn to|tackle|switch to|go on to|start (?:with|on)|pick up|jump to|take|do|look at) (?:the |our )?(?:next {WORK_EN}|(?:\w+ )?{WORK_EN}|next)\b",
-    rf"{START}(?:i'm |we're |now )?(?:switching|moving|turning|jumping) (?:over )?to (?:the )?(?:\w+ ){{0,2}}{WORK_EN}\b|\b(?:that's )?enough (?:of this{END}|of \w+{END}|about \w+{END}|for \w+{END})",
-    rf"{START}(?:(?:bon|ok|maintenant|allez|et) )*(?:passons|on passe|je passe|on peut passer|nous passons|on enchaîne|enchaînons) (?:maintenant )?(?:à|au|aux|avec|sur)\b|{START}(?:au suivant|(?:sujet|tâche|ticket|point|étape) suivante?|à la suite){END}|{START}maintenant (?:la partie|le module|le sujet)\b",
-    rf"{START}(?:(?:gut|ok|so|dann|jetzt|nun) )*(?:weiter (?:mit|geht's|im text)|kommen wir z\w+|(?:jetzt|nun) z\w+|lass uns (?:\w+ ){{0,3}}?(?:übergehen|weitermachen)|machen wir (?:\w+ ){{0,4}}?weiter|(?:nächste[rs]?|neues) (?:punkt|thema|ticket|aufgabe|baustelle)|z(?:um|ur) nächsten \w+|(?:jetzt|nun) kommt \w+(?: \w+)? dran)(?!\w)",
+    rf"\b(?:let's|let us) (?:\w+ ){{0,4}}?(?:leave|drop|close) (?:\w+ ){{1,3}}?and (?:go|move|turn|get)\b|\blet's (?:now )?get (?:started|going) on\b|{START}(?:i'm |we're |now )?(?:switching|moving|turning|jumping) (?:over )?to (?:the )?(?:\w+ ){{0,2}}{WORK_EN}\b|\b(?:that's )?enough (?:of this{END}|of \w+{END}|about \w+{END}|for \w+{END})",
+    rf"{START}(?:(?:bon|ok|maintenant|allez|et) )*(?:passons|attaquons|on attaque|continuons|on continue|on passe|je passe|on peut passer|nous passons|on enchaîne|enchaînons) (?:maintenant )?(?:à|au|aux|avec|sur|la suite|l[ea])\b|{START}(?:au suivant|(?:prochaine?|autre) (?:sujet|tâche|ticket|point|étape|chantier)|(?:sujet|tâche|ticket|point|étape) suivante?|à la suite){END}|{START}maintenant (?:la partie|le module|le sujet)\b",
+    rf"{START}(?:(?:gut|ok|so|dann|jetzt|nun) )*(?:als nächstes \w+|weiter (?:mit|geht's|im text)|kommen wir z\w+|(?:jetzt|nun) z\w+|lass uns (?:\w+ ){{0,3}}?(?:übergehen|weitermachen)|machen wir (?:\w+ ){{0,4}}?weiter|(?:nächste[rs]?|neues) (?:punkt|thema|ticket|aufgabe|baustelle)|z(?:um|ur) nächsten \w+|(?:jetzt|nun) kommt \w+(?: \w+)? dran)(?!\w)",
     rf"{START}(?:(?:bien|vale|ahora|ok) )*(?:pasemos|pasamos|sigamos|vamos|seguimos) (?:ya )?(?:a (?:l[oa]|otr\w+|por|el)\b|al \w+|con (?:l[oa]|el)\b)|{START}(?:siguiente|nuev[oa]|próxim[oa]) (?:tarea|tema|punto|ticket|cosa){END}|{START}ahora (?:la parte|el módulo|el tema|vamos con)\b",
 )
 """Moving on to other work, which leaves the present one as done."""
 
 FREE_OF_TROUBLE = (
+    rf"{START}(?:zero|no|0|null|cero|zéro|aucune?|ningún) (?:errors?|failures?|issues?|fehler|erreurs?|errores|error){END}|\bnothing (?:broke|failed|crashed)\b|\bnothing else to \w+",
     r"\b(?:doesn't|does not|don't|do not|won't) (?:happen|occur|fail|crash|break|appear|show up|hang|reproduce) any ?(?:more|longer)\b|\bno longer (?:happens?|occurs?|fails?|crash(?:es)?|appears?|breaks|hangs)\b",
     r"\b(?:there are |we have |i see |see )?(?:no|zero) (?:more |open |remaining |outstanding |further |known )+(?:\w+ )?(?:issues?|bugs?|errors?|failures?|tickets?|crash(?:es)?|points?|items?|problems?|tasks?|work|todos)(?: left| open)?(?: in (?:the )?\w+)?",
     r"\bnothing (?:is |more is )?(?:left|more|else|remaining|open)(?: to (?:do|fix))?(?: here)?(?=$|,)|\bno (?:\w+ )?(?:issues|bugs|tickets|tasks|work|points) left\b",
@@ -158,7 +181,7 @@ FREE_OF_TROUBLE = (
 LEAVE_TO_CLOSE = (
     r"\b(?:we|you|i) can (?:now |all )?close (?:this|it|the)\b|\bon peut (?:maintenant )?(?:clore|fermer)\b",
     r"\bkann (?:jetzt )?(?:geschlossen werden|zu$)|\bkönnen (?:wir )?(?:das|es|den|die)(?: \w+)? (?:schliessen|zumachen)\b",
-    r"\b(?:podemos|se puede|puedes) cerrar\b",
+    r"\b(?:podemos|se puede|puedes) cerrar\b|\bcan (?:now )?put (?:this|that|it)(?: one)? to (?:rest|bed)\b|\bläuft (?:\w+ )?wie (?:am schnürchen|geschmiert)\b",
 )
 """Leave to close, which says that the work is done although it holds a modal verb."""
 
@@ -174,38 +197,38 @@ TROUBLE = re.compile(
     r"(?<!the )(?<!that )(?<!no )(?<!this )\b(?:fails?|failing|breaks|crashes|crashing|hangs|times out|throws|regress(?:es|ed)|reopen(?:ing|ed)?|revert(?:ed|ing)|rolled (?:it |everything )?back|roll (?:it )?back|broke)\b(?! (?:is|are|was|were|has) (?:now )?(?:gone|fixed))"
     r"|\b(?:is|are|'s|stays|remains|looks)\s+(?:(?:now|all|still|again|totally|also) )*(?:broken|down|red|stuck|flaky|missing|wrong|blocked|pending|unfinished|on fire)\b|\b(?:green|fine|done|works|good) \w+(?: \w+)? (?:red|broken|down)\b"
     r"|\b(?:broken|down|failing|crashing|wrong|back) again\b|\bstill (?:\w+ )?(?:the same |an? )?(?:error|fail\w*|broken|open|red|missing|down|crash\w*|happens|see\w*|times|throw\w*)|\b(?:returns?|shows?|gives?|throws?|gets?) (?:an? |the same |some )?(?:errors?|5\d\d|4\d\d|exceptions?|timeouts?)\b"
-    r"|\b(?:bug|error|issue|problem|crash|it)(?:'s| is| came| has come) back\b(?! (?:up|online|to normal))|^\W*(?:oh |no |hm+ |uh )*(?:wait|never ?mind|scratch that|false alarm|spoke too soon)\b|\bfixed (?:it|that|this) (?:and )?broke\b|\bnot \w+ after all\b|\bno luck\b|\b(?:keeps?|are|is) (?:still )?(?:seeing|getting|hitting|failing|having (?:issues|problems|errors))\b"
-    r"|\b(?:plante\w*|échoue\w*|casse|(?:est|sont|c'est) (?:\w+ )?(?:cassée?s?|en panne|rouges?|bloquée?s?|down)|revenir en arrière|puis annulée?|retombée?|revenue?(?= mais|$)(?<!prod est revenue)|fausse alerte|en fait non|ne l'est plus)\b"
-    r"|\b(?:schlägt \w* ?fehl|fehlgeschlagen|kaputt|stürzt (?:\w+ )?ab|abgestürzt|kracht|hängt|ist rot|sind rot|zurückgerollt|fehlalarm|doch nicht|zu früh gefreut|wieder (?:da|zurück)|(?:fehler|bug) ist zurück|fehlt|fehlen)\b"
-    r"|\b(?:falla|fallan|fallando|sigue[n]? (?:sin|rot[oa]s?|fallando|mal)|rot[oa]s?|se (?:cae|caen|rompe)|en rojo|falsa alarma|pues no|revertir\w*|se ha vuelto a|volvió a (?:fallar|romper\w*)|volvió el|ha vuelto (?:el|a)|falta|faltan)\b"
+    r"|\b(?:bug|error|issue|problem|crash|it)(?:'s| is| came| has come) back\b(?! (?:up|online|to normal))|^\W*(?:oh |no |hm+ |uh )*(?:wait|never ?mind|scratch that|false alarm|spoke too soon)\b|\b(?:in progress|wip|offline|unreachable|unavailable|on hold|time out|timing out|unstable|reappeared|resurfaced)\b|\bfixed (?:it|that|this) (?:and )?broke\b|\bnot \w+ after all\b|\bno luck\b|\b(?:keeps?|are|is) (?:still )?(?:seeing|getting|hitting|failing|having (?:issues|problems|errors))\b"
+    r"|\b(?:plante\w*|échoue\w*|casse|(?:est|sont|c'est) (?:\w+ )?(?:cassée?s?|en panne|rouges?|bloquée?s?|down)|injoignables?|en erreur|(?:renvoie|affiche|donne) (?:une|des|l')? ?erreurs?|en cours|replante|revenir en arrière|puis annulée?|retombée?|revenue?(?= mais|$)(?<!prod est revenue)|fausse alerte|en fait non|ne l'est plus)\b"
+    r"|\b(?:schlägt \w* ?fehl|fehlgeschlagen|kaputt|stürzt (?:\w+ )?ab|abgestürzt|kracht|hängt|(?:zeigt|meldet|wirft|gibt) (?:\w+ )?fehler|in arbeit|aufgetaucht|ist rot|sind rot|zurückgerollt|fehlalarm|doch nicht|zu früh gefreut|wieder (?:da|zurück)|(?:fehler|bug) ist zurück|fehlt|fehlen)\b"
+    r"|\b(?:falla|fallan|fallando|sigue[n]? (?:sin|rot[oa]s?|fallando|mal)|rot[oa]s?|se (?:cae|caen|rompe)|en rojo|da[n]? (?:un )?error(?:es)?|en curso|vuelve a (?:fallar|romperse)|me precipité|falsa alarma|pues no|revertir\w*|se ha vuelto a|volvió a (?:fallar|romper\w*)|volvió el|ha vuelto (?:el|a)|falta|faltan)\b"
 )
 """Something fails now, or fails again: what was claimed before it does not count."""
 
 PARTIAL = re.compile(
-    r"(?<!100)(?<!100 )(?:\b(?!100)\d+ ?%)|\b(?:apart from|aside from|other than|all but|mostly|basically|practically|virtually|partway|halfway|polishing|almost there|getting there|so far|the rest (?:will|follows|comes)|good to go(?= once))\b"
+    r"(?<!100)(?<!100 )(?:\b(?!100)\d+ ?%)|\b(?:apart from|aside from|other than|all but|mostly|basically|practically|virtually|partway|halfway|polishing|almost there|getting there|so far|one more|the (?:bulk|majority) of|the first (?:two|three|few|half|part)|the rest (?:will|follows|comes)|good to go(?= once))\b"
     r"|(?<!nothing )\b(?:remain(?:s|ing)?|missing)\b|(?<!nothing )\bleft\b(?! (?:the|it|for))|\b(?:one|two|three|four|five|more|\d+) to go\b"
     r"|\b(?:one|two|three|four|five|six|some|most|many|several|parts?|half|\d+) (?:out )?of\b|\bpart (?:one|two|\d+)\b.*\b(?:next|follows|to do)\b|\b(?:first|one) (?:part|half|step|batch)\b.*\b(?:next|second|more|other)\b"
-    r"|\b(?:il (?:ne )?reste|reste (?:à|la|le|les)|quasiment|en partie|une (?:bonne )?partie|la moitié|partiellement|(?:un|deux|trois|quatre|\d+) (?:\w+ )?sur (?:deux|trois|quatre|cinq|\d+)|à peu près)\b"
-    r"|\b(?:zum teil|ein teil|grösstenteils|so gut wie|bis auf|die hälfte|(?:ein\w*|zwei|drei|vier|\d+) von|weitgehend|beinahe|nahezu)\b"
-    r"|\b(?:medio|menos (?:el|la|los|las)|parcialmente|la mitad|una parte|(?:un[oa]?|dos|tres|cuatro|\d+) de (?:los|las|dos|tres|cuatro|cinco|\d+)|prácticamente|queda por)\b"
+    r"|\b(?:il (?:ne )?reste|reste (?:à|la|le|les)|quasiment|en partie|une (?:bonne )?partie|la plupart|il manque|à moitié|la moitié|partiellement|(?:un|deux|trois|quatre|\d+) (?:\w+ )?sur (?:deux|trois|quatre|cinq|\d+)|à peu près)\b"
+    r"|\b(?:zum teil|ein teil|grösstenteils|so gut wie|bis auf|die hälfte|der (?:grösste|erste) teil|(?:ein\w*|zwei|drei|vier|\d+) von|weitgehend|beinahe|nahezu)\b"
+    r"|\b(?:medio|menos (?:el|la|los|las)|parcialmente|la mitad|una parte|la mayor parte|la mayoría|a medias|(?:un[oa]?|dos|tres|cuatro|\d+) de (?:los|las|dos|tres|cuatro|cinco|\d+)|prácticamente|queda por)\b"
 )
 """Claims of less than the whole."""
 
 IRONY = re.compile(
-    r"\b(?:as if|yeah right|my ass|my foot|in your dreams|lol|if you (?:like|enjoy|love|call)|finished crashing|tu parles|mon œil|bien sûr|c'est ça$|ou pas|mort de rire|von wegen|schön wär's|haha|ja (?:genau|klar)|qué va|ni hablar|ni de broma|ja ja|sí claro)\b"
+    r"\b(?:as if|yeah right|my ass|my foot|in your dreams|lol|if you (?:like|enjoy|love|call)|finished crashing|tu parles|mon œil|bien sûr|c'est ça$|ou pas|mort de rire|von wegen|schön wär's|haha|ja (?:genau|klar)|dass ich nicht lache|am arsch|mis narices|mais bien sûr|claro que no|qué va|ni hablar|ni de broma|ja ja|sí claro)\b"
     r"|(?:…|\.\.|,)\s*(?:not|nicht|ou pas|qué va)\W*$|^\s*(?:not|nicht|ou pas|qué va|von wegen)\W*$"
 )
 """Praise that means its opposite, also as a sentence of its own behind the praise."""
 
 AGENDA = re.compile(
-    r"^\W*(?:to ?-?do|to be done|still to do|left to do|remaining|next steps?|things to|open|pending|à faire|reste|noch zu tun|zu erledigen|offen|aufgaben|por hacer|pendientes?|queda por|tareas)\b[^:]*:|^\W*\[ ?\]"
+    r"^\W*(?:to ?-?do|to be done|still to do|left to do|remaining|next steps?|things to|open|pending|à faire|reste|noch zu tun|zu erledigen|offen|aufgaben|por hacer|pendientes?|queda por|tareas|checklist|outstanding|agenda|plan|goals?|criteria|definition|we need|il faut|restent|zu tun|falta)\b[^:]*:|^\W*\[ ?\]"
 )
 """A list of what is to be done."""
 
 OTHER_SENSE = re.compile(
     r"\b(?:ports?|sockets?|connections?|files?|handles?|shops?|stores?|doors?|windows?|streams?|intervals?|loops?|magasin|verbindung|laden|conexión|connexion|tienda|puerto|bornes?)\b.{0,30}?\b(?:closed|finished|open|fermée?|geschlossen|cerrad[oa])\b"
     r"|\b(?:done|fixed|closed|completed|merged|resolved|finished|released|fermée?s?|cerrad[oa]s?|geschlossen) (?:by|par|durch|por|after|nach|après|with a)\b|\bwell done\b|\bdone (?:waiting|trying|arguing|being|working|dealing|fighting)\b"
-    r"|\b(?:so|i'm|i am) done with (?:this|these|that) (?!one\b|task|ticket|part|feature|pr\b|branch|issue|step|work|page|module|topic)|\bworks by\b|\b(?:marked|flagged|labelled|set|considered) (?:as )?(?:done|completed?|closed|resolved|fixed)\b|\bwhatever\b|\b(?:it|this|that|which) works by\b"
+    r"|^(?:une?|una?|an?) \w+ \w+$|\b(?:so|i'm|i am|s?he's|s?he is) done with (?:this|these|that) (?!one\b|task|ticket|part|feature|pr\b|branch|issue|step|work|page|module|topic)|\bworks by\b|\b(?:marked|flagged|labelled|set|considered) (?:as )?(?:done|completed?|closed|resolved|fixed)\b|\bwhatever\b|\b(?:it|this|that|which) works by\b"
     r"|\b(?:finished|came in|placed) (?:first|second|third|last)\b|\b(?:une?|la) (?:valeur|boucle|adresse|liste)\b(?! (?:est|sont|a)\b)|\bein (?:geschlossene\w*|gelöste\w*)|\bfunciona con\b|\bfonctionne (?:avec|par)\b|\bmarche (?:par|avec)\b|\bläuft (?:auf port|im speicher|unter|über|als)\b|\bon sundays\b|\bsonntags\b|\bdomingos\b|\ble lundi$"
 )
 """Completion words about things that are not work."""
@@ -247,11 +270,11 @@ STEMS = frozenset(
 BLOCKERS = re.compile(
     r"\b(?:not|never|no|nothing|none|nobody|neither|nor|without|hardly|barely|almost|nearly|half|partly|partially|cannot|unless|until|till"
     r"|will|won't|shall|should|must|would|could|might|may|can|want|wants|wanted|need|needs|needed|going to|gonna|plan|plans|planning|let's|lets|try|trying|hope|hopefully|wish|expect|expected to|ought|supposed|have to|has to|had to|to be"
-    r"|if|once|when|whenever|after(?!.*\b(?:again|now|finally|gone|away)\b)|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|maybe|perhaps|probably|think|thought|guess|believe|believed|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next (?:week|sprint|month|release)|tonight|later today|in a (?:minute|moment|bit|sec)|about to|assuming|provided|according to|heard|comments|in case|as long as|only when|for now|come back to|blocked|later|eventually|ready to|used to|yet|still|un|nowhere|wrote|writes|far from|stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
+    r"|if|once|when|whenever|after(?!.*\b(?:again|now|finally|gone|away)\b)|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|maybe|perhaps|probably|think|thought|guess|believes?|believed|shows? .{1,40} as|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next (?:week|sprint|month|release)|tonight|later today|in a (?:minute|moment|bit|sec)|about to|assuming|provided|according to|heard|comments|in case|as long as|only when|for now|come back to|blocked|later|eventually|ready to|used to|yet|still|un|nowhere|wrote|writes|far from|stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
     r"|n't\b|'ll\b|\b(?:i|we)'d\b"
     r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|serait|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|pensais|crois|croyais|une fois|ce soir|selon|d'après|m'a dit|est-ce|pourquoi|comment|encore|tant que|à moins|loin d'\w+|dit qu\w*|disent|demande|affirme|paraît|semble|apparemment|on dirait|soi disant|à moitié)\b"
-    r"|\b(?:nicht|keineswegs|mitnichten|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|noch|bald|gleich|heute abend|nächste woche|laut|lautet|meinten?|(?<!heute )(?<!diesen )morgen|später|nach de[mr](?!.*\b(?:wieder|jetzt|endlich|weg)\b)|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
-    r"|\b(?:no|nunca|jamás|nada|nadie|ni|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|según|esta noche|el (?:lunes|martes|miércoles|jueves|viernes)|cuando|con tal|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
+    r"|\b(?:nicht|keineswegs|mitnichten|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|(?<!gestern )(?<!heute )noch|bald|gleich|nachher|heute abend|nächste woche|laut|lautet|meinten?|(?<!heute )(?<!diesen )morgen|später|nach de[mr](?!.*\b(?:wieder|jetzt|endlich|weg)\b)|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
+    r"|\b(?:no|nunca|jamás|nada|nadie|ni|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|según|dicho|esta noche|el (?:lunes|martes|miércoles|jueves|viernes)|cuando|con tal|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
 )
 """What takes a claim back, or puts it in the future, in doubt, in somebody's wishes, or in somebody else's mouth."""
 
@@ -291,7 +314,7 @@ ADJECTIVES = re.compile(
 """Completion words that describe a thing instead of claiming anything."""
 
 UNTROUBLED = re.compile(
-    r"\b(?:with(?:out)?|no|zero)\s+(?:no\s+|any\s+|further\s+)?(?:problems?|errors?|issues?|incidents?|trouble|hiccups)\b"
+    r"\b(?:with(?:out)?|no|zero)\s+(?:no\s+|any\s+|further\s+)?(?:problems?|errors?|issues?|incidents?|trouble|hiccups|a (?:hitch|problem|fuss|glitch)|breaking anything)\b"
     r"|\b(?:sans|pas de)\s+(?:aucun\s+)?(?:problèmes?|soucis?|erreurs?|accrocs?|incidents?)\b"
     r"|\b(?:ohne|keine?)\s+(?:weiteren?\s+)?(?:probleme?|fehler|zwischenfälle|schwierigkeiten)(?=$|\s+(?:durch|ab)\b)"
     r"|\b(?:sin|no hay)\s+(?:ningún\s+)?(?:problemas?|errores|incidencias|fallos)\b"
@@ -310,13 +333,13 @@ LEAD_INS = re.compile(
 """Words before a claim that say nothing."""
 
 CONDITION = re.compile(
-    r"^(?:(?:and|but|only|ok|so|und|aber|nur|et|mais|y|pero|sólo|solo) )*(?:if (?!you (?:need|want|have|see))|unless|once|assuming|provided|should|as soon as|as long as|when(?:ever)?|after|until"
+    r"^(?:(?:and|but|only|ok|so|und|aber|nur|et|mais|y|pero|sólo|solo) )*(?:if (?!you (?:need|want|have|see))|unless|once|assuming|provided|should|had (?:it|we|i|they)|were (?:it|we)|wäre[n]? (?:es|das|die|der|wir)|hätte[n]? |sollte[n]? |as soon as|as long as|when(?:ever)?|after|until"
     r"|wenn|falls|sofern|sobald|nachdem|solange|si(?! tu)|une fois|dès|quand|lorsqu\w*|à condition|en cuanto|cuando|siempre que|con tal|una vez|tras)\b"
 )
 """Clauses on which those beside them depend."""
 
 AFTERTHOUGHT = re.compile(
-    r"^(?:but )?(?:not|nicht|pas|no) (?:on|in|under|for|with|yet|the|auf|unter|in|bei|en|sous|sur|sur la|pour)\b"
+    r"^(?:but )?(?:not (?!only|just)|nicht (?!nur)|pas |no (?:en|para|con|el|la)\b)|^(?:but|mais|aber|pero|jedoch)\b"
     r"|\b(?:isn't|aren't|doesn't|hasn't|haven't|didn't|is not|are not|has not)\b|\b(?:pas|nicht|no)$|\bil manque\b|\breste à\b"
 )
 """Clauses behind a claim that take it back: a condition, or that it does not hold somewhere."""

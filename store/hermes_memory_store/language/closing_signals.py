@@ -25,7 +25,7 @@ MENTIONS_LOOKED_AT = 20_000
 QUOTED = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|«[^»]*»|„[^“”\"]*[“”\"]|“[^”]*”", re.DOTALL)
 UNSAID = re.compile(r"^\s*(?:>|[-*]?\s*\[ ?\]).*$", re.MULTILINE)
 SENTENCE = re.compile(r"[^.!?;\n…]+[.!?;\n…]*")
-SEPARATOR = re.compile(r"\s*(?:,|\(|\)|:|–|—| - )\s*")
+SEPARATOR = re.compile(r"\s*(?:,|\(|\)|:|–|—| - |\s(?=(?:but|mais|aber|pero|jedoch)\s))\s*")
 DOTTED = re.compile(r"(?<=\w)\.(?=\w)")
 WORDS = re.compile(r"[^\W_]+")
 HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
@@ -89,14 +89,14 @@ def is_claim(sentence: str) -> bool:
         if not clause:
             continue
         said = " ".join(words.UNTROUBLED.sub(" ", clause[:CLAUSE]).split())
-        if closes:
-            if words.CONDITION.match(said) or words.AFTERTHOUGHT.search(said):
-                return False
-            continue
         blocked = words.BLOCKERS.search(said) is not None
         claimed = has_claim(words.ADJECTIVES.sub(" ", words.LEAD_INS.sub("", said)))
-        closes = claimed and not blocked and not held_back
-        held_back = (blocked and not claimed) or words.CONDITION.match(said) is not None
+        conditional = words.CONDITION.match(said) is not None
+        claimed = claimed and not conditional
+        if closes and (conditional or ((blocked or not claimed) and words.AFTERTHOUGHT.search(said))):
+            return False
+        closes = closes or (claimed and not blocked and not held_back)
+        held_back = conditional or (blocked and not claimed)
     return closes
 
 
