@@ -35,6 +35,8 @@ BEGUN_EN = (
 ENGLISH = (
     # Whatever has been acted on is done, unless the action only begins something.
     rf"\b(?:has|have) (?:(?:just|now|finally|already|all|also|successfully|fully) ){{0,2}}been (?:(?:\w+ly|now|all|just) )?(?!{BEGUN_EN}\b)(?:\w+ed|rebuilt|sent|built|run|set up|put in place|taken over)\b",
+    rf"{PERFECT}\w+ed{OBJECT} (?:everything|all of it|all the|the last|the rest)\b|{PERFECT}(?:patched|ported|automated|documented|removed|replaced|upgraded|renamed|refactored) (?:it|them|everything|all)\b|\b(?:tracked|hunted|chased){OBJECT} down and \w+ed\b",
+    rf"\b(?:errors?|crashes|failures|alerts) (?:have |has )?(?:stopped|ceased)\b|\bworking end to end\b|\ball (?:services|systems|machines|jobs|nodes) (?:run|work|are up)\b|^(?:i |we |i've |we've |just )*finished (?:\w+ ){{0,2}}(?:everything|all)\b|\bcleared{OBJECT} up\b.{{0,40}}\bmerged\b",
     r"^(?:(?:i|we|i've|we've|just|now|finally|have|i'm|we're) )*(?:finished|done|completed|through with) \w+ing\b",
     r"\b(?:went|go|gone|goes|going) (?:well|fine|smoothly|through|as planned|without a hitch|off without)\b",
     r"\b(?!is|was|has|this|does|its|us|as)\w{2,}s (?:now )?(?:correctly|properly|as expected|flawlessly|perfectly|cleanly|again now|fine now|like a charm)\b|\bnow (?:loads|renders|passes|builds|compiles|runs|starts|behaves|responds|returns) (?:\w+ )?(?:correctly|properly|fine|again)\b",
@@ -81,6 +83,7 @@ DONE_FR = (
 )
 FRENCH = (
     r"\b(?:a|ont) (?:enfin |bien |déjà |tous |toutes )?été (?:bien )?(?!demandé|signalé|vu|prévu|reporté|ouvert|commencé|proposé|annulé|cassé|refusé|bloqué|ajouté|évoqué|touché|mentionné)\w+(?:é|i|is|ie|u|it)e?s?\b",
+    rf"\bj'ai (?:\w+ ){{1,8}}?et {DONE_FR}\b|\b(?:réussi|arrivés?) à (?:le |la |les |tout )?\w+er?\b|\berreurs? (?:ont|a) (?:cessé|disparu)\b|\bc'est nickel\b",
     r"\bs'est (?:très |tout )?bien (?:passée?|déroulée?|terminée?)|\b(?:re)?fonctionne (?:de|à) nouveau\b|\bc'est (?:carré|gagné|acquis|ficelé|emballé|réussi)\b|\bça (?:c'est fait|baigne|passe)\b",
     r"\b(?:est|sont|a été|ont été|c'est|s'est)\s+(?:(?:enfin|maintenant|bien|tout|déjà|désormais|complètement|entièrement)\s+){0,3}"
     rf"(?:{DONE_FR}|prête?s?|en prod(?:uction)?|en ligne|bon(?:ne)?|opérationnel(?:le)?s?|fonctionnel(?:le)?s?|en place|dans la (?:boîte|poche)|plié|revenue?s?|au vert|ok(?= pour moi)|tout bon)\b",
@@ -102,6 +105,7 @@ DONE_DE = (
     r"|hochgefahren|live geschaltet|live gegangen|abgeräumt|fertig gemacht|drin|(?:im|in trockenen) (?:kasten|tüchern)|gegessen|unter dach und fach|alles in butter|grün|weg(?=$)|durchgegangen|aktiviert|migriert|angenommen)"
 )
 GERMAN = (
+    r"^(?:na |so )*(?:endlich )?es geht(?: wieder| jetzt)?$|\b(?:zum laufen|nach hause) (?:gebracht|bekommen|gekriegt)\b|\b(?:ist|sind) (?:\w+ )?(?:umgezogen|geprüft|getestet|aktiviert|migriert)\b",
     r"\b(?:gut|glatt|reibungslos|problemlos|sauber) (?:gelaufen|verlaufen|durchgelaufen|gegangen)\b|\b(?:vom (?:eis|tisch)|über die bühne|wie (?:am schnürchen|geschmiert)|in trockenen tüchern|vollbracht|wackelt und hat luft)\b|\bfertig (?:bekommen|gekriegt|geworden|gestellt)\b",
     r"\b(?:ist|sind) (?:\w+ ){0,3}?(?!gemeldet|geplant|gestartet|verschoben|abgebrochen|angefragt|begonnen|besprochen)(?:\w*ge\w+t|\w+iert|\w*ge\w+en) worden\b",
     rf"\b(?:ist|sind|war|wurde|wurden|alles|bin|wäre|wären|endlich)\s+(?:\w+\s+){{0,4}}?{DONE_DE}\b",
@@ -123,7 +127,7 @@ DONE_ES = (
 )
 SPANISH = (
     r"\b(?:se ha|se han|ha sido|han sido|ya se ha) (?:ya |todo )?(?!pedid|vist|report|plane|propuest|abiert|empezad|rot|cancelad|retrasad|bloquead|discutid|mencionad|añadid)\w+(?:ado|ido)[as]?s?\b",
-    r"\b(?:salió|salieron|fue|ha ido|ha salido|fueron) (?:todo )?(?:muy )?bien\b|\bvuelve[n]? a funcionar\b|\b(?:conseguido|logrado|liquidad[oa]|finiquitad[oa]|rematad[oa]|solventad[oa]|listísimo)\b|\bya lo (?:tenemos|tengo|hemos)\b|\bsacado adelante\b",
+    r"\b(?:salió|salieron|fue|ha ido|ha salido|fueron) (?:todo )?(?:muy )?bien\b|\bvuelve[n]? a funcionar\b|\b(?:conseguido|logrado|liquidad[oa]|finiquitad[oa]|rematad[oa]|solventad[oa]|listísimo)\b|\bya lo (?:tenemos|tengo|hemos)\b|\bsacado adelante\b|\bya estaría\b|\bhecho funcionar\b",
     r"\b(?:está|están|quedó|quedaron|queda|ha sido|fue|fueron|han sido|ya|ha quedado|han quedado|hemos dejado|he dejado|se ha|se han|todo)\s+(?:(?:ya|todo|por fin|finalmente|ahora)\s+){0,3}"
     rf"(?:{DONE_ES}|list[oa]s?|complet[oa]s?|en producción|en línea|operativ[oa]s?|en verde|verdes?|en orden|en marcha|niquelad[oa]|de lujo|puesto en marcha|puesto en producción|dado de alta)\b",
     rf"^(?:(?:todo|ya|por fin|bien)\s+){{0,3}}(?:{DONE_ES}|listo)(?:$|\s+(?:en|hoy|ayer|gracias|y|esta|con|a)\b)",
@@ -147,7 +151,7 @@ END = r"(?=$|\s?[,:;–—()])"
 """Where a clause begins and ends in its sentence."""
 
 IDIOMS = (
-    rf"{START}(?:(?:and|so|then|ok|well|right|this one's|this is|it's|that's|we can call this one|call it) )*(?:a wrap|a done deal|done and dusted|in the (?:bag|can|books)|all she wrote|home and dry|sorted|nailed(?: it)?|case closed|mission complete|crossed off the list|good to ship|all sorted|signed|smooth sailing(?: now)?|that's (?:that(?: then)?|it|all(?: folks)?)|that'll do(?: it)?|(?:we have )?lift ?off|we can call (?:this|it)(?: one)? (?:done|finished|closed|complete|a wrap)){END}",
+    rf"{START}(?:(?:and|so|then|ok|well|right|this one's|this is|it's|that's|we can call this one|call it) )*(?:a wrap|a done deal|done and dusted|in the (?:bag|can|books)|all she wrote|home and dry|sorted|nailed(?: it)?|case closed|mission complete|crossed off the list|good to ship|all sorted|signed|smooth sailing(?: now)?|that's (?:that(?: then)?|it|all(?: folks)?|everything|the lot)|that'll do(?: it)?|(?:we have )?lift ?off|we can call (?:this|it)(?: one)? (?:done|finished|closed|complete|a wrap)){END}",
     rf"{START}(?:(?:et|bon|nickel|impeccable|top|allez|ouf|voilà) )*(?:nickel|impeccable|emballé|affaire classée|le tour est joué|voilà le travail|hop|ça roule|ça passe(?: maintenant)?|ça tourne|testé et \w+|on est bons?|mission accomplie|victoire){END}",
     rf"{START}(?:(?:so|alles|und|ja|passt|das) )*(?:haut hin|sitzt|thema durch|abgehakt|haken dran|passt(?: so)?|paletti|hätten wir|in butter|im grünen bereich|umgesetzt und getestet|getestet und \w+|unter dach und fach|tests grün|ticket zu){END}",
     rf"{START}(?:(?:uf|bien|y|por fin|todo|todas las|los|las) )*(?:eso es todo|ya está todo|misión cumplida|todo (?:en )?(?:orden|verde|ok)|en verde|va (?:fino|perfecto|de maravilla|como la seda|genial)(?: ahora| ya)?|ya va|list[oa] \w+|tema cerrado|era lo último|era el último \w+|pruebas pasan|tests pasan){END}",
@@ -164,6 +168,9 @@ MOVES_ON = (
     rf"{START}(?:(?:bon|ok|maintenant|allez|et) )*(?:passons|attaquons|on attaque|continuons|on continue|on passe|je passe|on peut passer|nous passons|on enchaîne|enchaînons) (?:maintenant )?(?:à|au|aux|avec|sur|la suite|l[ea])\b|{START}(?:au suivant|(?:prochaine?|autre) (?:sujet|tâche|ticket|point|étape|chantier)|(?:sujet|tâche|ticket|point|étape) suivante?|à la suite){END}|{START}maintenant (?:la partie|le module|le sujet)\b",
     rf"{START}(?:(?:gut|ok|so|dann|jetzt|nun) )*(?:als nächstes \w+|weiter (?:mit|geht's|im text)|kommen wir z\w+|(?:jetzt|nun) z\w+|lass uns (?:\w+ ){{0,3}}?(?:übergehen|weitermachen)|machen wir (?:\w+ ){{0,4}}?weiter|(?:nächste[rs]?|neues) (?:punkt|thema|ticket|aufgabe|baustelle)|z(?:um|ur) nächsten \w+|(?:jetzt|nun) kommt \w+(?: \w+)? dran)(?!\w)",
     rf"{START}(?:(?:bien|vale|ahora|ok) )*(?:pasemos|pasamos|sigamos|vamos|seguimos) (?:ya )?(?:a (?:l[oa]|otr\w+|por|el)\b|al \w+|con (?:l[oa]|el)\b)|{START}(?:siguiente|nuev[oa]|próxim[oa]) (?:tarea|tema|punto|ticket|cosa){END}|{START}ahora (?:la parte|el módulo|el tema|vamos con)\b",
+    rf"\blet's (?:now )?(?:\w+ ){{1,3}}(?:to|into|with|on) (?:the )?next\b|\b(?:let's|let us) (?:now )?(?:get going|continue|carry on|proceed|go ahead|dive|jump) (?:on |in)?(?:to|with) (?:the )?\w+|{START}now,? the \w+{END}",
+    rf"{START}(?:bon |ok |et |allez )*(?:parlons (?:maintenant )?d\w+|on peut avancer sur|la suite{END}|on attaque \w+)|{START}(?:dann |ok |so )*(?:(?:jetzt|nun) (?:die|der|das|den) \w+{END}|auf z(?:um|ur) (?:nächsten )?\w+|wenden wir uns \w+)",
+    rf"{START}(?:bueno |ok |y )*(?:ahora toca|cambiemos de tema|cambiando de tema|al siguiente)\b",
 )
 """Moving on to other work, which leaves the present one as done."""
 
@@ -179,9 +186,10 @@ FREE_OF_TROUBLE = (
 """Negations of trouble or of work that is left."""
 
 LEAVE_TO_CLOSE = (
-    r"\b(?:we|you|i) can (?:now |all )?close (?:this|it|the)\b|\bon peut (?:maintenant )?(?:clore|fermer)\b",
-    r"\bkann (?:jetzt )?(?:geschlossen werden|zu$)|\bkönnen (?:wir )?(?:das|es|den|die)(?: \w+)? (?:schliessen|zumachen)\b",
-    r"\b(?:podemos|se puede|puedes) cerrar\b|\bcan (?:now )?put (?:this|that|it)(?: one)? to (?:rest|bed)\b|\bläuft (?:\w+ )?wie (?:am schnürchen|geschmiert)\b",
+    r"\b(?:we|you|i) can (?:now |all |finally |safely )?(?:close|tick|check|cross|archive|retire|mark|put)(?: off)? (?:this|it|that|the|them)(?: one| (?:ticket|task|issue|scope|item))?(?: off| to (?:rest|bed)| as (?:done|closed))?\b",
+    r"\bon peut (?:maintenant |enfin )?(?:clore|clôturer|fermer|cocher|classer|archiver)\b",
+    r"\b(?:kann|kannst|können) (?:wir |du |jetzt |man )*(?:das |es |den |die )?(?:\w+ )?(?:geschlossen werden|zu$|schliessen|zumachen|abhaken|abschliessen|archivieren)|\bläuft (?:\w+ )?wie (?:am schnürchen|geschmiert)\b",
+    r"\b(?:podemos|se puede|puedes) (?:ya )?(?:cerrar|tachar|archivar|dar por)\w*\b",
 )
 """Leave to close, which says that the work is done although it holds a modal verb."""
 
@@ -205,7 +213,7 @@ TROUBLE = re.compile(
 """Something fails now, or fails again: what was claimed before it does not count."""
 
 PARTIAL = re.compile(
-    r"(?<!100)(?<!100 )(?:\b(?!100)\d+ ?%)|\b(?:apart from|aside from|other than|all but|mostly|basically|practically|virtually|partway|halfway|polishing|almost there|getting there|so far|one more|the (?:bulk|majority) of|the first (?:two|three|few|half|part)|the rest (?:will|follows|comes)|good to go(?= once))\b"
+    r"(?<!100)(?<!100 )(?:\b(?!100)\d+ ?%)|\b(?:apart from|aside from|other than|all but|mostly|basically|practically|virtually|partway|halfway|polishing|almost there|getting there|so far|one more|the (?:easy|hard|main|big|first|tricky) (?:part|half|bit|one)|done-?ish|(?:drei|zwei) (?:viertel|drittel)|trois quarts|(?:tres|dos) (?:cuartas|tercios)|the (?:bulk|majority) of|the first (?:two|three|few|half|part)|the rest (?:will|follows|comes)|good to go(?= once))\b"
     r"|(?<!nothing )\b(?:remain(?:s|ing)?|missing)\b|(?<!nothing )\bleft\b(?! (?:the|it|for))|\b(?:one|two|three|four|five|more|\d+) to go\b"
     r"|\b(?:one|two|three|four|five|six|some|most|many|several|parts?|half|\d+) (?:out )?of\b|\bpart (?:one|two|\d+)\b.*\b(?:next|follows|to do)\b|\b(?:first|one) (?:part|half|step|batch)\b.*\b(?:next|second|more|other)\b"
     r"|\b(?:il (?:ne )?reste|reste (?:à|la|le|les)|quasiment|en partie|une (?:bonne )?partie|la plupart|il manque|à moitié|la moitié|partiellement|(?:un|deux|trois|quatre|\d+) (?:\w+ )?sur (?:deux|trois|quatre|cinq|\d+)|à peu près)\b"
@@ -215,7 +223,7 @@ PARTIAL = re.compile(
 """Claims of less than the whole."""
 
 IRONY = re.compile(
-    r"\b(?:as if|yeah right|my ass|my foot|in your dreams|lol|if you (?:like|enjoy|love|call)|finished crashing|tu parles|mon œil|bien sûr|c'est ça$|ou pas|mort de rire|von wegen|schön wär's|haha|ja (?:genau|klar)|dass ich nicht lache|am arsch|mis narices|mais bien sûr|claro que no|qué va|ni hablar|ni de broma|ja ja|sí claro)\b"
+    r"\b(?:as if|yeah (?:right|sure)|said no one|bonne blague|sí seguro|sure sure|my ass|my foot|in your dreams|lol|if you (?:like|enjoy|love|call)|finished crashing|tu parles|mon œil|bien sûr|c'est ça$|ou pas|mort de rire|von wegen|schön wär's|haha|ja (?:genau|klar)|dass ich nicht lache|am arsch|mis narices|mais bien sûr|claro que no|qué va|ni hablar|ni de broma|ja ja|sí claro)\b"
     r"|(?:…|\.\.|,)\s*(?:not|nicht|ou pas|qué va)\W*$|^\s*(?:not|nicht|ou pas|qué va|von wegen)\W*$"
 )
 """Praise that means its opposite, also as a sentence of its own behind the praise."""
@@ -270,11 +278,11 @@ STEMS = frozenset(
 BLOCKERS = re.compile(
     r"\b(?:not|never|no|nothing|none|nobody|neither|nor|without|hardly|barely|almost|nearly|half|partly|partially|cannot|unless|until|till"
     r"|will|won't|shall|should|must|would|could|might|may|can|want|wants|wanted|need|needs|needed|going to|gonna|plan|plans|planning|let's|lets|try|trying|hope|hopefully|wish|expect|expected to|ought|supposed|have to|has to|had to|to be"
-    r"|if|once|when|whenever|after(?!.*\b(?:again|now|finally|gone|away)\b)|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|maybe|perhaps|probably|think|thought|guess|believes?|believed|shows? .{1,40} as|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next (?:week|sprint|month|release)|tonight|later today|in a (?:minute|moment|bit|sec)|about to|assuming|provided|according to|heard|comments|in case|as long as|only when|for now|come back to|blocked|later|eventually|ready to|used to|yet|still|un|nowhere|wrote|writes|far from|stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
+    r"|if|once|when|whenever|after(?!.*\b(?:again|now|finally|gone|away)\b)|before|while|as soon as|by the time|whether|why|how|which|what|where|who|unclear|wonder|ask|asks|asked|tell|tells|told|says?|said|claims?|claimed|reports?|reported|thinks|read that|maybe|perhaps|probably|think|thought|guess|believes?|believed|shows? .{1,40} as|assume|assumed|assuming|pretend|doubt|mark|like this|soon|tomorrow|next (?:week|sprint|month|release)|tonight|later today|in a (?:minute|moment|bit|sec)|about to|assuming|provided|according to|heard|comments|in case|as long as|only when|for now|come back to|blocked|later|eventually|ready to|used to|yet|still|un|nowhere|wrote|writes|far from|(?<!errors )(?<!failures )(?<!crashes )stopped|supposedly|apparently|allegedly|since (?:19|20)\d\d)\b"
     r"|n't\b|'ll\b|\b(?:i|we)'d\b"
-    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|serait|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|pensais|crois|croyais|une fois|ce soir|selon|d'après|m'a dit|est-ce|pourquoi|comment|encore|tant que|à moins|loin d'\w+|dit qu\w*|disent|demande|affirme|paraît|semble|apparemment|on dirait|soi disant|à moitié)\b"
-    r"|\b(?:nicht|keineswegs|mitnichten|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|(?<!gestern )(?<!heute )noch|bald|gleich|nachher|heute abend|nächste woche|laut|lautet|meinten?|(?<!heute )(?<!diesen )morgen|später|nach de[mr](?!.*\b(?:wieder|jetzt|endlich|weg)\b)|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
-    r"|\b(?:no|nunca|jamás|nada|nadie|ni|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|según|dicho|esta noche|el (?:lunes|martes|miércoles|jueves|viernes)|cuando|con tal|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
+    r"|\b(?:ne|n'\w+|pas|jamais|rien|aucune?|personne|sans|presque|quasi|bientôt|demain|quand|si|dès|lorsque?|lorsqu'\w+|après|avant|jusqu'\w+|sera|seront|serait|va|vont|vais|allons|doit|doivent|devrait|faut|faudrait|peut|peux|pourrait|veux|voudrais|j'aimerais|espère|peutêtre|pense|pensais|crois|croyais|une fois|ce soir|selon|d'après|m'a dit|prétend\w*|est-ce|pourquoi|comment|encore|tant que|à moins|loin d'\w+|dit qu\w*|disent|demande|affirme|paraît|semble|apparemment|on dirait|soi disant|à moitié)\b"
+    r"|\b(?:nicht|keineswegs|mitnichten|kein|keine|keinen|keiner|niemand|nie|niemals|nichts|ohne|fast|beinahe|halb|teilweise|(?<!gestern )(?<!heute )noch|bald|gleich|nachher|heute abend|nächste woche|laut|lautet|gesagt|meinten?|(?<!heute )(?<!diesen )morgen|später|nach de[mr](?!.*\b(?:wieder|jetzt|endlich|weg)\b)|wenn|sobald|falls|nachdem|bis|bevor|ob|wird|werden|wirst|soll|sollte|sollten|muss|müssen|müsste|kann|können|könnte|würde|will|wollen|möchte|hoffentlich|vielleicht|vermutlich|angeblich|anscheinend|scheinbar|scheint|glaube|denke|dachte|sagt|sagte|meint|meinte|fragt|behauptet|warum|wann|wie|damit das|dass|alles andere als|weit davon)\b"
+    r"|\b(?:no|nunca|jamás|nada|nadie|ni|ningun[oa]?|sin|tampoco|casi|pronto|(?<!esta )(?<!la )mañana|luego|según|dicho|comentan?|cuentan?|esta noche|el (?:lunes|martes|miércoles|jueves|viernes)|cuando|con tal|si|en cuanto|una vez|después|antes|hasta|será|serán|estará|estarán|va a|van a|vamos a|voy a|debe|deben|debería|hay que|tiene que|tenemos que|puede|podría|quiero|quisiera|espero|ojalá|quizás?|tal vez|creo|creía|pensé|pensaba|dice|dicen|dijo|pregunta|supuestamente|parece|al parecer|lejos de|a medias|por qué|cómo|aún|todavía|para que)\b"
 )
 """What takes a claim back, or puts it in the future, in doubt, in somebody's wishes, or in somebody else's mouth."""
 
