@@ -37,11 +37,11 @@ def is_closing_message(message: str) -> bool:
     Examples: "merged", "ça marche", "ist fertig", "ya está listo".
     """
     # Here, not above: compiling the words takes 20 ms, which only a turn's message should cost.
-    from hermes_memory_store.language import closing_signal_patterns as words
+    from hermes_memory_store.language import closing_signal_retractions as retractions
 
     text = unicodedata.normalize("NFC", message[:LOOKED_AT]).casefold().replace("’", "'")
     text = UNSAID.sub(" ", text).replace("peut-être", "peutêtre")
-    text = HYPHENED.sub(" ", words.INVERTED.sub(words.ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text))))
+    text = HYPHENED.sub(" ", retractions.INVERTED.sub(retractions.ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text))))
     closes = False
     for found in SENTENCE.finditer(text):
         closes = closes_by_sentence(found[0].strip(" \t\n¡*_"), closes)
@@ -63,6 +63,7 @@ def closes_by_sentence(sentence: str, before: bool) -> bool:
     :param before: whether it was before the sentence, which takes that back when it tells of trouble
     """
     from hermes_memory_store.language import closing_signal_patterns as words
+    from hermes_memory_store.language import closing_signal_retractions as retractions
 
     if not sentence or "?" in sentence or sentence.startswith("¿"):
         return before
@@ -74,26 +75,26 @@ def closes_by_sentence(sentence: str, before: bool) -> bool:
         said = words.PERMITS.sub(words.SETTLED, said)
     if not before and not is_claim(said):
         return False
-    if words.TROUBLE.search(said) or words.IRONY.search(said):
+    if retractions.TROUBLE.search(said) or retractions.IRONY.search(said):
         return False
-    rules = (words.FRAMES, words.CONTRAST, words.PARTIAL, words.AGENDA, words.OTHER_SENSE)
+    rules = (retractions.FRAMES, retractions.CONTRAST, retractions.PARTIAL, retractions.AGENDA, retractions.OTHER_SENSE)
     return before or not any(rule.search(said) for rule in rules)
 
 
 def is_claim(sentence: str) -> bool:
     """Check whether a clause of a sentence claims that work is done, and neither it nor those beside it retract that."""
-    from hermes_memory_store.language import closing_signal_patterns as words
+    from hermes_memory_store.language import closing_signal_retractions as retractions
 
     held_back = closes = False
     for clause in SEPARATOR.split(sentence):
         if not clause:
             continue
-        said = " ".join(words.UNTROUBLED.sub(" ", clause[:CLAUSE]).split())
-        blocked = words.BLOCKERS.search(said) is not None
-        claimed = has_claim(words.ADJECTIVES.sub(" ", words.LEAD_INS.sub("", said)))
-        conditional = words.CONDITION.match(said) is not None
+        said = " ".join(retractions.UNTROUBLED.sub(" ", clause[:CLAUSE]).split())
+        blocked = retractions.BLOCKERS.search(said) is not None
+        claimed = has_claim(retractions.ADJECTIVES.sub(" ", retractions.LEAD_INS.sub("", said)))
+        conditional = retractions.CONDITION.match(said) is not None
         claimed = claimed and not conditional
-        if closes and (conditional or ((blocked or not claimed) and words.AFTERTHOUGHT.search(said))):
+        if closes and (conditional or ((blocked or not claimed) and retractions.AFTERTHOUGHT.search(said))):
             return False
         closes = closes or (claimed and not blocked and not held_back)
         held_back = conditional or (blocked and not claimed)
