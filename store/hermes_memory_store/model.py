@@ -531,6 +531,8 @@ class WriteResult:
     """Secrets that were masked and that nothing keeps."""
     suspicion: Suspicion | None = None
     """Why it waits for a person; it stands for nothing until then."""
+    near: tuple[Fact, ...] = ()
+    """Facts that say nearly the same under other targets, newest first; they stand beside it."""
 
     @property
     def status(self) -> str:

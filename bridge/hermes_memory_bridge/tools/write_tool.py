@@ -60,6 +60,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             "parts": [part.uid for part in result.parts],
             "masked": list(result.masked),
             "unkept": result.unkept,
+            "near": [{"uid": other.uid, "notation": other.notation} for other in result.near],
         },
     )
 
@@ -122,6 +123,9 @@ def format_write_result(result: WriteResult) -> str:
     if result.parts:
         lines.append(f"split: stored as {len(result.parts)} facts")
     lines += [f"superseded: {short_uid(uid)}" for uid in result.superseded]
+    lines += [
+        f"close to {other.type.value}[{other.target}] {short_uid(other.uid)}; supersede it?" for other in result.near
+    ]
     moved = format_relief(result.relief)
     if moved:
         lines.append(f"pressure: {moved}")

@@ -22,7 +22,13 @@ from hermes_memory_store.content_checks.intake import (
     repeat_text,
 )
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.database.index_health import (
+    FACTS,
+    SQLITE_FAILURES,
+    find_damaged_indexes,
+    note_index_trouble,
+    retry_without_index,
+)
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX, hold_fact, load_quarantine
 from hermes_memory_store.memory.scopes import admit_label, record_change, validate_label
@@ -190,6 +196,7 @@ class Facts:
                 self._sessions.note_write(conn, session, written[-1].row.scope_id)
             seqs = change.record()
             facts = self._reader.facts(self._load_rows(conn, kept))
+            near = self._near(conn, written[0].row) if len(written) == 1 and written[0].created else ()
         return WriteResult(
             fact=facts[0],
             created=any(one.created for one in written),
@@ -201,6 +208,7 @@ class Facts:
             parts=tuple(facts) if len(facts) > 1 else (),
             masked=admission.masked_names,
             unkept=admission.unkept,
+            near=near,
         )
 
     @retry_without_index
@@ -430,6 +438,27 @@ class Facts:
         changes = [change for key in keys for change in self._journal.changes(uid=uids.format_uid(key))]
         return sorted(changes, key=attrgetter("seq"))
 
+    def near_duplicates(self, uid: str, *, theme: str | None = None) -> tuple[Fact, ...]:
+        """Return live facts that say nearly the same under other targets, newest first; none while the index is damaged.
+
+        They are of the same type and of the same scope, or of none.
+
+        >>> uid = store.facts.write("ops", "D[db]: Postgres 16").fact.uid
+        >>> store.facts.write("ops", "D[database]: PostgreSQL 16").near[0].uid == uid
+        True
+
+        :raises UnknownFact: AmbiguousUid
+        """
+        row = self._find(uid, theme)
+        try:
+            with self._db.snapshot() as conn:
+                return self._near(conn, row)
+        except (errors.StoreError, *SQLITE_FAILURES) as error:
+            if FACTS not in find_damaged_indexes(self._db.conn, error):
+                raise
+            note_index_trouble(self._db.conn, FACTS, error)
+            return ()
+
     def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
         """Return the facts that replaced one another, from the oldest known to the one that stands.
 
@@ -581,6 +610,13 @@ class Facts:
             return {"scope": there}
 
         return self._each(self._find_keys(names, theme), "move", actor, columns)
+
+    def _near(self, conn: sqlite3.Connection, row: FactRow) -> tuple[Fact, ...]:
+        # Here, not above: its words take milliseconds to compile, which only a write and a detail should cost.
+        from hermes_memory_store.memory.near_duplicates import find_near_duplicates
+
+        near = [other.uid for other in find_near_duplicates(conn, row)]
+        return tuple(self._reader.facts(self._load_rows(conn, near)))
 
     def _load_rows(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
         return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]

@@ -131,6 +131,8 @@ class FactDetails:
     """The latest sessions that received it."""
     turns: list[Turn]
     """The captured messages it was written from, without those that were erased."""
+    near: tuple[Fact, ...] = ()
+    """Facts that say nearly the same under other targets."""
 
 
 BY_UNDO = "u undoes."
@@ -377,7 +379,8 @@ class Memory:
         # The reading connection knows the notes that were written, not those this process still gathers.
         readers = ReadLog(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
         turns = self._screen.turns.by_uids(fact.origin.turns)
-        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns)
+        near = facts.near_duplicates(uid)
+        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns, near)
 
     def overview(self) -> Overview:
         """Return the themes, their scopes, and active sessions."""
@@ -468,6 +471,8 @@ class Memory:
             )
         if result.superseded:
             said += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
+        if result.near:
+            said += f", close to {', '.join(display_formats.fact_name(other) for other in result.near)}"
         if result.closed:
             said += f", closes {', '.join(result.closed)}"
         return ActionResult(said, result.fact.uid)

@@ -442,7 +442,14 @@ class ListingScreen(MainPanes):
             self.show_read_error(error)
         else:
             self.detail_pane.show(
-                detail.fact, detail.history, detail.chain, now, self.table.marks, detail.readers, detail.turns
+                detail.fact,
+                detail.history,
+                detail.chain,
+                now,
+                self.table.marks,
+                detail.readers,
+                detail.turns,
+                detail.near,
             )
         self.show_gauge()
 

@@ -64,14 +64,16 @@ class FactDetail(VerticalScroll):
         marks: SearchHighlighter | None = None,
         readers: Sequence[FactReading] = (),
         turns: Sequence[Turn] = (),
+        near: Sequence[Fact] = (),
     ) -> None:
         """Show a fact; nothing when None.
 
         :param marks: words to highlight, because they were searched for
         :param readers: the latest sessions that received it
         :param turns: the captured messages it was written from
+        :param near: facts that say nearly the same under other targets
         """
-        self._again = lambda: self.show(fact, history, chain, now, marks, readers, turns)
+        self._again = lambda: self.show(fact, history, chain, now, marks, readers, turns, near)
         text = self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
@@ -81,6 +83,7 @@ class FactDetail(VerticalScroll):
         lines = [
             *fact_head(fact, history, now, marks or SearchHighlighter(), readers),
             *origin_lines(fact, turns),
+            *near_lines(near),
             *self._chain(fact, chain, now),
             *self._history(history, now),
         ]
@@ -259,3 +262,14 @@ def marked_difference(text: str, other: str, sign: str, style: str) -> Content:
         if run:
             parts += [run if op == "equal" else (run, f"{style} bold"), " "]
     return Content.assemble(*parts)
+
+
+def near_lines(near: Sequence[Fact]) -> list[Content]:
+    """Return the lines about facts that say nearly the same under other targets; none without any."""
+    if not near:
+        return []
+    lines = [Content(""), Content.assemble(("close to", "bold"), ("  archive one of both?", "$dim"))]
+    for other in near:
+        name = (f"  {display_formats.TIER_SHAPES[other.tier]} {short_uid(other.uid)}  ", "$dim")
+        lines.append(Content.assemble(name, to_printable(other.notation)))
+    return lines

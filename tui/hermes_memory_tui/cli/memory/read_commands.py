@@ -128,8 +128,9 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
         fact = store.facts.get(uid, theme=settings.confining_theme(store))
         chain = store.facts.chain(fact.uid)
         turns = store.turns.by_uids(fact.origin.turns)
+        near = store.facts.near_duplicates(fact.uid)
     if settings.as_json:
-        print_document(fact_json(fact) | {"chain": [one.uid for one in chain]})
+        print_document(fact_json(fact) | {"chain": [one.uid for one in chain], "near": [one.uid for one in near]})
         return
     erased = len(fact.origin.turns) - len(turns)
     written_from = f"written from {format_quantity(len(turns), 'captured message')}"
@@ -159,7 +160,8 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
     for turn in turns:
         print_hanging(f"  {to_printable(turn.role)}: ", to_printable(" ".join(turn.content.split())[:SHOWN_CHARS]))
     place = [one.uid for one in chain].index(fact.uid)
-    for said, others in (("replaces", chain[:place]), ("superseded by", chain[place + 1 :])):
+    beside = (("replaces", chain[:place]), ("superseded by", chain[place + 1 :]), ("close to", list(near)))
+    for said, others in beside:
         if others:
             click.echo(f"\n{said}")
             print_facts(others, indent="  ")

@@ -126,6 +126,7 @@ def write_result_json(result: WriteResult) -> dict[str, Any]:
         "changes": list(result.seqs),
         "masked": list(result.masked),
         "unkept": result.unkept,
+        "near": [{"uid": other.uid, "notation": other.notation} for other in result.near],
         "rule": None if result.suspicion is None else result.suspicion.rule,
     }
 
@@ -143,6 +144,8 @@ def print_write_result(result: WriteResult) -> None:
         click.echo(f"  stored in {len(result.parts)} parts")
     for uid in result.superseded:
         click.echo(f"  superseded {uid}")
+    for other in result.near:
+        click.echo(f"  close to {other.type.value}[{to_printable(other.target)}] {other.uid}; archive one of both?")
     for label in result.closed:
         click.echo(f"  closed scope {to_printable(label)}")
     moved = result.relief

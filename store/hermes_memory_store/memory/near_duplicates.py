@@ -1,0 +1,319 @@
+"""Near-duplicates: a new fact that says what another says under another target, which nothing supersedes by itself.
+
+`D[cache]: redis` and `D[caching]: redis 7` stand beside each other, since a fact only supersedes one of its own target.
+The writer is told, and decides. Two facts of one type are close when their targets mean the same and their contents are
+alike, or when they say the same in so many words that it is no coincidence.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
+
+from hermes_memory_store.database.index_health import FACTS, is_index_usable
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.language.stemmer import stem_word
+from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
+from hermes_memory_store.model import FactType
+from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
+from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow
+from hermes_memory_store.rows.name_keys import UNSCOPED
+from hermes_memory_store.search.query_terms import STOP_TERMS, to_fts_phrase
+
+COMPARED_TYPES = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN})
+"""Types of which two can say the same. What is done or obsolete is over."""
+
+MAX_CANDIDATES = 8
+"""Facts that are looked at in each of the ways that lead to similar ones."""
+
+MAX_WORDS = 3
+"""Words of a content that are looked for, the longest, which are the rarest."""
+
+MAX_TOLD = 3
+"""Near-duplicates that are told."""
+
+SAME_IN_WORDS = 4
+"""Words that two contents must share wholly to be close under targets that mean something else."""
+
+ALIKE, ALIKE_ENOUGH = 0.34, 0.6
+"""Share of all words of two contents (Jaccard) that both have, under targets that mean the same, and under others that
+are only alike: chosen on the pairs of the tests."""
+
+GENERIC = frozenset(
+    map(
+        stem_word,
+        [
+            "choice",
+            "strategy",
+            "type",
+            "engine",
+            "system",
+            "layer",
+            "policy",
+            "setup",
+            "settings",
+            "cfg",
+            "option",
+            "use",
+            "used",
+            "using",
+            "usage",
+            "tool",
+            "library",
+            "lib",
+            "backend",
+            "service",
+            "server",
+            "format",
+            "style",
+            "rule",
+            "rules",
+            "convention",
+            "framework",
+            "method",
+            "approach",
+            "provider",
+            "driver",
+            "solution",
+            "main",
+            "preferred",
+            "default",
+            "current",
+            "technology",
+            "tech",
+            "stack",
+            "software",
+            "platform",
+            "decision",
+            "selection",
+            "mode",
+            "svc",
+            "srv",
+            "impl",
+            "requirement",
+            "req",
+            "handling",
+            "guide",
+            "management",
+            "mgmt",
+            "guideline",
+            "standard",
+            "info",
+            "details",
+        ],
+    )
+)
+"""Words of a target that say nothing that the rest does not: `cache.backend` is what `cache` is."""
+
+NEGATIONS = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "dont",
+        "don",
+        "cannot",
+        "without",
+        "avoid",
+        "nvr",
+        "nicht",
+        "kein",
+        "keine",
+        "nie",
+        "jamais",
+        "pas",
+        "sans",
+        "nunca",
+        "sin",
+    ]
+)
+
+NUMERONYMS = {
+    "k8s": "kubernetes",
+    "i18n": "internationalization",
+    "l10n": "localization",
+    "a11y": "accessibility",
+    "o11y": "observability",
+}
+
+NUMERONYM_FORMS = {form: frozenset(pair) for pair in NUMERONYMS.items() for form in pair}
+
+_NUMBER = re.compile(r"\d")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+STANDING = ", ".join(f"'{tier}'" for tier in ("hot", "cold", "archived"))
+
+BEGINNING = 4
+"""Letters with which targets begin that may mean the same: `cach` begins both `cache` and `caching`."""
+
+STANDING_TARGETS = f"""
+    SELECT rowid, target FROM facts INDEXED BY facts_standing
+    WHERE scope_id = ? AND type = ? AND target >= ? AND target < ? AND tier IN ({STANDING})
+    LIMIT ?
+"""
+
+NEWEST_WITH = f"SELECT rowid FROM {FACTS} WHERE {FACTS} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+
+SCOPE_OF_UNSCOPED = "SELECT id FROM scopes WHERE theme_id = ? AND label = ?"
+
+LIVE_BY_KEY = f"""
+    SELECT {FACT_COLUMNS} FROM facts f
+    WHERE f.id IN (%s) AND type = ? AND scope_id IN (?, ?) AND tier IN ('hot', 'cold') AND target <> ?
+    ORDER BY f.id DESC
+"""
+
+
+def find_near_duplicates(conn: sqlite3.Connection, row: FactRow) -> list[FactRow]:
+    """Return live facts of the same type in the scope of a fact, or without a scope, that are close to it, newest first.
+
+    At most `MAX_TOLD`. What shares nothing but common words with it may be passed over where there is very much of that.
+    """
+    if row.type not in COMPARED_TYPES or not words_of(row.content):
+        return []
+    unscoped = conn.execute(SCOPE_OF_UNSCOPED, (row.theme_id, UNSCOPED)).fetchone() or (row.scope_id,)
+    scopes = (row.scope_id, *unscoped)
+    found = find_by_beginning(conn, row, set(scopes))
+    if is_index_usable(conn, FACTS):
+        found |= find_by_words(conn, row)
+    sql = LIVE_BY_KEY % ", ".join("?" * len(found))
+    others = (FactRow(*other) for other in conn.execute(sql, (*found, row.type, *scopes, row.target)).fetchall())
+    near = (other for other in others if is_near_duplicate(row.target, row.content, other.target, other.content))
+    return list(islice(near, MAX_TOLD))
+
+
+def find_by_beginning(conn: sqlite3.Connection, row: FactRow, scopes: Iterable[int]) -> set[int]:
+    """Return keys of facts whose target begins like a word of this one's and means the same, or nearly so."""
+    starts = {form[:BEGINNING] for word in split_runs(_CAMEL.sub(" ", row.target)) for form in forms_of(word)}
+    return {
+        key
+        for scope in scopes
+        for start in starts
+        for key, target in conn.execute(
+            STANDING_TARGETS, (scope, row.type, start, start[:-1] + chr(ord(start[-1]) + 1), MAX_CANDIDATES)
+        )
+        if not all(unmatched_words(row.target, target))
+    }
+
+
+def find_by_words(conn: sqlite3.Connection, row: FactRow) -> set[int]:
+    """Return keys of the newest facts that share a word of the target, or the content."""
+    first = row.theme_id << THEME_SHIFT
+    last = first + (1 << THEME_SHIFT) - 1
+    targets = [word for word in index_terms(row.target) if word not in GENERIC][-2:] or index_terms(row.target)[:1]
+    said = sorted(set(index_terms(row.content)) - STOP_TERMS, key=lambda word: (-len(word), word))
+    matches = ["target : (" + " OR ".join(map(to_fts_phrase, zip(targets))) + ")"] if targets else []
+    if len(said) >= SAME_IN_WORDS:
+        matches.append("content : (" + " AND ".join(map(to_fts_phrase, zip(said[:MAX_WORDS]))) + ")")
+    return {key for match in matches for (key,) in conn.execute(NEWEST_WITH, (match, first, last, MAX_CANDIDATES))}
+
+
+def is_near_duplicate(target: str, content: str, other_target: str, other_content: str) -> bool:
+    """Check whether two facts of one type say the same under different targets."""
+    if target.casefold() == other_target.casefold():
+        return False
+    mine, theirs = words_of(content), words_of(other_content)
+    extra, extra_other = unmatched_words(target, other_target)
+    if extra and extra_other and (mine != theirs or len(mine) < SAME_IN_WORDS):
+        return False
+    if not mine or not theirs or negates(content) != negates(other_content):
+        return False
+    shared = len(mine) if mine == theirs else sum(any(are_forms(word, other) for other in theirs) for word in mine)
+    alike = shared / (len(mine) + len(theirs) - shared)
+    numbers, numbers_other = find_numbers(mine), find_numbers(theirs)
+    if not extra and not extra_other:
+        # Of one thing, one content may say more than the other, and another number is a newer one.
+        whole = shared >= min(len(mine), len(theirs))
+        return alike >= ALIKE or whole or (mine == numbers and theirs == numbers_other)
+    words = len(mine - numbers)
+    if numbers != numbers_other or not words:
+        return False
+    if extra and extra_other:
+        return words >= SAME_IN_WORDS
+    return alike == 1 or (alike >= ALIKE_ENOUGH and words > 1)
+
+
+@lru_cache(maxsize=1 << 12)
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text by their stems, abbreviations folded, without those that say nothing."""
+    stems = (fold_word(word) for word in split_runs(_CAMEL.sub(" ", text)))
+    return frozenset(stem for stem in stems if stem not in STOP_TERMS)
+
+
+@lru_cache(maxsize=1 << 12)
+def words_of_target(target: str) -> tuple[str, frozenset[str]]:
+    """Return a target as one word, and its words, all by their stems: each tells it from another, even one letter."""
+    words = split_runs(_CAMEL.sub(" ", target))
+    return stem_word("".join(words)), frozenset(map(fold_word, words))
+
+
+@lru_cache(maxsize=1 << 14)
+def fold_word(word: str) -> str:
+    """Return the stem of a word, of its short form where the notation has one, of what a numeronym stands for."""
+    return stem_word(fold_abbreviations(NUMERONYMS.get(word, word))[:MAX_WORD])
+
+
+def unmatched_words(target: str, other: str) -> tuple[set[str], set[str]]:
+    """Return the words of either target that are no form of one of the other's; none where they are only joined differently."""
+    joined, words = words_of_target(target)
+    joined_other, others = words_of_target(other)
+    if joined == joined_other:
+        return set(), set()
+    extra, extra_other = set(words - others), set(others - words)
+    for word in words:
+        for form in others:
+            if word != form and (word in extra or form in extra_other) and are_forms(word, form):
+                extra.discard(word)
+                extra_other.discard(form)
+    if extra and not extra_other and extra < words:
+        extra -= GENERIC
+    if extra_other and not extra and extra_other < others:
+        extra_other -= GENERIC
+    return extra, extra_other
+
+
+@lru_cache(maxsize=1 << 14)
+def are_forms(word: str, other: str) -> bool:
+    """Check whether two folded words are forms of one: the same stem, a beginning, an abbreviation or a slip of typing."""
+    if word == other:
+        return True
+    short, long = sorted((word, other), key=len)
+    if _NUMBER.search(word) or _NUMBER.search(other):
+        return False
+    if len(short) >= 3 and long.startswith(short):
+        return len(short) >= 4 or len(long) >= 6
+    if 2 <= len(short) <= 4 and len(long) >= 2 * len(short) and is_contraction(short, long):
+        return True
+    return len(short) >= 5 and len(long) - len(short) <= 1 and is_one_edit_apart(short, long)
+
+
+def is_contraction(short: str, long: str) -> bool:
+    """Check whether a word is another without its vowels or end, as `pg` of `postgres`: letters in order, no vowel inside."""
+    if short[0] != long[0] or re.search("[aeiou]", short[1:]):
+        return False
+    rest = iter(long)
+    return all(letter in rest for letter in short)
+
+
+def is_one_edit_apart(short: str, long: str) -> bool:
+    """Check whether one letter was left out, added or typed wrong, or two neighbours were exchanged."""
+    start = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
+    a, b = short[start:], long[start:]
+    return a[1:] == b[1:] if len(a) == len(b) and a[2:] != b[2:] else a == b[1:] or a[1:] == b[1:] or a[1::-1] == b[:2]
+
+
+def negates(content: str) -> bool:
+    """Check whether a content forbids or denies."""
+    return not NEGATIONS.isdisjoint(split_runs(content.replace("'", "")))
+
+
+def find_numbers(words: Iterable[str]) -> set[str]:
+    """Return the words with digits."""
+    return {word for word in words if _NUMBER.search(word)}
+
+
+def forms_of(word: str) -> frozenset[str]:
+    """Return how a word of a target may be written: itself, its abbreviation, its long form."""
+    return abbreviation_variants(word) | NUMERONYM_FORMS.get(word, frozenset())
