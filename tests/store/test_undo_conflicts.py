@@ -369,3 +369,42 @@ def test_a_label_that_a_scope_keeps_which_is_gone_is_refused_with_a_way_that_wor
     store.scopes.merge(THEME, "t", "s")
     assert labels(store) == {"s": ScopeStatus.OPEN}
     assert len(store.facts.page(FactFilter(theme=THEME, scopes=("s",))).facts) == 2
+
+
+def test_a_move_stays_beneath_a_later_restore(store: Store) -> None:
+    first = store.facts.write(THEME, "C[db]: one", scope="speed")
+    second = store.facts.write(THEME, "C[db]: two", scope="speed")
+    moved = store.facts.move([first.fact.uid], "pace")
+    restored = store.facts.restore([first.fact.uid])
+    replaced = store.facts.write(THEME, "C[db]: three", scope="pace")
+
+    with pytest.raises(errors.UndoConflict, match=f"undo {replaced.seqs[0]} first"):
+        store.undo.change(moved.seqs[0])
+
+    for change in (replaced, restored, moved, second, first):
+        store.undo.change(change.seqs[0])
+    assert [scope.label for scope in store.scopes.list(THEME) if scope.label] == []
+
+
+def test_two_facts_never_wait_for_each_other_to_leave_a_place(store: Store) -> None:
+    first = store.facts.write(THEME, "C[db]: one", scope="a").fact
+    store.facts.move([first.uid], "b")
+    away = store.facts.move([first.uid], "c")
+    second = store.facts.write(THEME, "C[db]: two", scope="b").fact
+    swapped = store.facts.move([second.uid], "a")
+
+    with pytest.raises(errors.UndoConflict, match=f"in the way of the other; undo {swapped.seqs[0]} first"):
+        store.undo.change(away.seqs[0])
+
+    store.undo.change(swapped.seqs[0])
+    with pytest.raises(errors.UndoConflict, match=second.uid):
+        store.undo.change(away.seqs[0])
+
+
+def test_a_refusal_names_a_change_and_not_the_undo_of_a_later_one(store: Store) -> None:
+    fact = store.facts.write(THEME, "C[db]: one", scope="a")
+    first = store.facts.move([fact.fact.uid], "b")
+    store.undo.change(store.facts.move([fact.fact.uid], "c").seqs[0])
+
+    with pytest.raises(errors.UndoConflict, match=f"undo {first.seqs[0]} first"):
+        store.undo.change(fact.seqs[0])

@@ -6,9 +6,11 @@ what is in the way and how to resolve it.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -35,9 +37,16 @@ FACT_OF_TEAM = frozenset({"content", "scope", "updated_at"})
 """What changes of a fact when somebody elsewhere does one of them. Relief, and making room for another, leave its time."""
 
 LATER_ROWS = """
-    SELECT j.change, j.op, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
+    SELECT j.change, j.op, j.before, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
     WHERE j.uid = ? AND j.entity = ? AND j.seq > ? AND j.seq <= ? ORDER BY j.seq DESC
 """
+
+RIVAL_ROWS = f"""
+    SELECT f.uid, f.scope_id, f.tier, j.seq, j.change, j.undoes, j.before, j.after FROM facts f JOIN journal j ON j.uid = f.uid
+    WHERE f.theme_id = ? AND f.tier IN ({", ".join(f"'{tier}'" for tier in Tier)}) AND f.type = ? AND f.target = ?
+      AND f.uid <> ? AND j.seq > ? AND j.entity = 'fact' ORDER BY f.uid, j.seq DESC
+"""
+"""What happened since a row to other facts of the same type and target, with where they stand now, newest first."""
 
 TIER_BEFORE_REPLACEMENT = """
     SELECT before ->> 'tier' FROM journal
@@ -48,6 +57,10 @@ TIER_BEFORE_REPLACEMENT = """
 CREATION = """
     SELECT change FROM journal
     WHERE uid = ? AND entity = 'fact' AND before IS NULL AND undoes IS NULL ORDER BY seq LIMIT 1
+"""
+
+CHANGES_OF_FACT = """
+    SELECT DISTINCT change FROM journal WHERE uid = ? AND entity = 'fact' AND undoes IS NULL ORDER BY change DESC
 """
 
 LABEL_THEN = """
@@ -91,6 +104,9 @@ class Reversal:
         self._sparing = sparing
         self.left: list[str] = []
         """What of the change is left as it is, and why."""
+        self.rivals: dict[bytes, errors.UndoConflict] = {}
+        """Facts that returned to a place which another one has taken and left since, with what to say if they cannot both be
+        undone any more."""
 
     def reverse(self, row: Change) -> bool:
         """Revert one row; return False where it is left as it is. :raises UndoConflict: when something is in the way"""
@@ -125,6 +141,8 @@ class Reversal:
         tier = columns.get("tier", stored.tier)
         if tier in STANDING_TIERS:
             self._refuse_second(stored, scope, row)
+            if stored.tier not in STANDING_TIERS or scope.id != stored.scope_id:
+                self._note_rivals(stored, scope, row)
         if tier != Tier.WITHDRAWN and scope.status == ScopeStatus.WITHDRAWN:
             self._bring_back(scope)
         self._mutation.update_fact(stored, "undo", keep_time=True, **columns)
@@ -155,14 +173,22 @@ class Reversal:
     def _refuse_repeated(self, row: Change, name: str) -> None:
         """Refuse to revert columns that a later change set again, though they are as this one left them by now.
 
-        Undone beneath it, they would never again be as the later change left them, which could then not be undone.
+        Undone beneath it, they would never again be as the later change left them, which could then not be undone. A scope
+        and whether a fact stands in it are one place: neither returns beneath a later change of the other.
         """
         columns = [one for one in row.after or {} if one != "updated_at"]
-        for change, _, after, undoes, *_ in self._later(row):
-            again = [one for one in columns if after is not None and one in json.loads(after)]
-            # What one undo did, another that came between does again; what a change did, an undo of an older one does not.
-            counts = undoes is None or (row.undoes is not None and undoes < self._first)
-            if counts and again and change != self._first and not is_change_undone(self._conn, change):
+        moves, crosses = "scope" in columns, enters_or_leaves(row.before, row.after)
+        for change, _, before, after, *_ in self._effective_later(row):
+            then, now = json.loads(before or "{}"), json.loads(after or "{}")
+            again = [one for one in columns if one in now]
+            if row.entity == "fact" and not again:
+                again = [
+                    one
+                    for one in ("scope", "tier")
+                    if (moves and enters_or_leaves(then, now)) or (crosses and "scope" in now)
+                ]
+                again = [one for one in again if one in now]
+            if again:
                 raise self._conflict(row, again, name, change)
 
     def _refuse_touched(self, stored: FactRow, row: Change) -> None:
@@ -171,12 +197,11 @@ class Reversal:
             return
         kinds = ("person",) if row.before is not None else ("person", "session")
         author = self._mutation.names.actor(self._conn, row.actor)
-        for change, op, after, undoes, actor_id, kind in self._later(row):
+        for change, op, _, after, undoes, actor_id, kind in self._effective_later(row):
             if undoes is not None or actor_id == author:
                 continue
             from_team = kind == "sync" and not FACT_OF_TEAM.isdisjoint(json.loads(after or "{}"))
-            deliberate = from_team or (op in DELIBERATE and kind in kinds)
-            if deliberate and change != self._first and not is_change_undone(self._conn, change):
+            if from_team or (op in DELIBERATE and kind in kinds):
                 raise self._conflict(row, ["from the team" if from_team else op], format_fact_name(stored), change)
 
     def _former_columns(self, stored: FactRow, row: Change) -> dict[str, Any]:
@@ -216,7 +241,7 @@ class Reversal:
         standing = find_standing_fact(self._conn, scope.id, stored.type, stored.target, besides=stored.uid)
         if standing is None:
             return
-        later = self._conn.execute("SELECT max(change) FROM journal WHERE uid = ?", (standing.uid,)).fetchone()[0]
+        later = self._newest_effective(standing.uid)
         where = f"scope {scope.label!r}" if scope.label else "no scope"
         raise errors.UndoConflict(
             f"change {row.change} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
@@ -224,6 +249,40 @@ class Reversal:
             f"stands in its place by now; move that one to another scope, or undo {later} first",
             row.seq,
         )
+
+    def _note_rivals(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
+        """Note another fact that has taken and left, by changes that still hold, the place to which a fact returns.
+
+        Undone, those would bring that fact back to this place; each might then wait for the other for ever.
+        """
+        args = (stored.theme_id, stored.type, stored.target, stored.uid, row.seq)
+        rows = self._conn.execute(RIVAL_ROWS, args).fetchall()
+        for uid, group in itertools.groupby(rows, key=itemgetter(0)):
+            rival = self._mutation.fact_row(uid)
+            if rival is None or self._is_uncreated(rival):
+                continue
+            place: int | None = rival.scope_id
+            tier = rival.tier
+            for _, _, _, seq, change, undoes, before, after in group:
+                then = json.loads(before or "{}")
+                was_here = place == scope.id and tier in STANDING_TIERS
+                if "scope" in then:
+                    found = self._conn.execute(
+                        SCOPE_CALLED_THEN, (seq, stored.theme_id, then["scope"] or UNSCOPED)
+                    ).fetchone()
+                    place = None if found is None else found[0]
+                tier = then.get("tier", tier) if before is not None else Tier.WITHDRAWN
+                is_moved = "scope" in then or enters_or_leaves(then, json.loads(after or "{}"))
+                was_here = was_here or (place == scope.id and tier in STANDING_TIERS)
+                if was_here and is_moved and self._is_effective(row, change, undoes):
+                    where = f"scope {scope.label!r}" if scope.label else "no scope"
+                    self.rivals[stored.uid] = errors.UndoConflict(
+                        f"change {row.change} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
+                        f"{format_fact_name(rival)} has taken and left that place since, and each would then be in the way "
+                        f"of the other; undo {change} first",
+                        row.seq,
+                    )
+                    return
 
     def _reverse_scope(self, row: Change) -> bool:
         uid = uids.parse_uid(row.uid)
@@ -270,11 +329,32 @@ class Reversal:
         return errors.UndoConflict(said + ("change it by hand" if later is None else f"undo {later} first"), row.seq)
 
     def _newest_of(self, row: Change, differs: list[str]) -> int | None:
-        later = [one for one in self._later(row) if one[2] is not None]
-        of_it = [one[0] for one in later if any(f'"{name}":' in one[2] for name in differs)]
-        return next(
-            (change for change in of_it if not is_change_undone(self._conn, change)), of_it[0] if of_it else None
-        )
+        later = [one for one in self._later(row) if one[3] is not None]
+        of_it = [one for one in later if any(f'"{name}":' in one[3] for name in differs)]
+        undo_of_older = (one[0] for one in of_it if one[4] is not None and one[4] < self._first)
+        held = (one[0] for one in of_it if one[4] is None)
+        for change in (*held, *undo_of_older):
+            if not is_change_undone(self._conn, change):
+                return int(change)
+        return None
+
+    def _newest_effective(self, uid: bytes) -> int:
+        """Return the newest change of a fact that is neither an undo nor undone."""
+        changes = self._conn.execute(CHANGES_OF_FACT, (uid,)).fetchall()
+        found = [change for (change,) in changes if not is_change_undone(self._conn, change)]
+        return int(found[0] if found else changes[-1][0])
+
+    def _effective_later(self, row: Change) -> Iterator[tuple[Any, ...]]:
+        """Yield the later journal rows of the same thing that still hold, newest first."""
+        for one in self._later(row):
+            if self._is_effective(row, one[0], one[4]):
+                yield one
+
+    def _is_effective(self, row: Change, change: int, undoes: int | None) -> bool:
+        """Check whether a later change holds, and did what is still to be undone before the row."""
+        # What one undo did, another that came between does again; what a change did, an undo of an older one does not.
+        counts = undoes is None or (row.undoes is not None and undoes < self._first)
+        return counts and change != self._first and not is_change_undone(self._conn, change)
 
     def _later(self, row: Change) -> list[tuple[Any, ...]]:
         """Return the later journal rows of the same thing, newest first."""
@@ -314,6 +394,14 @@ def merge_rows(rows: Sequence[Change]) -> list[tuple[Change, list[int]]]:
             after = {**(row.after or {}), **(newer.after or {})}
             merged[thing] = replace(newer, before=before, after=after, actor=actor)
     return [(row, numbers[thing]) for thing, row in merged.items()]
+
+
+def enters_or_leaves(before: dict[str, Any] | None, after: dict[str, Any] | None) -> bool:
+    """Check whether a change took a fact out of its place or brought it to one: made, replaced, withdrawn or restored it."""
+    if before is None:
+        return True
+    then, now = before.get("tier"), (after or {}).get("tier")
+    return "superseded_by" in before or (then in STANDING_TIERS) != (now in STANDING_TIERS)
 
 
 def is_erased(row: Change) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
@@ -34,6 +35,16 @@ CONFLICTS_SHOWN = 5
 
 NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
 """What came from other machines is not what somebody here means by their last change; its number still undoes it."""
+
+NAMESAKES = """
+    SELECT other.uid FROM facts one JOIN facts other ON other.theme_id = one.theme_id AND other.type = one.type
+      AND other.target = one.target
+    WHERE one.uid = ?
+"""
+
+CHANGES_OF = (
+    "SELECT DISTINCT change FROM journal WHERE uid = ? AND entity = 'fact' AND undoes IS NULL AND op <> 'purge'"
+)
 
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
@@ -205,12 +216,20 @@ class Undo:
         )
 
     def _take_one_back(
-        self, conn: sqlite3.Connection, first: int, actor: Actor, newest: int, sparing: bool = False
+        self,
+        conn: sqlite3.Connection,
+        first: int,
+        actor: Actor,
+        newest: int,
+        sparing: bool = False,
+        *,
+        is_trial: bool = False,
     ) -> UndoResult:
         """Revert one change.
 
         :param newest: the journal's last row before any of this
         :param sparing: refuse whatever a person or a teammate has touched since, even in another column
+        :param is_trial: whether to skip the test that what holds can be undone after it
         """
         if self.is_undone(first):
             raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)
@@ -224,9 +243,58 @@ class Undo:
             said = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {why}" if why else "")
             raise errors.NothingToUndo(said, first)
         seqs = mutation.record(undoes=first)
+        if reversal.rivals and not is_trial:
+            self._refuse_deadlock(conn, reversal.rivals)
         touched = dict.fromkeys(row.uid for row, _ in undone)
         reverted = sorted((seq for _, numbers in undone for seq in numbers), reverse=True)
         return UndoResult(tuple(reverted), seqs, tuple(touched), tuple(reversal.left))
+
+    def _refuse_deadlock(self, conn: sqlite3.Connection, rivals: Mapping[bytes, errors.UndoConflict]) -> None:
+        """Refuse what was just undone where changes that hold could no more be undone, in whatever order.
+
+        :param rivals: facts that returned to places which others have taken and left, and how to refuse it
+        :raises UndoConflict: the first of those
+        """
+        waiting = self._load_related_changes(conn, rivals)
+        with suppress(PreviewRollback), self._db.savepoint(conn):
+            while waiting:
+                refused = [change for change in waiting if not self._can_take_back(conn, change)]
+                if len(refused) == len(waiting):
+                    break
+                waiting = refused
+            raise PreviewRollback
+        if waiting:
+            raise next(iter(rivals.values()))
+
+    def _can_take_back(self, conn: sqlite3.Connection, change: int) -> bool:
+        """Revert a change; return whether nothing is in the way."""
+        try:
+            with self._db.savepoint(conn):
+                self._take_one_back(conn, change, PERSON, self._journal.last_seq(), is_trial=True)
+        except errors.UndoConflict:
+            return False
+        except errors.NothingToUndo:
+            pass  # nothing of it is left
+        return True
+
+    def _load_related_changes(self, conn: sqlite3.Connection, facts: Collection[bytes]) -> list[int]:
+        """Load the changes that hold of the facts that share type and target with some, and of what these changed besides.
+
+        Newest first.
+        """
+        things: list[bytes] = [uid for fact in facts for (uid,) in conn.execute(NAMESAKES, (fact,))]
+        seen, changes = set(things), dict[int, bool]()
+        while things:
+            for (change,) in conn.execute(CHANGES_OF, (things.pop(),)).fetchall():
+                if change in changes:
+                    continue
+                changes[change] = not self.is_undone(change)
+                if changes[change]:
+                    rows = [self._journal.change(row) for row in load_change_rows(conn, change)]
+                    more = {uids.parse_uid(row.uid) for row in rows if row.entity == "fact"} - seen
+                    things += more
+                    seen |= more
+        return sorted((change for change, holds in changes.items() if holds), reverse=True)
 
 
 def refuse_purged(rows: Sequence[Change]) -> None:

@@ -9,5 +9,7 @@ from tests.store.histories.__main__ import parser, run
 from tests.store.undo_histories.undo_player import try_undo_seed
 
 if __name__ == "__main__":
-    options = parser("tests.store.undo_histories", __doc__).parse_args()
-    sys.exit(run(options, partial(try_undo_seed, seconds=options.shrink)))
+    made = parser("tests.store.undo_histories", __doc__)
+    made.add_argument("--crowded", action="store_true", help="histories of facts that compete for few places")
+    options = made.parse_args()
+    sys.exit(run(options, partial(try_undo_seed, seconds=options.shrink, crowded=options.crowded)))

@@ -18,11 +18,22 @@ Picture = dict[str, Thing]
 
 FACTS = """
     SELECT lower(hex(f.uid)), 'fact', lower(hex(s.uid)), f.type, lower(f.target), f.content, f.tier, f.pinned,
-      lower(hex(f.superseded_by)), f.cooled_by
+      lower(hex(f.superseded_by)), f.cooled_by, f.verdict
     FROM facts f JOIN scopes s ON s.id = f.scope_id
 """
 
-FACT_COLUMNS = ("entity", "scope", "type", "target", "content", "tier", "pinned", "superseded_by", "cooled_by")
+FACT_COLUMNS = (
+    "entity",
+    "scope",
+    "type",
+    "target",
+    "content",
+    "tier",
+    "pinned",
+    "superseded_by",
+    "cooled_by",
+    "verdict",
+)
 
 SCOPES = "SELECT lower(hex(uid)), 'scope', label, status, closed_by FROM scopes"
 
@@ -239,14 +250,42 @@ class UndoModel:
         return found + [f"{uid} was touched by {later}" for later in self._touches(deed, uid)]
 
     def _set_again(self, deed: Deed, uid: str) -> list[str]:
-        """Later changes that hold and set a column again that a change set."""
+        """Later changes that hold and set a column again that a change set, or the other half of a fact's place."""
         columns = set(deed.columns(uid))
+        moves, crosses = "scope" in columns, has_crossed(deed, uid)
         return [
             f"{uid} was set again by {one.number}"
+            for one in self._later_deeds(deed)
+            if one.sets.get(uid, set()) & columns
+            or (moves and has_crossed(one, uid))
+            or (crosses and "scope" in one.sets.get(uid, set()))
+        ]
+
+    def _later_deeds(self, deed: Deed) -> list[Deed]:
+        """Later changes that hold, without undos of what came after the change."""
+        return [
+            one
             for one in self.deeds.values()
             if one.number > deed.number and not self.is_undone(one.number)
             if one.undoes is None or (deed.undoes is not None and one.undoes < deed.number)
-            if one.sets.get(uid, set()) & columns
+        ]
+
+    def rivals(self, number: int) -> list[str]:
+        """What may refuse a change that nothing else is in the way of: others have taken and left a place to which it returns."""
+        deed = self.deeds[number]
+        facts = [uid for uid in deed.touched if uid in self.now and is_fact(self.now[uid])]
+        return [why for uid in facts for why in self._rivals(deed, uid)]
+
+    def _rivals(self, deed: Deed, uid: str) -> list[str]:
+        """Later changes that hold and brought another fact to the place to which a fact returns, or took it from there."""
+        here = place_of(deed.before.get(uid))
+        return [
+            f"{other} was in the place of {uid}, says {one.number}"
+            for one in self._later_deeds(deed)
+            for other in one.acts
+            if other != uid and other in self.now and is_fact(self.now[other]) and not self.is_uncreated(other)
+            if {"scope", "tier"} & one.sets[other] and place_of(one.before.get(other)) != place_of(one.after[other])
+            if here and here in (place_of(one.before.get(other)), place_of(one.after[other]))
         ]
 
     def touched_since(self, number: int) -> set[str]:
@@ -300,6 +339,24 @@ class UndoModel:
             return uid in deed.acts
         former = deed.before.get(uid, {"status": "withdrawn"})
         return former["status"] == "withdrawn" and deed.after.get(uid, former)["status"] != "withdrawn"
+
+
+def place_of(thing: Thing | None) -> tuple[str, ...] | None:
+    """The place in which a fact stands, which no other can share."""
+    return (thing["scope"], thing["type"], thing["target"]) if thing and thing["tier"] in STANDING else None
+
+
+def has_crossed(deed: Deed, uid: str) -> bool:
+    """Whether a change took a fact out of its place or brought it to one, without regard to the scope."""
+    sets = deed.sets.get(uid, set())
+    if not sets or not is_fact(deed.after[uid]):
+        return False
+    then, now = deed.before.get(uid), deed.after[uid]
+    return (
+        then is None
+        or "superseded_by" in sets
+        or ("tier" in sets and (then["tier"] in STANDING) != (now["tier"] in STANDING))
+    )
 
 
 def is_fact(thing: Thing) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
@@ -10,7 +11,9 @@ from hermes_memory_store.model import UndoResult
 from tests.store.histories.player import Player, play
 from tests.store.histories.shrinking import describe, find_failure, shrink
 from tests.store.histories.steps import (
+    LABELS,
     OPERATIONS,
+    SESSIONS,
     History,
     Step,
     make_exchange,
@@ -26,6 +29,23 @@ TEAMS = 0.25
 
 FINAL = frozenset({"purge", "purge_scope"})
 """What no undo takes back: half of the histories go without."""
+
+CROWD = {
+    "write": 8,
+    "move": 8,
+    "restore": 6,
+    "rename_scope": 3,
+    "archive": 2,
+    "merge_scopes": 1,
+    "edit": 1,
+    "close_scope": 1,
+}
+"""Steps of a crowded history, with their weights: its facts compete for few places."""
+
+CROWDED_LINES = ("C[db]: #", "C[db]: #", "D[db]: #", "?[db]: #")
+
+NAMED = re.compile(r"\bundo (\d+) first")
+"""The change that a refusal names."""
 
 UNDOS = {"undo_change": 10, "undo_and_redo": 4, "undo_last": 3, "undo_session": 4, "redo": 2}
 """Steps that are added, with their weights."""
@@ -50,11 +70,27 @@ def make_undo_history(seed: int) -> History:
     return History(seed, machines, 0, tuple(steps), chance.choice((1_000, 10_000)))
 
 
+def make_crowded_history(seed: int) -> History:
+    """The history of a seed on one machine whose facts compete for few places, with many undos."""
+    chance = random.Random(seed)
+    steps: list[Step] = []
+    for _ in range(chance.randint(*STEPS)):
+        wanted = UNDOS if chance.random() < 0.3 else CROWD
+        (name,) = chance.choices(tuple(wanted), list(wanted.values()))
+        args = OPERATIONS[name][1](chance)
+        if name == "write":
+            args = (chance.choice(CROWDED_LINES), chance.choice(LABELS), chance.choice((None, *SESSIONS)))
+        steps.append(Step(0, name, args))
+    return History(seed, 1, 0, tuple(steps))
+
+
 class UndoPlayer(Player):
     """Machines that do and undo, each beside its model."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.refusal = ""
+        """What the newest refused undo said."""
         self.models = [UndoModel(member.store.db.conn) for member in self.members]
 
     def do(self, step: Step) -> None:
@@ -70,6 +106,8 @@ class UndoPlayer(Player):
             return
         chance = random.Random(self.history.seed)
         member, model = self.members[0], self.models[0]
+        if chance.random() < 0.5 and (standing := model.standing_deeds()):
+            self.undo_what_is_named(member, chance.choice(standing))
         while standing := model.standing_deeds():
             chance.shuffle(standing)
             done = [number for number in standing if not model.is_undone(number) and self.undo(member, number)]
@@ -78,6 +116,27 @@ class UndoPlayer(Player):
         rest = [thing for thing in model.now.values() if thing.get("label") != ""]
         rest = [thing for thing in rest if "withdrawn" not in (thing.get("tier"), thing.get("status"))]
         assert not rest, f"undone to the last, and {rest} is left; standing: {model.standing_deeds()}"
+
+    def undo_what_is_named(self, member: Member, number: int) -> None:
+        """Undo a change, and before it what its refusals name, and so on: it goes through in the end."""
+        model, wanted, said = self.model_of(member), [number], ""
+        for _ in range(10 * len(model.deeds)):
+            if model.is_undone(wanted[-1]) or self.undo(member, wanted[-1]) is not None:
+                wanted.pop()
+                if not wanted:
+                    return
+                continue
+            said = self.refusal
+            found = NAMED.search(said)
+            if found is None:
+                assert is_void(model, wanted[-1], model.now), f"a refusal that names nothing to undo: {said}"
+                wanted.pop()
+                if not wanted:
+                    return
+                continue
+            assert not model.is_undone(int(found[1])), f"a refusal names what is undone: {said}"
+            wanted.append(int(found[1]))
+        raise AssertionError(f"undo of {number} never goes through, whatever it names is undone: {said}")
 
     def model_of(self, member: Member) -> UndoModel:
         """The model of a machine."""
@@ -90,9 +149,12 @@ class UndoPlayer(Player):
         try:
             done = member.store.undo.change(number)
         except StoreError as refused:
+            self.refusal = refused.message
             assert member.store.journal.last_seq() == last, f"refused ({refused}), and something was changed"
             if deed is not None and deed.exact:
                 why = model.blockers(number)
+                if not why and "in the way of the other" in refused.message:
+                    why = model.rivals(number)
                 assert why or is_void(model, number, before), f"undo of {number} is refused: {refused}"
             return None
         self.check(model, done, before)
@@ -147,10 +209,11 @@ class UndoPlayer(Player):
             assert any(f"change {number} " in why for why in done.left), f"{number} is left without a word: {done.left}"
 
 
-def try_undo_seed(seed: int, seconds: float) -> tuple[int, str | None]:
+def try_undo_seed(seed: int, seconds: float, crowded: bool = False) -> tuple[int, str | None]:
     """A seed, and how its history fails, made as small as can be found in that time."""
-    found = find_failure(make_undo_history(seed), play_undo)
-    return seed, None if found is None else describe(shrink(found, seconds, play_undo), "tests.store.undo_histories")
+    found = find_failure(make_crowded_history(seed) if crowded else make_undo_history(seed), play_undo)
+    module = "tests.store.undo_histories" + " --crowded" * crowded
+    return seed, None if found is None else describe(shrink(found, seconds, play_undo), module)
 
 
 def play_undo(history: History) -> None:
