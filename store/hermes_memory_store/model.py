@@ -715,6 +715,8 @@ class PurgePlan:
     samples: list[Fact] = field(default_factory=list)
     unreached: tuple[str, ...] = ()
     """Backups that still hold what was erased, since they could not be opened or changed."""
+    erasure: FactPurgePlan | None = None
+    """The facts, what is erased with them, and what stays; None where the facts are only counted or hidden."""
 
     @property
     def total(self) -> int:

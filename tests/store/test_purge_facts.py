@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,41 @@ def test_after_a_purge_of_one_fact_its_words_stand_nowhere(store: Store, agent: 
     assert [turn.content for turn in store.turns.list(THEME)] == ["The port is 5432."]
     kept = json.loads(store.idempotency_keys.find_answer(THEME, "call-1") or "")
     assert kept["data"] == {"uid": fact.uid, "notation": "(purged)", "status": "created"}
+    assert all(check.ok for check in examine_store(store))
+
+
+def test_a_purge_of_a_scope_erases_what_one_of_its_facts_would(store: Store, agent: Session, path: Path) -> None:
+    store.facts.write(THEME, f"V[key]: {KEY}", session=agent, scope="deploy")
+    store.turns.add(THEME, "user", f"take {KEY} for the deploy", session=agent)
+    backup.create_backup(store, path.with_name("copy.bak"))
+    store.reads.note("search", THEME, [], session=agent, why=f"who has {KEY}?")
+    store.idempotency_keys.save_answer(THEME, "call-1", json.dumps({"text": f"stored V[key]: {KEY}"}))
+
+    planned = store.purge.preview(THEME, scope="deploy")
+    plan = store.purge.execute(THEME, scope="deploy")
+
+    assert plan == planned
+    assert plan.erasure is not None
+    assert (plan.total, len(plan.erasure.turns), plan.erasure.records, plan.erasure.backups) == (1, 1, 2, 1)
+    assert holders(path.parent, KEY) == []
+    assert all(check.ok for check in examine_store(store))
+
+
+def test_nothing_proves_what_an_erased_turn_said(store: Store, agent: Session, path: Path) -> None:
+    said = "my password is swordfish"
+    digest = sha256(said.encode()).hexdigest()[:32]
+    store.turns.add(THEME, "user", said, session=agent)
+    kept = store.turns.add(THEME, "user", "another", session=agent)
+    backup.create_backup(store, path.with_name("copy.bak"))
+    assert len(holders(path.parent, digest)) >= 2
+
+    store.turns.add(THEME, "user", "later", session=agent)
+    uid = store.turns.list(THEME)[-1].uid
+    fact = store.facts.write(THEME, f"V[said]: {said}").fact
+    assert [turn.uid for turn in store.purge.execute_facts(fact.uid).turns] == [uid]
+
+    assert holders(path.parent, digest) == []
+    assert len(holders(path.parent, sha256(kept.content.encode()).hexdigest()[:32])) == 2
     assert all(check.ok for check in examine_store(store))
 
 

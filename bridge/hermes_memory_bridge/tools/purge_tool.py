@@ -69,7 +69,7 @@ def parse_purge_scope(arguments: Arguments) -> str | None:
 
 def to_purge_consent(connection: Connection, scope: str | None, older_than_ms: int | None) -> ConsentRequired:
     """Return the request for consent, which says in exact numbers what would happen."""
-    plan = connection.store.purge.preview(
+    plan = connection.store.purge.count(
         connection.theme, scope=scope, older_than_ms=older_than_ms, tiers=PURGEABLE_TIERS
     )
     counts = ", ".join(f"{count} {tier}" for tier, count in plan.by_tier.items() if count) or "no facts"

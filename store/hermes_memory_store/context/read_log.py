@@ -125,8 +125,10 @@ class ReadLog:
             ORDER BY i.id DESC LIMIT ?
         """
         return [
-            FactReading(*row, None if row[1] is None else self._names.session_title(theme_id, row[1]))
-            for theme_id, *row in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
+            FactReading(
+                at, session, kind, why, None if session is None else self._names.session_title(theme_id, session)
+            )
+            for theme_id, at, session, kind, why in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
         ]
 
     def _write(self, notes: list[ReadNote], wait_s: float | None) -> None:

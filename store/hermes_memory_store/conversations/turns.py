@@ -7,6 +7,7 @@ scores are equal. The journal records that a turn was captured and its digest, n
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 import sqlite3
@@ -33,7 +34,7 @@ from hermes_memory_store.database.index_health import (
 from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
-from hermes_memory_store.rows.journal import Journal, JournalEntry
+from hermes_memory_store.rows.journal import Journal, JournalEntry, redact_journal
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
@@ -275,7 +276,7 @@ class Turns:
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
         return len(rows), self.scrub()
 
-    def by_uids(self, wanted: Sequence[str]) -> list[Turn]:
+    def by_uids(self, wanted: Sequence[str]) -> builtins.list[Turn]:
         """Return the turns with these uids in their order, without those that were erased."""
         keys = [uids.parse_uid(uid) for uid in wanted]
         found: dict[str, Turn] = {}
@@ -309,6 +310,8 @@ class Turns:
         if everywhere is not None:
             conn.executemany(MARK_ERASED_FOR_TEAM, [(theme_id, uid, everywhere) for _, uid, _ in rows])
         delete_items(conn, TURN, [(key, content) for key, _, content in rows])
+        for _, uid, _ in rows:
+            redact_journal(conn, uid)  # its digest would confirm a guess of what it said
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
         entries = []
         for some in in_chunks([uid for _, uid, _ in rows]):

@@ -311,7 +311,7 @@ def erase_facts_from_store_file(
     origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
-        held = (kind is FACT and redact_fact(conn, uid, tables)) or bool(rows) or held
+        held = redact_item(conn, uid, tables) or bool(rows) or held
         delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
         for _, theme_id, *_ in rows:
             if kind is FACT:
@@ -328,8 +328,8 @@ def erase_facts_from_store_file(
     return held
 
 
-def redact_fact(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
-    """Take the text of a fact out of a backup's journal and of what sync keeps there; whether there was any."""
+def redact_item(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
+    """Take the text of a fact, and the digest of a turn, out of a backup's journal and of what sync keeps there; whether there was any."""
     held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
     journal.redact_journal(conn, uid)
     for table, statement in SYNCED.items():

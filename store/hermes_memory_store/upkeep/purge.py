@@ -106,8 +106,26 @@ class Purge:
         scope: str | None = None,
         older_than_ms: int | None = None,
         tiers: Collection[Tier] | None = None,
+        with_turns: bool = True,
     ) -> PurgePlan:
-        """Count what `execute` with the same arguments erases.
+        """Return exactly what `execute` with the same arguments erases.
+
+        :param with_turns: whether captured turns that hold the words are erased, too
+        :raises UnknownTheme: UnknownScope, ArgumentError
+        """
+        self._reads.flush()
+        with self._db.snapshot() as conn:
+            return self._plan(conn, theme, scope, older_than_ms, tiers, with_turns)[0]
+
+    def count(
+        self,
+        theme: str,
+        *,
+        scope: str | None = None,
+        older_than_ms: int | None = None,
+        tiers: Collection[Tier] | None = None,
+    ) -> PurgePlan:
+        """Count the facts that `execute` with the same arguments erases.
 
         :param scope: only this scope; then all tiers unless `tiers` says otherwise
         :param older_than_ms: only what was last changed longer ago than this
@@ -132,22 +150,19 @@ class Purge:
         scope: str | None = None,
         older_than_ms: int | None = None,
         tiers: Collection[Tier] | None = None,
+        with_turns: bool = True,
         actor: Actor = PERSON,
     ) -> PurgePlan:
-        """Erase facts in one transaction, then erase them from the file's free pages and its write-ahead log.
+        """Erase facts in one transaction with everything that holds their words, as `execute_facts` does.
 
         :raises UnknownTheme: UnknownScope, ArgumentError; nothing was erased then
         """
+        self._reads.flush()
         with self._db.write_transaction() as conn:
-            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
-            where, args = self._where(theme, scope, older_than_ms, tiers)
-            rows = conn.execute(
-                f"SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f WHERE {where}", args
-            ).fetchall()
-            self._erase(conn, rows, actor)
-        if not rows:
-            return plan
-        return replace(plan, unreached=self._eraser.scrub_items(FACT, [row[1] for row in rows]))
+            plan, keys = self._plan(conn, theme, scope, older_than_ms, tiers, with_turns)
+            assert plan.erasure is not None
+            self._erase_planned(conn, keys, plan.erasure, actor)
+        return replace(plan, unreached=self._scrub(keys)) if keys else plan
 
     @retry_without_index
     def soft_delete(
@@ -167,7 +182,7 @@ class Purge:
         :raises UnknownTheme: UnknownScope, ArgumentError; nothing was changed then
         """
         with self._db.write_transaction() as conn:
-            plan = self.preview(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+            plan = self.count(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
             where, args = self._where(theme, scope, older_than_ms, tiers)
             change = Mutation(conn, self._names, self._journal, actor)
             for row in conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE {where}", args).fetchall():
@@ -237,15 +252,8 @@ class Purge:
         with self._db.write_transaction() as conn:
             keys = self._find_purgeable(names, theme)
             plan = self._plan_facts(conn, keys, with_turns)
-            erase_from_records(conn, load_erased_words(conn, keys))
-            now = self._journal.now(conn)
-            for whose in dict.fromkeys(turn.theme for turn in plan.turns):
-                found = [uids.parse_uid(turn.uid) for turn in plan.turns if turn.theme == whose]
-                rows = [conn.execute(TURN_BY_UID, (uid,)).fetchone() for uid in found]
-                self._turns().erase_within(conn, self._names.theme(whose), rows, actor, now, everywhere=True)
-            self._erase(conn, self._load_erasable(conn, keys), actor)
-        unreached = self._eraser.scrub_items(FACT, keys)
-        return replace(plan, unreached=tuple(dict.fromkeys([*unreached, *self._turns().scrub()])))
+            self._erase_planned(conn, keys, plan, actor)
+        return replace(plan, unreached=self._scrub(keys))
 
     def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
         """Erase facts of a theme within a running transaction; call `finish` after it.
@@ -286,6 +294,7 @@ class Purge:
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:
             return
+        erase_from_records(conn, load_erased_words(conn, [row[1] for row in rows]))
         at = self._journal.now(conn)
         actor_id = self._names.actor(conn, actor)
         change = Mutation(conn, self._names, self._journal, actor)
@@ -303,6 +312,37 @@ class Purge:
         change.record()
         erase_unused_origins(conn, origins)
         self._names.origins.forget()
+
+    def _erase_planned(
+        self, conn: sqlite3.Connection, keys: Sequence[bytes], plan: FactPurgePlan, actor: Actor
+    ) -> None:
+        """Erase facts and the turns of their plan within a running transaction; call `_scrub` after it."""
+        now = self._journal.now(conn)
+        for whose in dict.fromkeys(turn.theme for turn in plan.turns):
+            found = [uids.parse_uid(turn.uid) for turn in plan.turns if turn.theme == whose]
+            rows = [conn.execute(TURN_BY_UID, (uid,)).fetchone() for uid in found]
+            self._turns().erase_within(conn, self._names.theme(whose), rows, actor, now, everywhere=True)
+        self._erase(conn, self._load_erasable(conn, keys), actor)
+
+    def _scrub(self, keys: Sequence[bytes]) -> tuple[str, ...]:
+        """Finish an `_erase_planned` after its transaction; return the copies that could not be reached."""
+        unreached = self._eraser.scrub_items(FACT, keys)
+        return tuple(dict.fromkeys([*unreached, *self._turns().scrub()]))
+
+    def _plan(
+        self,
+        conn: sqlite3.Connection,
+        theme: str,
+        scope: str | None,
+        older_than_ms: int | None,
+        tiers: Collection[Tier] | None,
+        with_turns: bool,
+    ) -> tuple[PurgePlan, list[bytes]]:
+        """Return what a purge erases, and the uids of its facts."""
+        plan = self.count(theme, scope=scope, older_than_ms=older_than_ms, tiers=tiers)
+        where, args = self._where(theme, scope, older_than_ms, tiers)
+        keys = [uid for (uid,) in conn.execute(f"SELECT f.uid FROM facts f WHERE {where} ORDER BY f.id", args)]
+        return replace(plan, erasure=self._plan_facts(conn, keys, with_turns)), keys
 
     def _find_purgeable(self, names: Uids, theme: str | None) -> list[bytes]:
         """Return the uids of facts by their names, also of facts that are withdrawn: their words are still there."""

@@ -55,6 +55,27 @@ def test_a_purged_fact_leaves_no_byte_in_the_folder(ask: Ask, leaked: str, home:
     assert [file.name for file in home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()] == []
 
 
+@pytest.mark.parametrize("option", [["--scope", "deploy"], ["--tier", "hot"]])
+def test_a_purge_of_a_scope_or_a_theme_erases_as_one_of_single_facts(
+    ask: Ask, tell: Tell, leaked: str, home: Path, option: list[str]
+) -> None:
+    assert ask("backup", str(home / "copy.bak")).code == 0
+    shown = ask("purge", *option, "--dry-run").out
+    assert "1 captured message, " in shown
+    assert f"user (agent): take {KEY}" in shown
+    assert f"V[key]: {KEY}" in shown
+
+    done = tell("purge", *option, "--yes")
+
+    assert (len(done["turns"]), done["backups"], leaked in done["facts"]) == (1, 1, True)
+    assert [file.name for file in home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()] == []
+
+
+def test_a_purge_of_a_scope_can_keep_captured_messages(tell: Tell, leaked: str) -> None:
+    assert tell("purge", "--scope", "deploy", "--yes", "--keep-turns")["turns"] == []
+    assert len(tell("turns")["turns"]) == 1
+
+
 def test_captured_messages_can_be_kept(tell: Tell, leaked: str) -> None:
     assert tell("purge", leaked, "--yes", "--keep-turns")["turns"] == []
     assert len(tell("turns")["turns"]) == 1
@@ -63,7 +84,6 @@ def test_captured_messages_can_be_kept(tell: Tell, leaked: str) -> None:
 def test_a_uid_and_a_scope_exclude_each_other(ask: Ask, tell: Tell, leaked: str) -> None:
     for options in (["--scope", "deploy"], ["--tier", "hot"], ["--older-than", "1d"]):
         assert "leave --scope" in ask("purge", leaked, "--yes", *options).err
-    assert "requires UID" in ask("purge", "--keep-turns", "--yes").err
     assert tell("fact", leaked)["content"] == KEY
 
 

@@ -519,6 +519,7 @@ class Memory:
             tiers=plan.by_tier,
             types={kind: number for kind, number in types.items() if number},
             samples=facts.page(all_of_it, limit=bulk_actions.MAX_SAMPLES).facts,
+            purge=plan.erasure,
         )
 
     def run_action(self, act: BulkAction, facts: Sequence[Fact]) -> ActionResult:

@@ -16,10 +16,13 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts
+from hermes_memory_tui.cli.terminal_output import format_quantity
 
 TIERS = [tier.value for tier in Tier if tier is not Tier.WITHDRAWN]
 
+
+SHOWN_FACTS = 20
+"""Facts that are shown before they are purged; the rest is counted."""
 
 SHOWN_TURNS = 10
 """Captured turns that are shown before they are purged; the rest is counted."""
@@ -33,7 +36,7 @@ SHOWN_CHARS = 100
 @scope_option("This scope; all its tiers unless --tier says otherwise.")
 @click.option("--older-than", metavar="AGE", help="Only facts not changed for this long, e.g. 30d.")
 @click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Only this tier; repeatable.")
-@click.option("--keep-turns", is_flag=True, help="With UID: keep captured messages that hold the words.")
+@click.option("--keep-turns", is_flag=True, help="Keep captured messages that hold the words.")
 @click.option("--dry-run", is_flag=True, help="Show what would be purged, without writing.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @add_common_options
@@ -50,38 +53,32 @@ def purge_command(
 ) -> None:
     """Purge facts from the store, the journal, the index and the backups too. This cannot be undone.
 
-    UID... purges these facts, and the captured messages of their theme that hold their words. Without UID, --scope and --tier:
-    superseded and archived facts. To remove facts reversibly, use archive.
+    The captured messages of the theme that hold their words go with them. UID... purges these facts. Without UID, --scope and
+    --tier: superseded and archived facts. To remove facts reversibly, use archive.
     """
     if uids:
         if scope is not None or older_than is not None or tiers:
             raise click.UsageError("UID names the facts to purge; leave --scope, --older-than and --tier out")
         purge_named_facts(settings, uids, with_turns=not keep_turns, dry_run=dry_run, yes=yes)
         return
-    if keep_turns:
-        raise click.UsageError("--keep-turns requires UID; a purge without it keeps all captured messages")
     with settings.store(writing=not dry_run) as store:
         theme = settings.reading_theme(store)
         wanted: dict[str, Any] = {
             "scope": scope,
             "older_than_ms": None if older_than is None else parse_duration(older_than),
             "tiers": [Tier(tier) for tier in tiers] or None,
+            "with_turns": not keep_turns,
         }
-        plan = PurgePlan(theme, scope, {})
+        plan = PurgePlan(theme, scope, {}, erasure=FactPurgePlan((), 0, (), 0, 0, 0))
         if scope is not None or store.names.theme_or_none(theme) is not None:
             plan = store.purge.preview(theme, **wanted)
         if plan.total and not dry_run:
             if not yes:
                 confirm_purge(plan)
             plan = store.purge.execute(theme, **wanted)
-    if settings.as_json:
-        counts = {tier: plan.by_tier.get(Tier(tier), 0) for tier in TIERS}
-        print_document({"purged": counts, "dry_run": dry_run, "total": plan.total, "unreached": list(plan.unreached)})
-        return
-    click.echo(format_purge_plan(plan, "would be purged" if dry_run else "purged"))
-    if dry_run:
-        print_facts(plan.samples, indent="  ")
-    print_unreached(plan.unreached)
+    assert plan.erasure is not None
+    heading = format_purge_plan(plan, "would be purged" if dry_run else "purged")
+    print_purge(settings, heading, plan.erasure, plan.unreached, dry_run=dry_run)
 
 
 def purge_named_facts(
@@ -96,6 +93,14 @@ def purge_named_facts(
                 heading = format_fact_purge(plan, "would be purged")
                 confirm_on_screen(heading, fact_purge_details(plan), len(plan.facts))
             plan = store.purge.execute_facts([fact.uid for fact in plan.facts], theme=theme, with_turns=with_turns)
+    heading = format_fact_purge(plan, "would be purged" if dry_run else "purged")
+    print_purge(settings, heading, plan, plan.unreached, dry_run=dry_run)
+
+
+def print_purge(
+    settings: CommandSettings, heading: str, plan: FactPurgePlan, unreached: Sequence[str], *, dry_run: bool
+) -> None:
+    """Print what was purged, or would be."""
     if settings.as_json:
         counts = {tier: sum(fact.tier == tier for fact in plan.facts) for tier in TIERS}
         print_document(
@@ -103,7 +108,7 @@ def purge_named_facts(
                 "purged": counts,
                 "dry_run": dry_run,
                 "total": len(plan.facts),
-                "unreached": list(plan.unreached),
+                "unreached": list(unreached),
                 "facts": [fact.uid for fact in plan.facts],
                 "versions": plan.versions,
                 "turns": [turn.uid for turn in plan.turns],
@@ -115,14 +120,19 @@ def purge_named_facts(
             }
         )
         return
-    click.echo(format_fact_purge(plan, "would be purged" if dry_run else "purged"))
+    click.echo(heading)
     for line in fact_purge_details(plan) if dry_run else fact_purge_notes(plan):
         click.echo(line)
-    print_unreached(plan.unreached)
+    print_unreached(unreached)
 
 
 def format_fact_purge(plan: FactPurgePlan, verb: str) -> str:
     """Format what a purge of single facts erases, in numbers."""
+    return f"{format_quantity(len(plan.facts), 'fact')} {verb}: {format_erasure(plan)}"
+
+
+def format_erasure(plan: FactPurgePlan) -> str:
+    """Format what is erased with the facts of a purge, in numbers."""
     counts = [
         format_quantity(plan.versions, "version"),
         format_quantity(len(plan.turns), "captured message"),
@@ -130,19 +140,21 @@ def format_fact_purge(plan: FactPurgePlan, verb: str) -> str:
         f"from {format_quantity(plan.backups, 'backup')}",
         f"{format_quantity(plan.team_rows, 'row')} of the team database",
     ]
-    return f"{format_quantity(len(plan.facts), 'fact')} {verb}: {', '.join(counts)}"
+    return ", ".join(counts)
 
 
 def fact_purge_details(plan: FactPurgePlan) -> list[str]:
     """Return lines that show the facts and captured messages, and what stays."""
-    lines = [f"  {to_printable(fact.notation)}" for fact in plan.facts]
+    lines = [f"  {to_printable(fact.notation)}" for fact in plan.facts[:SHOWN_FACTS]]
+    if len(plan.facts) > SHOWN_FACTS:
+        lines.append(f"  and {len(plan.facts) - SHOWN_FACTS:,} more facts; see their uids with --dry-run --json")
     for turn in plan.turns[:SHOWN_TURNS]:
         said = to_printable(" ".join(turn.content.split()))
         cut = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
         lines.append(f"  {turn.role} ({to_printable(turn.title or 'no session')}): {cut}")
     if len(plan.turns) > SHOWN_TURNS:
         lines.append(
-            f"  and {len(plan.turns) - SHOWN_TURNS:,} more messages; see them with --json, or keep with --keep-turns"
+            f"  and {len(plan.turns) - SHOWN_TURNS:,} more messages; see them with --dry-run --json, or keep with --keep-turns"
         )
     return lines + fact_purge_notes(plan)
 
@@ -150,9 +162,12 @@ def fact_purge_details(plan: FactPurgePlan) -> list[str]:
 def fact_purge_notes(plan: FactPurgePlan) -> list[str]:
     """Return lines on what a purge of single facts leaves where it is."""
     lines = [
-        f"the same words stand in {short_uid(fact.uid)} as well; name it, too, to purge it" for fact in plan.others
+        f"the same words stand in {short_uid(fact.uid)} as well; name it, too, to purge it"
+        for fact in plan.others[:SHOWN_FACTS]
     ]
     lines += [f"{what} holds the same words, and stays: the journal repeats it" for what in plan.lasting]
+    if len(plan.others) > SHOWN_FACTS:
+        lines.append(f"and in {len(plan.others) - SHOWN_FACTS:,} more facts; see their uids with --json")
     marks = {(fact.theme, name) for fact in plan.facts for name in find_mark_names(fact.content)}
     lines += [
         f"‹secret:{name}› stays in the vault; remove it with: hermes-memory-bridge secret forget {name} --theme {theme}"
@@ -171,10 +186,8 @@ def print_unreached(copies: Iterable[str]) -> None:
 
 def confirm_purge(plan: PurgePlan) -> None:
     """Show what would be purged and ask for confirmation. Without a terminal nothing is purged."""
-    lines = [f"  {to_printable(fact.notation)}" for fact in plan.samples]
-    if plan.total > len(plan.samples):
-        lines.append(f"  and {plan.total - len(plan.samples):,} more")
-    confirm_on_screen(format_purge_plan(plan, "would be purged"), lines, plan.total)
+    assert plan.erasure is not None
+    confirm_on_screen(format_purge_plan(plan, "would be purged"), fact_purge_details(plan.erasure), plan.total)
 
 
 def confirm_on_screen(heading: str, lines: Sequence[str], facts: int) -> None:
@@ -199,4 +212,5 @@ def format_purge_plan(plan: PurgePlan, verb: str) -> str:
         else f"scope {shorten_value(plan.scope)!r} of theme {plan.theme!r}"
     )
     counts = ", ".join(f"{number:,} {tier.value}" for tier, number in plan.by_tier.items() if number)
-    return f"{format_quantity(plan.total, 'fact')} of {place} {verb}" + (f": {counts}" if counts else "")
+    said = f"{format_quantity(plan.total, 'fact')} of {place} {verb}" + (f": {counts}" if counts else "")
+    return f"{said}; with {format_erasure(plan.erasure)}" if plan.total and plan.erasure else said
