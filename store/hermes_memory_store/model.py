@@ -205,7 +205,11 @@ class Origin:
     program: str | None = None
     """The program that called, as the bridge saw it."""
     teammate: str | None = None
-    """Who wrote it, where it came from a team."""
+    """Who wrote it, where it came from a team: the role that the server knows, and the short name of the store."""
+    team_way: str | None = None
+    """The way by which it came into the teammate's memory, as that machine says."""
+    team_verdict: str | None = None
+    """What a person there let in by approving it, as that machine says: `approved:command`. It decides nothing here."""
     file: str | None = None
     """The file of an import."""
     line: int | None = None

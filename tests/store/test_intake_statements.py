@@ -53,6 +53,7 @@ RECORDS = {
     "name_keys.Names.recorded_theme": "a theme's name, which `normalise_theme` made",
     "origin_rows.insert_origin_record": "repeats a transaction log whose chain covers it",
     "project_rows.ensure_project": "identities of a repository, without the user part; `portable_aliases` masks those of others",
+    "project_rows.learn_identities": "called by `ensure_project`, with what `portable_aliases` masked",
     "sessions.number_session": "called by `open`, with a client and a version it has checked",
     "replay.Replayer": "repeats a transaction log whose chain holds",
     "remote_facts": "a store in memory, of what the team search let through",

@@ -22,7 +22,7 @@ LATER = {
     4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
     6: ("m006_sync_whole", ("sync_listed", "sync_listings", "sync_masked")),
-    7: ("m007_origins", ("origins", "project_aliases", "projects")),
+    7: ("m007_origins", ("origins", "project_aliases", "projects", "sync_origins")),
 }
 """What each version after the first one added."""
 
@@ -47,6 +47,7 @@ ALTERED = {
         "ALTER TABLE sync_themes DROP COLUMN fetched",
     ),
     7: (
+        "DROP TRIGGER sync_origins_purged",
         "DROP INDEX facts_of_origin",
         "DROP INDEX sessions_by_client",
         "ALTER TABLE facts DROP COLUMN origin_id",

@@ -547,6 +547,8 @@ SEVENTH_SCHEMA = (
       peer TEXT,
       program TEXT,
       teammate TEXT,
+      team_way TEXT,
+      team_verdict TEXT,
       file TEXT
     ) STRICT
     """,
@@ -565,6 +567,21 @@ SEVENTH_SCHEMA = (
     # Numbers count the sessions of a client in a project.
     "CREATE INDEX sessions_by_client ON sessions (theme_id, client, project_id, number) WHERE number IS NOT NULL",
     "CREATE INDEX facts_of_origin ON facts (origin_id) WHERE origin_id IS NOT NULL",
+    # Where facts of the team came from that are not shown here yet: what their rows say of it, and who brought them.
+    """
+    CREATE TABLE sync_origins (
+      theme_id INTEGER NOT NULL,
+      uid BLOB NOT NULL,
+      said TEXT,
+      teammate TEXT,
+      PRIMARY KEY (theme_id, uid)
+    ) STRICT, WITHOUT ROWID
+    """,
+    f"""
+    CREATE TRIGGER sync_origins_purged AFTER INSERT ON tombstones WHEN {TRACKED.format(row="new")} BEGIN
+      DELETE FROM sync_origins WHERE theme_id = new.theme_id AND uid = new.uid;
+    END
+    """,
 )
 
 SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA, FIFTH_SCHEMA, SIXTH_SCHEMA, SEVENTH_SCHEMA)

@@ -66,7 +66,7 @@ from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import find_recent_turns
+from hermes_memory_store.rows.origin_rows import find_recent_turns, require_turns_of_theme
 from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemeName, ThemePolicy
@@ -183,6 +183,7 @@ class Facts:
             turns = find_recent_turns(conn, session)
             change = Mutation(conn, self._names, self._journal, who, came, turns)
             theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
+            require_turns_of_theme(conn, theme_id, came.turns)
             if label is None and session is not None:
                 label = admitted_label(self._sessions.current_scope(conn, session))
             resolved = ResolvedTheme(theme_id, theme, policy)
@@ -221,6 +222,7 @@ class Facts:
             turns = find_recent_turns(conn, session)
             change = Mutation(conn, self._names, self._journal, who, came, turns)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
+            require_turns_of_theme(conn, theme_id, came.turns)
             if label is None and session is not None:
                 label = admitted_label(self._sessions.current_scope(conn, session))
             scope = change.scope_for_writing(theme_id, label)

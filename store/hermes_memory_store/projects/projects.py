@@ -21,7 +21,13 @@ from hermes_memory_store.projects.git_files import Repository, read_head
 from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.projects.root_commits import find_root_commit
 from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.project_rows import fold_project_name, insert_project, project_key, rename_project
+from hermes_memory_store.rows.project_rows import (
+    fold_project_name,
+    insert_project,
+    merge_projects,
+    project_key,
+    rename_project,
+)
 
 FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
 
@@ -229,9 +235,3 @@ def note_root_commit(conn: sqlite3.Connection, key: int, root: str, now: int) ->
         conn.execute(PUT_ALIAS, ("root", root, key, now))
     elif row[0] != key and conn.execute(HAS_ALIAS, (key, "remote")).fetchone() is None:
         merge_projects(conn, key, row[0])
-
-
-def merge_projects(conn: sqlite3.Connection, key: int, into: int) -> None:
-    """Let a project join another one: its identities become the other's, its name still finds it."""
-    conn.execute("UPDATE projects SET joined_id = ?1 WHERE id = ?2 OR joined_id = ?2", (into, key))
-    conn.execute("UPDATE project_aliases SET project_id = ? WHERE project_id = ?", (into, key))

@@ -26,7 +26,7 @@ from hermes_memory_store.model import UNKNOWN_ORIGIN, Origin, Session, Uid, Way,
 from hermes_memory_store.rows.project_rows import ensure_project, fold_project_name, project_key, project_words
 
 WORDS = ("session", "title", "client", "client_version", "project", "root", "folder", "branch", "commit") + (
-    *("peer", "program", "teammate", "file"),
+    *("peer", "program", "teammate", "team_way", "team_verdict", "file"),
 )
 """Fields of `Origin` that are text, in the order of the table's columns."""
 
@@ -44,13 +44,13 @@ RECENT_TURNS = 3
 SELECT_ORIGINS = """
     SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version,
       coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), o.root, o.folder, o.branch, o.commit_id,
-      o.peer, o.program, o.teammate, o.file
+      o.peer, o.program, o.teammate, o.team_way, o.team_verdict, o.file
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
 """
 
 ORIGINS_WITH_UIDS = """
     SELECT o.id, o.digest, o.salt, o.way, o.session, o.title, o.client, o.client_version, NULL, o.root, o.folder, o.branch,
-      o.commit_id, o.peer, o.program, o.teammate, o.file, p.uid
+      o.commit_id, o.peer, o.program, o.teammate, o.team_way, o.team_verdict, o.file, p.uid
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
     ORDER BY o.id
 """
@@ -62,15 +62,15 @@ TEXT_COLUMNS = tuple("commit_id" if name == "commit" else name for name in WORDS
 
 INSERT_ORIGIN = """
     INSERT INTO origins (id, theme_id, digest, salt, way, session, title, client, client_version, project_id, root, folder,
-      branch, commit_id, peer, program, teammate, file)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      branch, commit_id, peer, program, teammate, team_way, team_verdict, file)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 SAME_ORIGIN = """
     SELECT id FROM origins
     WHERE theme_id = ? AND salt <> x'' AND way = ? AND session IS ? AND title IS ? AND client IS ? AND client_version IS ?
       AND project_id IS ? AND root IS ? AND folder IS ? AND branch IS ? AND commit_id IS ? AND peer IS ? AND program IS ?
-      AND teammate IS ? AND file IS ?
+      AND teammate IS ? AND team_way IS ? AND team_verdict IS ? AND file IS ?
 """
 
 IS_UNUSED = """
@@ -288,8 +288,11 @@ class OriginRows:
         if said.project is None:
             return said.origin
         key = ensure_project(conn, said.project, now)
-        sql = "SELECT name FROM projects WHERE id = (SELECT coalesce(joined_id, id) FROM projects WHERE id = ?)"
-        return replace(said.origin, project=conn.execute(sql, (key,)).fetchone()[0])
+        (joined_id,) = conn.execute("SELECT joined_id FROM projects WHERE id = ?", (key,)).fetchone()
+        if joined_id is not None:
+            self.forget()
+        (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (joined_id or key,)).fetchone()
+        return replace(said.origin, project=name)
 
     def record(self, key: int) -> dict[str, Any]:
         """Return an origin as the transaction log tells of it, with all that `insert_origin_record` needs."""
@@ -432,6 +435,10 @@ def to_origin_words(origin: Origin, *, local: bool = True) -> dict[str, Any]:
         words.pop("root", None)
         if origin.file is not None:
             words["file"] = to_portable_file(origin.file, origin.root)
+        if origin.program is not None:
+            words["program"] = PurePath(origin.program).name or origin.program
+        if origin.folder is not None and PurePath(origin.folder).is_absolute():
+            del words["folder"]
     return words | origin_detail_words(origin)
 
 
@@ -504,6 +511,32 @@ def complete_origin(origin: Origin, session: Session) -> Origin:
         client_version=origin.client_version or (None if origin.client else session.client_version or version),
         project=origin.project or session.project,
     )
+
+
+def drop_foreign_turns(conn: sqlite3.Connection, theme_id: int, origin: Origin) -> Origin:
+    """Return an origin that another machine or a file told, without turns that belong to another theme here."""
+    if not origin.turns:
+        return origin
+    marks = ", ".join("?" * len(origin.turns))
+    sql = f"SELECT uid FROM turns WHERE theme_id <> ? AND uid IN ({marks})"
+    foreign = {
+        uids.format_uid(uid) for (uid,) in conn.execute(sql, (theme_id, *map(uids.parse_uid, origin.turns))).fetchall()
+    }
+    return replace(origin, turns=tuple(uid for uid in origin.turns if uid not in foreign)) if foreign else origin
+
+
+def require_turns_of_theme(conn: sqlite3.Connection, theme_id: int | None, turns: Collection[Uid]) -> None:
+    """Check that captured turns which a write names are those of its theme.
+
+    :raises ArgumentError: one is not, or there is none of this uid
+    """
+    if turns:
+        marks = ", ".join("?" * len(turns))
+        sql = f"SELECT uid FROM turns WHERE theme_id IS ? AND uid IN ({marks})"
+        there = {uids.format_uid(uid) for (uid,) in conn.execute(sql, (theme_id, *map(uids.parse_uid, turns)))}
+        missing = [uid for uid in turns if uid not in there]
+        if missing:
+            raise errors.ArgumentError(f"this theme has no captured turn {missing[0]}", missing[0])
 
 
 def find_recent_turns(conn: sqlite3.Connection, session: Session | None) -> tuple[Uid, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -14,6 +15,13 @@ MAX_PROJECT_NAME = 120
 
 NAMELESS = "project"
 """What a project is called whose folder or URL has no name: `/`."""
+
+IS_SEEN_HERE = """
+    SELECT 1 FROM projects p WHERE id = ? AND (
+      joined_id IS NOT NULL OR EXISTS (SELECT 1 FROM project_aliases WHERE project_id = p.id AND kind IN ('dir', 'path'))
+    )
+"""
+"""Finds a project whose identities are not to be learned from others: seen on this machine, or joined to another."""
 
 FIND_PROJECT = "SELECT coalesce(joined_id, id) FROM projects WHERE folded = ?"
 
@@ -100,11 +108,13 @@ def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int
     uid, name = uids.parse_uid(words["uid"]), words["name"]
     if not isinstance(name, str):
         raise ValueError("a project has a name")
-    found = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
-    if found is not None:
-        return int(found[0])
     remotes, roots = (portable_aliases(words, kind) for kind in ("remotes", "roots"))
     known = remotes or roots
+    found = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
+    if found is not None:
+        if depth == 0 and "joined" not in words:
+            learn_identities(conn, int(found[0]), known, now)
+        return int(found[0])
     for kind, value in known:
         found = conn.execute(
             "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)
@@ -119,6 +129,42 @@ def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int
     for kind, value in (*remotes, *roots):
         conn.execute("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", (kind, value, key, now))
     return key
+
+
+def learn_identities(conn: sqlite3.Connection, key: int, identities: Sequence[tuple[str, str]], now: int) -> None:
+    """Add identities that a project has gained elsewhere; one by which another project is known here joins the two.
+
+    Only to a project that this machine has not seen itself: what it has seen is not altered by what others say.
+    """
+    if conn.execute(IS_SEEN_HERE, (key,)).fetchone() is not None:
+        return
+    for kind, value in identities:
+        row = conn.execute(
+            "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)
+        ).fetchone()
+        if row is None:
+            conn.execute("INSERT INTO project_aliases VALUES (?, ?, ?, ?)", (kind, value, key, now))
+        elif row[0] != key:
+            merge_projects(conn, key, row[0])
+            return
+
+
+def merge_projects(conn: sqlite3.Connection, key: int, into: int) -> None:
+    """Let a project join another one: its identities become the other's, its name still finds it."""
+    conn.execute("UPDATE projects SET joined_id = ?1 WHERE id = ?2 OR joined_id = ?2", (into, key))
+    conn.execute("UPDATE project_aliases SET project_id = ? WHERE project_id = ?", (into, key))
+
+
+def are_project_words(words: Any, *, depth: int = 0) -> bool:
+    """Check whether another machine's words of a project make sense."""
+    if not isinstance(words, dict) or not isinstance(words.get("name"), str):
+        return False
+    try:
+        uids.parse_uid(words["uid"])
+        portable_aliases(words, "remotes"), portable_aliases(words, "roots")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return "joined" not in words or (depth == 0 and are_project_words(words["joined"], depth=1))
 
 
 def portable_aliases(words: dict[str, Any], kinds: str) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ import itertools
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -23,7 +23,7 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
-from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Way
+from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
@@ -33,6 +33,7 @@ from hermes_memory_store.sync.content_checks import SOURCE, UNCHANGED
 from hermes_memory_store.sync.held_versions import hold_version, release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
     HIDDEN_TIERS,
     SELECT_VERSIONS,
@@ -61,9 +62,6 @@ from hermes_memory_store.sync.wire_format import (
 )
 
 SYNC = Actor("sync")
-
-TEAM_ORIGIN = Origin(way=Way.TEAM)
-"""Of the facts of a team."""
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -313,8 +311,16 @@ class ShadowSettler:
     """Show shadows, as far as the store's own rules allow."""
 
     def __init__(
-        self, conn: sqlite3.Connection, names: Names, journal: Journal, theme_id: int, theme: str, now: int
+        self,
+        conn: sqlite3.Connection,
+        names: Names,
+        journal: Journal,
+        theme_id: int,
+        theme: str,
+        now: int,
+        rows: Iterable[SyncRow] = (),
     ) -> None:
+        """:param rows: that have just come, with their origins"""
         self.conflicts = 0
         self._conn = conn
         self._names = names
@@ -322,6 +328,7 @@ class ShadowSettler:
         self._theme = theme
         self._now = now
         self._change = BatchMutation(conn, names, journal, SYNC, TEAM_ORIGIN)
+        self._origins = ReceivedOrigins(conn, names, theme_id, now, rows)
         self._scopes: dict[str, ScopeKey] = {}
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()
@@ -356,6 +363,7 @@ class ShadowSettler:
             [(version, payload) for version in there if is_former_scope(version, payload := load_shadow(version))]
         )
         self._change.record()
+        self._origins.keep()
         self._clear_shadow()
         self._discard_noted_changes()
 
@@ -387,7 +395,13 @@ class ShadowSettler:
     def _insert(self, one: BulkFact) -> None:
         scope = self._scopes.get(one.label) or self._open_scope(one.label)
         self._change.insert_fact(
-            self._theme_id, scope, repeat_fact(one.notation), uid=one.uid, by=one.by, **one.columns
+            self._theme_id,
+            scope,
+            repeat_fact(one.notation),
+            uid=one.uid,
+            by=one.by,
+            origin=self._origins.find(one.uid),
+            **one.columns,
         )
 
     def _hide(self, version: Version) -> None:
@@ -472,8 +486,16 @@ class ShadowSettler:
             FactType(payload.attrs["type"]), validate_row_text(payload.attrs["target"]), wanted.pop("content")
         )
         source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
+        origin = self._origins.find(version.uid)
         self._change.insert_fact(
-            self._theme_id, scope, repeat_fact(notation), uid=version.uid, by=Actor(kind, name), source=source, **wanted
+            self._theme_id,
+            scope,
+            repeat_fact(notation),
+            uid=version.uid,
+            by=Actor(kind, name),
+            source=source,
+            origin=origin,
+            **wanted,
         )
 
     def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
@@ -24,11 +24,12 @@ from hermes_memory_store.conversations.turns import Turns, find_known_turns
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, Origin, Uid, Way
+from hermes_memory_store.model import Actor, Uid
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_store.sync.row_validation import validate_row_time
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, origin_formatter, parse_team_origin
 from hermes_memory_store.sync.wire_format import HiddenVersion
 from hermes_memory_themes import Policies
 
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from hermes_memory_store.sync.team_sync import Sync
 
 SYNC = Actor("sync")
-
-TEAM_ORIGIN = Origin(way=Way.TEAM)
-"""Of the turns of a team: what more is known of them stays where they were captured."""
 
 MOST_CHARS = 400_000
 """Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""
@@ -63,7 +61,8 @@ PENDING_TURNS_FROM = """
 NEXT = f"SELECT y.uid, length(t.content) {PENDING_TURNS_FROM} ORDER BY y.uid LIMIT ?"
 
 PENDING = """
-    SELECT y.uid, y.node, y.erased, t.role, t.content, n.name, t.at FROM sync_turns y
+    SELECT y.uid, y.node, y.erased, t.role, t.content, n.name, t.at, t.origin_id, t.verdict
+    FROM sync_turns y
     LEFT JOIN turns t ON t.uid = y.uid AND t.theme_id = y.theme_id LEFT JOIN sessions n ON n.id = t.session_id
     WHERE y.theme_id = ? AND y.uid IN ({marks}) ORDER BY y.uid
 """
@@ -108,6 +107,10 @@ class SharedTurnRow:
     """The name of the session it was said in."""
     at: int = 0
     """When it was said, UTC milliseconds."""
+    origin: dict[str, Any] | None = field(default=None, compare=False)
+    """Where it came from, as the machine says that captured it."""
+    teammate: str | None = field(default=None, compare=False)
+    """Who brought it, as the server says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,11 @@ class SharedTurns:
         if not wanted:
             return []
         sql, mine = PENDING.format(marks=", ".join("?" * len(wanted))), self._sync().node
-        return [to_shared_turn_row(row, mine) for row in self._db.rows(sql, (theme_id, *wanted))]
+        to_words = origin_formatter(self._names)
+        return [
+            to_shared_turn_row(row, mine, to_words(key, None, verdict))
+            for *row, key, verdict in self._db.rows(sql, (theme_id, *wanted))
+        ]
 
     def pending_turn_count(self, theme: str) -> int:
         """Return the number of pending turns."""
@@ -355,7 +362,9 @@ class SharedTurns:
         try:
             if uid in known:
                 return CheckedTurn()
-            said = validate_turn(PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at)))
+            origin = parse_team_origin(row.origin, row.teammate)
+            said = PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at), origin)
+            said = validate_turn(said)
             if days and said.at < self._clock() - days * DAY_MS:
                 return CheckedTurn()
             if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
@@ -368,13 +377,13 @@ class SharedTurns:
             return CheckedTurn(why="it is malformed")
 
 
-def to_shared_turn_row(row: Sequence[object], mine: Uid) -> SharedTurnRow:
-    """Convert a row of `PENDING`."""
+def to_shared_turn_row(row: Sequence[object], mine: Uid, origin: dict[str, Any] | None) -> SharedTurnRow:
+    """Convert a row of `PENDING`. :param origin: as it is sent"""
     uid, node, erased, role, content, session, at = row
     named, by = uids.format_uid(uid), mine if node is None else uids.format_uid(node)  # type: ignore[arg-type]
     if erased:
         return SharedTurnRow(named, by, True)
-    return SharedTurnRow(named, by, False, role, content, session, at)  # type: ignore[arg-type]
+    return SharedTurnRow(named, by, False, role, content, session, at, origin)  # type: ignore[arg-type]
 
 
 def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, checked_turns: CheckedTurn) -> tuple[object, ...]:

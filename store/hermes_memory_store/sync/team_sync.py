@@ -43,6 +43,7 @@ from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, c
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
+from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS, attach_origins
 from hermes_memory_store.sync.versions import (
     SELECT_VERSIONS,
     Version,
@@ -220,7 +221,7 @@ class Sync:
                 "UPDATE sync_rows SET offered = 1 WHERE theme_id = ? AND uid = ? AND offered = 0",
                 [(theme_id, version.uid) for version in found if not version.offered],
             )
-            return load_sync_rows(conn, theme_id, theme, found)
+            return attach_origins(conn, self._names, theme_id, load_sync_rows(conn, theme_id, theme, found))
 
     def pending_counts(self) -> dict[str, int]:
         """Count the pending versions by theme."""
@@ -389,7 +390,9 @@ class Sync:
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (applier.newest,))
             touched = applier.touched | self._erase(conn, theme_id, applier.purged)
             touched |= find_waiting_replaced(conn, theme_id, applier.touched)
-            conflicts = applier.conflicts + self._settle(conn, theme_id, theme, touched, applier.bulk)
+            conflicts = applier.conflicts + self._settle(
+                conn, theme_id, theme, touched, applier.bulk, [one.row for one in received if one.row.theme == theme]
+            )
             relief = Mutation(conn, self._names, self._journal, SYNC)
             self._tiers.relieve_within(relief, gauged, level)
             relief.record()
@@ -459,6 +462,7 @@ class Sync:
                 conn.executemany(
                     f"DELETE FROM {table} WHERE theme_id = ? AND uid = ?", [(theme_id, one.uid) for one in gone]
                 )
+            conn.execute(FORGET_LOST_ORIGINS, (theme_id,))
             restamp_used_scopes(conn, theme_id, [one.label for one in gone if one.label])
             conn.execute(MOVE, (cursor.seq, cursor.mark_seq, cursor.mark_token, theme_id))
             clear_listing(conn, theme_id)
@@ -476,6 +480,7 @@ class Sync:
                 COLLECTED_TOMBSTONES.format(what="SELECT label", end="AND label > ''"), (theme_id, upto)
             ).fetchall()
             count = conn.execute(COLLECTED_TOMBSTONES.format(what="DELETE", end=""), (theme_id, upto)).rowcount
+            conn.execute(FORGET_LOST_ORIGINS, (theme_id,))
             restamp_used_scopes(conn, theme_id, [label for (label,) in labels])
             return count
 
@@ -592,8 +597,9 @@ class Sync:
         theme: str,
         touched: set[bytes],
         bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS,
+        rows: Iterable[SyncRow] = (),
     ) -> int:
-        settler = ShadowSettler(conn, self._names, self._journal, theme_id, theme, self._clock())
+        settler = ShadowSettler(conn, self._names, self._journal, theme_id, theme, self._clock(), rows)
         settler.settle(touched, bulk)
         return settler.conflicts
 

@@ -46,6 +46,10 @@ class SyncRow:
     ancestors: tuple[int, ...] = ()
     """Clocks of versions it descends from, newest first."""
     supersedes: Uid | None = None
+    origin: dict[str, Any] | None = field(default=None, compare=False)
+    """Where a fact came from, as the machine says that wrote it; beside the version, which does not cover it."""
+    teammate: str | None = field(default=None, compare=False)
+    """Who brought it, as the server says."""
 
     @property
     def at(self) -> Millis:

@@ -42,6 +42,7 @@ SYNCED = {
     "sync_conflicts": "DELETE FROM sync_conflicts WHERE uid = ?",
     "sync_rows": "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
     "sync_masked": "DELETE FROM sync_masked WHERE uid = ?",
+    "sync_origins": "DELETE FROM sync_origins WHERE uid = ?",
 }
 """Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
 

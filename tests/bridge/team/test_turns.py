@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import PERSON
+from hermes_memory_store.model import PERSON, Way
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import IN_OTHER_THEME
 from hermes_memory_store.sync.wire_format import CheckedVersion
@@ -102,7 +104,9 @@ def test_what_was_said_on_one_machine_is_found_on_the_other(database: Database, 
 
     found, *_ = there.store.turns.search(THEME, "when do we deploy?")
     said, *_ = here.store.turns.search(THEME, "when do we deploy?")
-    assert found.turn == said.turn
+    assert replace(found.turn, origin=said.turn.origin) == said.turn
+    assert found.turn.origin.way is Way.TEAM
+    assert found.turn.origin.team_way == said.turn.origin.way
     assert found.turn.session == "planning"
     assert there.store.turns.search(THEME, "deploy", session="planning")
     assert there.heard() == here.heard()
@@ -198,10 +202,10 @@ class Strict:
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
         return CheckedVersion()
 
-    def turn(self, theme: str, content: str) -> str:
-        if "unspeakable" in content:
-            raise ArgumentError("it must not be kept", content)
-        return content.replace("hunter2", "‹secret:it›")
+    def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
+        if "unspeakable" in turn.content:
+            raise ArgumentError("it must not be kept", turn.content)
+        return AdmittedTurn(turn.content.replace("hunter2", "‹secret:it›"))
 
 
 def test_turns_pass_the_screens_of_the_machine_they_come_to(database: Database, join: Callable[..., Machine]) -> None:

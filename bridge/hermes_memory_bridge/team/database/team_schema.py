@@ -32,6 +32,13 @@ RECALL = 13
 TURNS = 14
 """The migration that captured turns need."""
 
+ORIGINS = 15
+"""The migration that origins need."""
+
+ADDITIONS = frozenset({ORIGINS})
+"""Migrations that only add what programs before them need not know. Those programs refuse a newer database, so these are not
+in `hm.migration`: the newest one stands in `hm.setting`."""
+
 WIDEST = 4_000
 """Dimensions that an index over halfvec takes."""
 
@@ -75,8 +82,10 @@ SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid =
 """
 """Where pgvector is: not always on the search path."""
 
+NEWEST_ADDITION = "(SELECT value::int FROM hm.setting WHERE name = 'additions')"
+
 VERSION = f"""
-SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
+SELECT coalesce(max(version), 0), {NEWEST_ADDITION}, (SELECT value FROM hm.setting WHERE name = 'dimension'),
   (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA})
 FROM hm.migration
 """
@@ -141,6 +150,15 @@ def find_newest_team_version() -> int:
     return load_team_migrations()[-1][0]
 
 
+def to_team_version(migrated: int, addition: int | None) -> int:
+    """Return the version of a database, as far as this program knows it.
+
+    :param addition: the newest of its `ADDITIONS`, which may be newer than this program
+    """
+    due = max(version for version, *_ in load_team_migrations() if version not in ADDITIONS)
+    return migrated if migrated < due else max(migrated, min(addition or 0, find_newest_team_version()))
+
+
 def is_usable_team_version(version: int) -> bool:
     """Check whether rows can be synced with a database of this version."""
     return ROWS <= version <= find_newest_team_version()
@@ -170,9 +188,16 @@ def migrate_team_schema(
         applied = {row[0] for row in conn.execute("SELECT version FROM hm.migration").fetchall()}
         if applied and max(applied) > find_newest_team_version():
             raise TeamError(to_wrong_version_state(max(applied), find_newest_team_version()))
+        (added,) = conn.execute(f"SELECT {NEWEST_ADDITION}").fetchone() or (None,)
         for version, name, text in load_team_migrations():
-            if version not in applied:
-                conn.execute(text)
+            if version in applied or (
+                version in ADDITIONS and version <= to_team_version(max(applied, default=0), added)
+            ):
+                continue
+            conn.execute(text)
+            if version in ADDITIONS:
+                conn.execute(KEEP_SETTING, ("additions", str(version)))
+            else:
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
         if dimension is not None:
             add_vector_table(conn, dimension, replace=replace_vectors)
@@ -202,7 +227,8 @@ def read_team_schema(conn: psycopg.Connection[Any]) -> TeamSchema:
     """Read the migration state of a database."""
     row = conn.execute(VERSION).fetchone()
     assert row is not None
-    return TeamSchema(row[0], int(row[1]) if row[1] else None, row[2], row[3])
+    version, addition, dimension, model, place = row
+    return TeamSchema(to_team_version(version, addition), int(dimension) if dimension else None, model, place)
 
 
 def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: bool = False) -> None:

@@ -29,9 +29,12 @@ from psycopg.errors import ProgramLimitExceeded, UniqueViolation
 
 from hermes_memory_bridge.team.database.change_probe import ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
+    NEWEST_ADDITION,
+    ORIGINS,
     TeamSchema,
     find_newest_team_version,
     is_usable_team_version,
+    to_team_version,
     verify_team_schema,
 )
 from hermes_memory_bridge.team.database.team_states import (
@@ -85,13 +88,13 @@ DEFAULTS = {
 }
 """Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
 
-HELLO = "SELECT * FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
+HELLO = f"SELECT h.*, {NEWEST_ADDITION} FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) h"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
 
 WINNER = """
 ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
     content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
-    anc = excluded.anc, seq = excluded.seq
+    anc = excluded.anc, seq = excluded.seq{origin}
   WHERE (excluded.state = 2, excluded.hlc, excluded.node)
       > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest({ms}, %(own_ms)s) + {skew} THEN 0 ELSE f.hlc END, f.node)
 RETURNING f.seq
@@ -116,39 +119,63 @@ NOTIFY = f"pg_notify('{CHANNEL}', left(md5(%(theme)s), 8))"
 
 COLUMNS = "theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq"
 
+KEEP_ORIGIN = ", origin = coalesce(f.origin, excluded.origin)"
+"""The first origin of a row stands."""
+
 VALUES = """
   SELECT %(theme)s, u.id, u.kind, u.content, u.attrs::jsonb, u.supersedes, sha256(convert_to(u.content, 'UTF8')),
          u.state, u.hlc, u.node, {ancestors}, {base} + u.n
 """
 
-PUSH = f"""
+
+def push_statement(*, origins: bool) -> str:
+    """Return the statement that pushes rows. :param origins: the database keeps them"""
+    named, values = (", origin", ", u.origin::jsonb") if origins else ("", "")
+    return f"""
 {TICK}, w AS (
-  INSERT INTO hm.fact AS f ({COLUMNS})
-  {VALUES.format(ancestors="ARRAY(SELECT jsonb_array_elements_text(u.anc)::bigint)", base="c.base")}
+  INSERT INTO hm.fact AS f ({COLUMNS}{named})
+  {VALUES.format(ancestors="ARRAY(SELECT jsonb_array_elements_text(u.anc)::bigint)", base="c.base")}{values}
   FROM c, t, unnest(
     %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[], %(supersedes)s::uuid[],
-    %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::jsonb[]
-  ) WITH ORDINALITY AS u (id, kind, content, attrs, supersedes, state, hlc, node, anc, n)
+    %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::jsonb[], %(origins)s::text[]
+  ) WITH ORDINALITY AS u (id, kind, content, attrs, supersedes, state, hlc, node, anc, origin, n)
   WHERE (u.hlc >> 16) <= t.ms + {SKEW_MS}
-  {WINNER.format(ms="(SELECT ms FROM t)", skew=SKEW_MS)}
+  {WINNER.format(ms="(SELECT ms FROM t)", skew=SKEW_MS, origin=KEEP_ORIGIN if origins else "")}
 )
 SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
 """
 
+
+PUSH, PUSH_WITH_ORIGINS = push_statement(origins=False), push_statement(origins=True)
+
 OPEN_LOAD = f"{TICK} SELECT c.base, t.ms, {NOTIFY} FROM c, t"
 
-COPY = "COPY hm.stage (n, id, kind, content, attrs, supersedes, state, hlc, node, anc) FROM STDIN"
+COPY = "COPY hm.stage (n, id, kind, content, attrs, supersedes, state, hlc, node, anc{origin}) FROM STDIN"
 
-MERGE = f"""
-INSERT INTO hm.fact AS f ({COLUMNS})
-{VALUES.format(ancestors="u.anc", base="%(base)s")}
+
+def merge_statement(*, origins: bool) -> str:
+    """Return the statement that merges staged rows. :param origins: the database keeps them"""
+    named, values = (", origin", ", u.origin") if origins else ("", "")
+    return f"""
+INSERT INTO hm.fact AS f ({COLUMNS}{named})
+{VALUES.format(ancestors="u.anc", base="%(base)s")}{values}
 FROM hm.stage u
 WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
-{WINNER.format(ms="%(ms)s", skew=SKEW_MS)}"""
+{WINNER.format(ms="%(ms)s", skew=SKEW_MS, origin=KEEP_ORIGIN if origins else "")}"""
+
+
+MERGE, MERGE_WITH_ORIGINS = merge_statement(origins=False), merge_statement(origins=True)
+
+
+def read_statement(statement: str, row: str, *, origins: bool) -> str:
+    """Return a statement that reads rows with their origins. :param row: their alias; :param origins: the database keeps them"""
+    origin = f"{row}.origin::text, {row}.pushed_by" if origins else "NULL, NULL"
+    return statement.format(columns=", origin, pushed_by" if origins else "", origin=origin)
+
 
 WINNERS = """
 SELECT NULL, NULL, NULL, NULL, f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc,
-       f.node::text, f.anc
+       f.node::text, f.anc, {origin}
 FROM unnest(%(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) AS u(id, hlc, node)
 JOIN hm.fact f ON f.theme = %(theme)s AND f.id = u.id
 WHERE (f.hlc, f.node) <> (u.hlc, u.node)
@@ -158,7 +185,7 @@ ORDER BY f.seq
 PULL = """
 WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
 p AS MATERIALIZED (
-  SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq FROM hm.fact
+  SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq{columns} FROM hm.fact
   WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
 ), e AS MATERIALIZED (
   SELECT CASE WHEN (SELECT count(*) FROM p) < %(limit)s THEN c.seq ELSE (SELECT max(seq) FROM p) END AS seq, c.gc_seq FROM c
@@ -166,7 +193,7 @@ p AS MATERIALIZED (
   SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
 )
 SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
-       p.hlc, p.node::text, p.anc
+       p.hlc, p.node::text, p.anc, {origin}
 FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
 """
 
@@ -261,6 +288,8 @@ class TeamServer:
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
         try:
             self.schema: TeamSchema = self.verify()
+            self.keeps_origins = self.schema.version >= ORIGINS
+            """Whether the database has been migrated to them; each greeting tells anew."""
             self.listening = listen and self._listen()
         except BaseException:
             self.close()
@@ -333,15 +362,17 @@ class TeamServer:
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
-        if not is_usable_team_version(row[1]):
-            raise TeamError(to_wrong_version_state(row[1], find_newest_team_version()))
+        version = to_team_version(row[1], row[4])
+        if not is_usable_team_version(version):
+            raise TeamError(to_wrong_version_state(version, find_newest_team_version()))
+        self.keeps_origins = version >= ORIGINS
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
         if self.direct:
             with self.limit_answer_time(ANSWER_S):
                 self._pulse.note_greeting([one.theme for one in known])
-        return Greeting(row[0], row[1], row[2], news)
+        return Greeting(row[0], version, row[2], news)
 
     def push(
         self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
@@ -353,7 +384,7 @@ class TeamServer:
         """
         with self.limit_answer_time(ANSWER_S, telling=DATA_ERRORS):
             row = self.conn.execute(
-                PUSH,
+                PUSH_WITH_ORIGINS if self.keeps_origins else PUSH,
                 {
                     **to_clock_tick(theme, node, len(rows), token),
                     "own_ms": clock(),
@@ -366,6 +397,7 @@ class TeamServer:
                     "hlcs": [one.hlc for one in rows],
                     "nodes": [one.node for one in rows],
                     "ancestors": [json.dumps(list(one.ancestors)) for one in rows],
+                    "origins": [format_origin_column(one.origin) for one in rows],
                 },
             ).fetchone()
         assert row is not None
@@ -377,8 +409,9 @@ class TeamServer:
         """Push many rows at once: they are copied to a staging table and merged from there in the same transaction."""
         with self.limit_answer_time(LOAD_S, telling=DATA_ERRORS), self.conn.transaction(), self.conn.cursor() as cursor:
             # The stage first: the clock of the theme is held only as long as merging takes.
-            with cursor.copy(COPY) as copy:
+            with cursor.copy(COPY.format(origin=", origin" if self.keeps_origins else "")) as copy:
                 for n, one in enumerate(rows, 1):
+                    origin = (format_origin_column(one.origin),) if self.keeps_origins else ()
                     copy.write_row(
                         (
                             n,
@@ -391,11 +424,13 @@ class TeamServer:
                             one.hlc,
                             one.node,
                             "{" + ",".join(map(str, one.ancestors)) + "}",
+                            *origin,
                         )
                     )
             row = cursor.execute(OPEN_LOAD, to_clock_tick(theme, node, len(rows), token)).fetchone()
             assert row is not None
-            won = cursor.execute(MERGE, {"theme": theme, "base": row[0], "ms": row[1], "own_ms": clock()}).fetchall()
+            merge = MERGE_WITH_ORIGINS if self.keeps_origins else MERGE
+            won = cursor.execute(merge, {"theme": theme, "base": row[0], "ms": row[1], "own_ms": clock()}).fetchall()
             cursor.execute("DELETE FROM hm.stage")
         return to_push_result(rows, row[0], row[1], [seq for (seq,) in won], token)
 
@@ -405,7 +440,8 @@ class TeamServer:
         :raises TeamError: the database cannot be used now
         """
         with self.limit_answer_time(ANSWER_S):
-            found = self.conn.execute(PULL, {"theme": theme, "after": after, "limit": limit}).fetchall()
+            statement = read_statement(PULL, "p", origins=self.keeps_origins)
+            found = self.conn.execute(statement, {"theme": theme, "after": after, "limit": limit}).fetchall()
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
@@ -423,7 +459,8 @@ class TeamServer:
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
-        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
+        statement = read_statement(WINNERS, "f", origins=self.keeps_origins)
+        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(statement, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of one statement.
@@ -550,9 +587,19 @@ def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequ
     return PushResult(base, token, taken, ahead, server_ms)
 
 
+def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
+    """Format an origin as its column."""
+    return None if origin is None else json.dumps(origin, ensure_ascii=False)
+
+
+def to_node_name(node: str) -> str:
+    """Return the short name of a store: who wrote a row, where the database cannot say who brought it."""
+    return node[:8]
+
+
 def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
     """Parse a row into the form the store takes."""
-    _, _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors = row
+    _, _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by = row
     return SyncRow(
         theme=theme,
         uid=uid,
@@ -564,4 +611,6 @@ def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
         node=node,
         ancestors=tuple(ancestors),
         supersedes=supersedes,
+        origin=None if origin is None else json.loads(origin),
+        teammate=pushed_by or to_node_name(node),
     )

@@ -5,6 +5,7 @@ They share the clock of their theme with its facts (see `team_server.py`), whose
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,10 @@ from hermes_memory_bridge.team.database.team_server import (
     NOTIFY,
     TICK,
     TeamServer,
+    format_origin_column,
+    read_statement,
     to_clock_tick,
+    to_node_name,
 )
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS, SharedTurnRow
@@ -22,35 +26,36 @@ from hermes_memory_store.sync.shared_turns import MOST_CHARS, SharedTurnRow
 PAGE = 500
 """Turns of one pull, of `MOST_CHARS` characters in all, or one: who takes them in must not keep others waiting."""
 
-PUSH = f"""
-{TICK}, w AS (
-  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq)
-  SELECT %(theme)s, u.id, u.session, u.role, u.content, u.said_at, u.state, u.node, c.base + u.n
+PUSH = """
+{tick}, w AS (
+  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq{named})
+  SELECT %(theme)s, u.id, u.session, u.role, u.content, u.said_at, u.state, u.node, c.base + u.n{values}
   FROM c, unnest(
     %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(roles)s::text[], %(contents)s::text[], %(times)s::bigint[],
-    %(states)s::smallint[]
-  ) WITH ORDINALITY AS u (id, node, session, role, content, said_at, state, n)
+    %(states)s::smallint[], %(origins)s::text[]
+  ) WITH ORDINALITY AS u (id, node, session, role, content, said_at, state, origin, n)
   ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, said_at = NULL, state = 2,
     seq = excluded.seq
   WHERE excluded.state = 2 AND h.state = 0
 )
-SELECT c.base, {NOTIFY} FROM c
+SELECT c.base, {notify} FROM c
 """
 
 PULL = """
 WITH p AS MATERIALIZED (
   SELECT *, sum(coalesce(length(content), 0)) OVER (ORDER BY seq) - coalesce(length(content), 0) AS before
   FROM (
-    SELECT id, node, session, role, content, said_at, state, seq FROM hm.turn
+    SELECT id, node, session, role, content, said_at, state, seq{columns} FROM hm.turn
     WHERE theme = %(theme)s AND seq > %(after)s AND seq <= %(upto)s AND (state = 2 OR %(live)s) ORDER BY seq LIMIT %(limit)s
   ) q
 )
-SELECT id::text, node::text, session, role, content, said_at, state, seq, (SELECT count(*) FROM p)
+SELECT p.id::text, p.node::text, p.session, p.role, p.content, p.said_at, p.state, {origin}, p.seq, (SELECT count(*) FROM p)
 FROM p WHERE before <= %(chars)s ORDER BY seq
 """
 
 NAMED = """
-SELECT id::text, node::text, session, role, content, said_at, state FROM hm.turn WHERE theme = %s AND id = ANY (%s::uuid[])
+SELECT h.id::text, h.node::text, h.session, h.role, h.content, h.said_at, h.state, {origin} FROM hm.turn h
+WHERE theme = %s AND id = ANY (%s::uuid[])
 ORDER BY seq
 """
 
@@ -72,9 +77,10 @@ def push_turns(server: TeamServer, theme: str, node: str, rows: Sequence[SharedT
     :raises TeamError: the database cannot be used now
     :raises psycopg.Error: those of `DATA_ERRORS` name a turn that cannot be accepted
     """
+    named, values = (", origin", ", u.origin::jsonb") if server.keeps_origins else ("", "")
     with server.limit_answer_time(ANSWER_S, telling=DATA_ERRORS):
         found = server.conn.execute(
-            PUSH,
+            PUSH.format(tick=TICK, notify=NOTIFY, named=named, values=values),
             {
                 **to_clock_tick(theme, node, len(rows), token),
                 "ids": [one.uid for one in rows],
@@ -84,6 +90,7 @@ def push_turns(server: TeamServer, theme: str, node: str, rows: Sequence[SharedT
                 "contents": [None if one.erased else one.content for one in rows],
                 "times": [None if one.erased else one.at for one in rows],
                 "states": [2 if one.erased else 0 for one in rows],
+                "origins": [None if one.erased else format_origin_column(one.origin) for one in rows],
             },
         ).fetchone()
     assert found is not None
@@ -97,11 +104,11 @@ def pull_turns(server: TeamServer, theme: str, after: int, upto: int, *, live: b
     :raises TeamError: the database cannot be used now
     """
     asked = {"theme": theme, "after": after, "upto": upto, "live": live, "limit": PAGE, "chars": MOST_CHARS}
-    found = server.rows(PULL, asked)
+    found = server.rows(read_statement(PULL, "p", origins=server.keeps_origins), asked)
     rows = [to_turn_row(row) for row in found]
-    if not rows or len(rows) == found[0][8] < PAGE:
+    if not rows or len(rows) == found[0][10] < PAGE:
         return RemoteTurnPage(rows, upto, more=False)
-    return RemoteTurnPage(rows, found[-1][7], more=found[-1][7] < upto)
+    return RemoteTurnPage(rows, found[-1][9], more=found[-1][9] < upto)
 
 
 def fetch_turns(server: TeamServer, theme: str, wanted: Sequence[Uid]) -> list[SharedTurnRow]:
@@ -109,7 +116,8 @@ def fetch_turns(server: TeamServer, theme: str, wanted: Sequence[Uid]) -> list[S
 
     :raises TeamError: the database cannot be used now
     """
-    return [to_turn_row(row) for row in server.rows(NAMED, (theme, list(wanted)))]
+    statement = read_statement(NAMED, "h", origins=server.keeps_origins)
+    return [to_turn_row(row) for row in server.rows(statement, (theme, list(wanted)))]
 
 
 def fetch_turn_states(server: TeamServer, theme: str) -> dict[Uid, bool]:
@@ -122,7 +130,9 @@ def fetch_turn_states(server: TeamServer, theme: str) -> dict[Uid, bool]:
 
 def to_turn_row(row: Sequence[object]) -> SharedTurnRow:
     """Return a row of `PULL` in the form the store takes, which validates it."""
-    uid, node, session, role, content, at, state = row[:7]
+    uid, node, session, role, content, at, state, origin, pushed_by = row[:9]
     if state == 2:
         return SharedTurnRow(Uid(str(uid)), Uid(str(node)), True)
-    return SharedTurnRow(Uid(str(uid)), Uid(str(node)), False, role, content, session, at)  # type: ignore[arg-type]
+    came = None if origin is None else json.loads(str(origin))
+    teammate = str(pushed_by or to_node_name(str(node)))
+    return SharedTurnRow(Uid(str(uid)), Uid(str(node)), False, role, content, session, at, came, teammate)  # type: ignore[arg-type]

@@ -1,0 +1,199 @@
+"""Origins beside the versions of a team: what a row says of where it came from, and who brought it.
+
+They are no part of a version: a program that does not know them compares and converges as before. What a row says is a
+claim of another machine. It is shown as that of a teammate, decides nothing, and changes nothing that this machine has
+seen itself; the first one that is known of a fact stands.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.origin_rows import (
+    PortableOrigin,
+    admit_origin,
+    drop_foreign_turns,
+    parse_portable_origin,
+    to_origin_words,
+)
+from hermes_memory_store.rows.project_rows import are_project_words
+from hermes_memory_store.sync.bulk_apply import find_known_uids
+from hermes_memory_store.sync.wire_format import PURGED, SyncRow
+
+TEAM_ORIGIN = Origin(way=Way.TEAM)
+"""Of what a team sends of which nothing else is known."""
+
+APPROVED = ("approved:", "allowed:")
+"""How the verdict of a fact begins that a person let in: of verdicts only these are sent."""
+
+MOST_CHARS_OF_ORIGIN = 30_000
+"""Characters of an origin that are sent or read: a dozen fields of a thousand characters, and its project. A longer one is
+left out, so that it stops no row."""
+
+MOST_TURNS = 100
+"""Turns that an origin names; this program names three."""
+
+LOCAL_WORDS = frozenset({"teammate", "team_way", "team_verdict"})
+"""What a machine notes itself of what a teammate sent."""
+
+ORIGINS_OF_FACTS = """
+    SELECT uid, origin_id, origin_detail, verdict FROM facts
+    WHERE theme_id = ? AND origin_id IS NOT NULL AND uid IN ({marks})
+"""
+
+KEPT_ORIGINS = "SELECT uid, said FROM sync_origins WHERE theme_id = ? AND said IS NOT NULL AND uid IN ({marks})"
+
+KEEP_ORIGIN = """
+    INSERT INTO sync_origins (theme_id, uid, said, teammate) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET said = coalesce(said, excluded.said), teammate = coalesce(teammate, excluded.teammate)
+"""
+
+KEPT_ORIGIN = "SELECT said, teammate FROM sync_origins WHERE theme_id = ? AND uid = ?"
+
+FORGET_SHOWN_ORIGINS = """
+    DELETE FROM sync_origins WHERE theme_id = ? AND EXISTS (SELECT 1 FROM facts WHERE facts.uid = sync_origins.uid)
+"""
+
+FORGET_LOST_ORIGINS = """
+    DELETE FROM sync_origins AS o WHERE theme_id = ?
+      AND NOT EXISTS (SELECT 1 FROM sync_rows r WHERE r.theme_id = o.theme_id AND r.uid = o.uid)
+      AND NOT EXISTS (SELECT 1 FROM sync_conflicts c WHERE c.theme_id = o.theme_id AND c.uid = o.uid)
+"""
+"""Of facts of which no version is left."""
+
+
+class ReceivedOrigins:
+    """Origins of the facts of one theme that are shown within a running transaction."""
+
+    def __init__(
+        self, conn: sqlite3.Connection, names: Names, theme_id: int, now: int, rows: Iterable[SyncRow] = ()
+    ) -> None:
+        """:param rows: that have just come; those of others were kept"""
+        self._conn = conn
+        self._names = names
+        self._theme_id = theme_id
+        self._now = now
+        self._arrived = {
+            uids.parse_uid(row.uid): row
+            for row in rows
+            if row.kind == "fact" and row.state != PURGED and (row.origin is not None or row.teammate is not None)
+        }
+        self._shown: set[bytes] = set()
+        self._resolved: dict[tuple[str | None, str | None], Origin] = {}
+
+    def find(self, uid: bytes) -> Origin:
+        """Return the origin of a fact that is about to be shown."""
+        row = self._arrived.get(uid)
+        self._shown.add(uid)
+        if row is None or row.origin is None:
+            kept = self._conn.execute(KEPT_ORIGIN, (self._theme_id, uid)).fetchone()
+            if kept is not None:
+                return self._resolve(*kept)
+        return TEAM_ORIGIN if row is None else self._resolve(format_team_origin(row.origin), row.teammate)
+
+    def keep(self) -> None:
+        """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
+        waiting = self._arrived.keys() - self._shown
+        waiting -= find_known_uids(self._conn, waiting)
+        for uid in waiting:
+            row = self._arrived[uid]
+            said = parse_team_origin(row.origin, row.teammate)
+            admitted = admit_origin(said.origin)
+            words = to_sync_origin(to_origin_words(admitted, local=False), said.project)
+            self._conn.execute(KEEP_ORIGIN, (self._theme_id, uid, format_team_origin(words), admitted.teammate))
+        self._conn.execute(FORGET_SHOWN_ORIGINS, (self._theme_id,))
+
+    def _resolve(self, text: str | None, teammate: str | None) -> Origin:
+        if (text, teammate) not in self._resolved:
+            words = None if text is None else json.loads(text)
+            said = self._names.origins.resolve(self._conn, parse_team_origin(words, teammate), self._now)
+            self._resolved[text, teammate] = drop_foreign_turns(self._conn, self._theme_id, said)
+        return self._resolved[text, teammate]
+
+
+def attach_origins(conn: sqlite3.Connection, names: Names, theme_id: int, rows: Sequence[SyncRow]) -> list[SyncRow]:
+    """Return rows to send with their origins."""
+    wanted = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact" and row.state != PURGED]
+    found: dict[str, dict[str, Any] | None] = {}
+    to_words = origin_formatter(names)
+    for some in in_chunks(wanted) if wanted else ():
+        marks = ", ".join("?" * len(some))
+        for uid, said in conn.execute(KEPT_ORIGINS.format(marks=marks), (theme_id, *some)):
+            found[uids.format_uid(uid)] = json.loads(said)
+        for uid, *columns in conn.execute(ORIGINS_OF_FACTS.format(marks=marks), (theme_id, *some)).fetchall():
+            found[uids.format_uid(uid)] = to_words(*columns)
+    return [replace(row, origin=found[row.uid]) if row.uid in found else row for row in rows]
+
+
+def origin_formatter(names: Names) -> Callable[[int | None, str | None, str | None], dict[str, Any] | None]:
+    """Return a function that formats origins to send, by key, detail and verdict; each key is looked up once."""
+    known: dict[int, dict[str, Any]] = {}
+
+    def to_words(key: int | None, detail: str | None, verdict: str | None) -> dict[str, Any] | None:
+        if key is None:
+            return None
+        if key not in known:
+            known[key] = names.origins.portable(key)
+        words = known[key] if detail is None else known[key] | json.loads(detail)
+        return to_sync_origin(words, words.get("project"), verdict)
+
+    return to_words
+
+
+def to_sync_origin(
+    words: dict[str, Any], project: dict[str, Any] | None, verdict: str | None = None
+) -> dict[str, Any] | None:
+    """Return an origin as it is sent: what came from a teammate is told on as he said it; None where that is nothing.
+
+    :param verdict: of the fact or turn itself
+    """
+    said = {name: value for name, value in words.items() if name not in LOCAL_WORDS}
+    if said.get("way") == Way.TEAM:
+        del said["way"]
+        verdict = words.get("team_verdict")
+        if "team_way" in words:
+            said["way"] = words["team_way"]
+    if verdict is not None and verdict.startswith(APPROVED):
+        said["verdict"] = verdict
+    if project is not None:
+        said["project"] = project
+    return said if said and format_team_origin(said) is not None else None
+
+
+def format_team_origin(words: dict[str, Any] | None) -> str | None:
+    """Format an origin as text; None where there is none, or one that is too long."""
+    if words is None:
+        return None
+    text = json.dumps(words, ensure_ascii=False, sort_keys=True)
+    return text if len(text) <= MOST_CHARS_OF_ORIGIN else None
+
+
+def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
+    """Parse what a row says of its origin; of one that makes no sense only the teammate is known.
+
+    :param teammate: who brought it, as the server says
+    """
+    bare = replace(TEAM_ORIGIN, teammate=teammate)
+    try:
+        project = words.get("project") if isinstance(words, dict) else None
+        said = parse_portable_origin({**words, "project": None})
+    except (errors.StoreError, ValueError, KeyError, TypeError, AttributeError):
+        return PortableOrigin(bare)
+    verdict = words.get("verdict")
+    claimed = replace(
+        said.origin,
+        way=Way.TEAM,
+        teammate=teammate,
+        team_way=said.origin.way.value if said.origin.way not in (Way.UNKNOWN, Way.TEAM) else None,
+        team_verdict=verdict if isinstance(verdict, str) and verdict.startswith(APPROVED) else None,
+        turns=said.origin.turns[:MOST_TURNS],
+    )
+    return PortableOrigin(claimed, project if are_project_words(project) else None)
