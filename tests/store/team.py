@@ -13,7 +13,7 @@ from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.content_checks import UNCHANGED, ContentCheck
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import CheckedVersion
+from hermes_memory_store.sync.wire_format import PURGED, CheckedVersion
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -37,6 +37,9 @@ class Server:
             self.seq += 1
             there = self.rows.get(row.uid)
             if there is None or row.rank > there[1].rank:
+                if there is not None and there[1].origin is not None:
+                    row = replace(row, origin=there[1].origin)
+                row = replace(row, origin=None if row.state == PURGED else row.origin)
                 self.rows[row.uid] = self.seq, row
                 self.accepted.append(row)
                 kept[row.uid, row.hlc] = self.seq

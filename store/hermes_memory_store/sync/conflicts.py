@@ -14,12 +14,14 @@ from typing import Literal
 from hermes_memory_store import uids
 from hermes_memory_store.content_checks.intake import repeat_fact
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
-from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
 from hermes_memory_store.sync.apply import mask_version
 from hermes_memory_store.sync.row_validation import validate_row_content
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_node_name
 from hermes_memory_store.sync.versions import (
     Version,
+    ensure_node,
     find_version,
     is_hidden_version,
     load_sync_rows,
@@ -111,12 +113,25 @@ class ConflictResolver:
             number += 1
         notation = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
-        made = self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), tier=tier.value).uid
+        origin = self._find_origin(row)
+        made = self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), tier=tier.value, origin=origin).uid
         former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
         if former is not None:
             remember_masked(self._conn, self._theme_id, former)
         self._conn.execute(COPY_MASK, (made, self._theme_id, uids.parse_uid(row.uid), notation.content))
         return made
+
+    def _find_origin(self, lost: SyncRow) -> Origin:
+        """Return where a losing text came from: from a teammate, whoever decides for it here."""
+        uid, origins = uids.parse_uid(lost.uid), self._change.names.origins
+        row = self._change.fact_row(uid)
+        if row is None:
+            origin = ReceivedOrigins(self._conn, self._change.names, self._theme_id, self._change.now).find(uid)
+        else:
+            origin = origins.by_key(row.origin_id, row.origin_detail)
+        if uids.parse_uid(lost.node) == ensure_node(self._conn):
+            return self._change.origin if origin.way is Way.TEAM else origin
+        return origin if origin.way is Way.TEAM else replace(TEAM_ORIGIN, teammate=to_node_name(lost.node))
 
     def _replace(self, name: str, by: bytes) -> None:
         row = self._change.fact_row(uids.parse_uid(name))
@@ -144,7 +159,8 @@ class ConflictResolver:
         columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
         if row is None:
             notation = Notation(kind, attrs["target"], validate_row_content(lost.content))
-            self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), uid=uid, **columns)
+            origin = self._find_origin(lost)
+            self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), uid=uid, origin=origin, **columns)
             return
         content = validate_row_content(lost.content)
         if content != row.content:

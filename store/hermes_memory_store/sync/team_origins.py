@@ -52,9 +52,12 @@ ORIGINS_OF_FACTS = """
 KEPT_ORIGINS = "SELECT uid, said FROM sync_origins WHERE theme_id = ? AND said IS NOT NULL AND uid IN ({marks})"
 
 KEEP_ORIGIN = """
-    INSERT INTO sync_origins (theme_id, uid, said, teammate) VALUES (?, ?, ?, ?)
+    INSERT INTO sync_origins (theme_id, uid, said, teammate)
+    SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE uid = ?2)
+      AND NOT EXISTS (SELECT 1 FROM sync_rows WHERE theme_id = ?1 AND uid = ?2 AND state = 2)
     ON CONFLICT DO UPDATE SET said = coalesce(said, excluded.said), teammate = coalesce(teammate, excluded.teammate)
 """
+"""An older version of a fact that was purged may come once more."""
 
 KEPT_ORIGIN = "SELECT said, teammate FROM sync_origins WHERE theme_id = ? AND uid = ?"
 
@@ -197,3 +200,8 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
         turns=said.origin.turns[:MOST_TURNS],
     )
     return PortableOrigin(claimed, project if are_project_words(project) else None)
+
+
+def to_node_name(node: str) -> str:
+    """Return the short name of a store: who wrote a row, where nobody can say who brought it."""
+    return node[:8]

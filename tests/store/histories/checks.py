@@ -9,6 +9,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.apply import comparable_content
+from hermes_memory_store.sync.team_origins import origin_formatter
 from tests.store.team import THEME, Member, shown
 
 if TYPE_CHECKING:
@@ -83,8 +84,25 @@ def check_at_rest(team: Player) -> None:
         bad = [check for check in examine_store(store) if not check.ok and check.name != "team"]
         assert not bad, f"doctor on machine {number}: {bad}"
         check_erased(team, number, member)
+        check_origins(team, number, member)
     assert {uid: row.digest for uid, (_, row) in team.server.rows.items()} == digests, "the server has other versions"
     check_nothing_is_lost(team)
+
+
+def check_origins(team: Player, number: int, member: Member) -> None:
+    """Each fact comes from where the team says, in the words of the machine that wrote it, and nothing is kept twice."""
+    db, names = member.store.db, member.store.names
+    told = {uid: {**row.origin} for uid, (_, row) in team.server.rows.items() if row.origin is not None}
+    to_words = origin_formatter(names)
+    for uid, *columns in db.rows("SELECT uid, origin_id, origin_detail, NULL FROM facts"):
+        said = to_words(*columns)
+        name = uids.format_uid(uid)
+        for words in (said, told.get(name)):
+            (words or {}).pop("verdict", None)  # a person's decision may come later, on one machine
+        assert name not in told or said == told[name], f"machine {number} says {said} of {name}, the team {told[name]}"
+    kept = db.rows("SELECT hex(uid) FROM sync_origins JOIN facts USING (uid)")
+    kept += db.rows("SELECT hex(uid) FROM sync_origins JOIN tombstones USING (uid)")
+    assert not kept, f"machine {number} keeps the origins of facts that are shown, or purged: {kept}"
 
 
 def check_erased(team: Player, number: int, member: Member) -> None:

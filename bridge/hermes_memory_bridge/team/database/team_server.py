@@ -47,6 +47,7 @@ from hermes_memory_bridge.team.database.team_states import (
     to_wrong_version_state,
 )
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.sync.team_origins import to_node_name
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 
 BATCH = 500
@@ -590,11 +591,6 @@ def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequ
 def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
     """Format an origin as its column."""
     return None if origin is None else json.dumps(origin, ensure_ascii=False)
-
-
-def to_node_name(node: str) -> str:
-    """Return the short name of a store: who wrote a row, where the database cannot say who brought it."""
-    return node[:8]
 
 
 def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:

@@ -18,10 +18,10 @@ from hermes_memory_bridge.team.database.team_server import (
     format_origin_column,
     read_statement,
     to_clock_tick,
-    to_node_name,
 )
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS, SharedTurnRow
+from hermes_memory_store.sync.team_origins import to_node_name
 
 PAGE = 500
 """Turns of one pull, of `MOST_CHARS` characters in all, or one: who takes them in must not keep others waiting."""
