@@ -51,9 +51,11 @@ class MemoryFileMirror:
         self.folder = provider_settings.find_provider_folder(home)
         self.whose = {"db": db, "theme": theme}
         self.held: dict[str, dict[str, list[str]]] = {}
-        """Uids of the facts of each entry, by kind and text."""
+        """Uids of the facts of each entry, by kind and text; none of one that is about to be written, or was refused."""
         self.seen: dict[str, tuple[int, int, int] | None] = {}
         self.gone: dict[str, int] = {}
+        self.unchecked: set[str] = set()
+        """Kinds that a hook's record has changed since the file was last compared: a record may be older than the file."""
         self._stamp: tuple[int, int, int] | None = None
 
     def apply(self, call: Call, record: dict[str, Any]) -> None:
@@ -68,6 +70,7 @@ class MemoryFileMirror:
         if kind not in file_entries.KINDS:
             return
         with self._lock_state():
+            self.unchecked.add(kind)
             known = self.held[kind]
             if record["action"] == "add":
                 self._add(call, kind, new, key)
@@ -81,9 +84,9 @@ class MemoryFileMirror:
                 self._remove(call, kind, entry)
 
     def has_changed(self, kind: str) -> bool:
-        """Check whether the file has changed since it was last read."""
+        """Check whether the file, or what is held of it, has changed since they were last compared."""
         now = file_entries.find_file_signature(file_entries.find_memory_file(self.home, kind))
-        if kind in self.seen and self.seen[kind] == now:
+        if kind in self.seen and self.seen[kind] == now and kind not in self.unchecked:
             return False
         if now is None and os.path.isdir(os.path.join(self.home, "memories")):
             # An editor may take a file away for a moment; a memory that was reset stays away.
@@ -106,11 +109,12 @@ class MemoryFileMirror:
                 said = file_entries.read_memory_entries(path)
             except file_entries.UnreadableMemoryFile as why:
                 log.warning("hermes-memory: %s; its facts stay as they are", why)
-                self.seen[kind] = looked
+                self._note_compared(kind, looked)
                 return (0, 0)
             known = self.held[kind]
-            new = [entry for entry in said if entry not in known]
+            new = [entry for entry in said if not known.get(entry)]
             gone = [entry for entry in known if entry not in said]
+            self._announce(kind, new)
             for entry in new:
                 self._add(call, kind, entry, None)
             before = self.seen.get(kind)
@@ -120,12 +124,24 @@ class MemoryFileMirror:
                     self._forget(kind, entry)
                 else:
                     self._remove(call, kind, entry, is_explicit=False)
-            self.seen[kind] = looked
+            self._note_compared(kind, looked)
         return (len(new), len(gone))
 
+    def _note_compared(self, kind: str, looked: tuple[int, int, int] | None) -> None:
+        self.seen[kind] = looked
+        self.unchecked.discard(kind)
+
+    def _announce(self, kind: str, entries: list[str]) -> None:
+        """Save that entries are about to be written: a process that is killed leaves no fact that nobody knows of."""
+        unknown: dict[str, list[str]] = {entry: [] for entry in entries if entry not in self.held[kind]}
+        if unknown:
+            self.held[kind].update(unknown)
+            self._save()
+
     def _add(self, call: Call, kind: str, entry: str, key: str | None) -> None:
-        if not entry or entry in self.held[kind]:
+        if not entry or self.held[kind].get(entry):
             return
+        self._announce(kind, [entry])
         uids: list[str] = []
         for number, line in enumerate(file_entries.to_fact_lines(entry, kind)):
             uids += self._write(call, line, None if key is None else f"{key}-{number}")
@@ -168,12 +184,14 @@ class MemoryFileMirror:
         :param is_explicit: somebody removed it by name; otherwise it is merely missing from the file, and a fact that
             somebody else wrote too is kept
         """
-        for uid in self.held[kind][entry]:
+        lines = file_entries.to_fact_lines(entry, kind)
+        # Of an entry whose writing was interrupted, writing it again tells the facts.
+        for uid in self.held[kind][entry] or [uid for line in lines for uid in self._write(call, line, None)]:
             if self._is_shared(kind, entry, uid) or (not is_explicit and self._is_others(call, uid)):
                 continue
             with contextlib.suppress(CallRefused):  # superseded, archived or purged already
                 call("memory_archive", {"uid": uid, "session_id": SESSION}, None)
-        heads = {file_entries.find_line_head(line) for line in file_entries.to_fact_lines(entry, kind)}
+        heads = set(map(file_entries.find_line_head, lines))
         self._forget(kind, entry)
         self._restore_entry(call, heads)
 

@@ -2,7 +2,7 @@
 
 A hook returns once its record is in the file, so neither the end of the bridge nor of the agent loses it. It is
 synced to disk within a second while there is no bridge, so a power cut may lose that second. The file begins with
-the position up to which it is delivered. Its owner holds a lock on it; the file of a dead process is adopted by
+the position up to which it is delivered. Its owner holds a lock on it; the files of dead processes are adopted by
 the next.
 """
 
@@ -25,6 +25,11 @@ SETTLED = 256 * 1024
 """Bytes of a wholly delivered file that are kept before it is emptied."""
 
 PREFIX, SUFFIX = "waiting-", ".jsonl"
+
+MOST_ADOPTED = 32
+"""Files of dead processes that are open at once; the host's file descriptors are not ours to use up."""
+
+CREATE_TRIES = 8
 
 WIDTH = 20
 HEAD = WIDTH + 1
@@ -60,6 +65,8 @@ class Outbox:
         self.position = min(self.size, self._position())
         self.synced = self.size
         self.closed = False
+        self._head: dict[str, Any] | None = None
+        """The oldest record, once it was read."""
 
     @classmethod
     def create(cls, folder: str, limit: int = LIMIT) -> Outbox:
@@ -68,25 +75,37 @@ class Outbox:
         :raises OSError: it cannot be created
         """
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return cls(os.path.join(folder, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}"), limit)
+        for _ in range(CREATE_TRIES):
+            path = os.path.join(folder, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}")
+            try:
+                box = cls(path, limit)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # between its creation and its lock, another process took it for an abandoned one
+            if os.fstat(box.handle).st_nlink:
+                return box
+            box.close()
+        raise BlockingIOError(f"{folder}: no file of our own could be locked")
 
     @classmethod
-    def find_abandoned(cls, folder: str) -> Outbox | None:
-        """Adopt the oldest file that a dead process left; None when there is none."""
+    def find_abandoned(cls, folder: str, limit: int = MOST_ADOPTED) -> list[Outbox]:
+        """Adopt the files that dead processes left, oldest first, and at most so many."""
         try:
             names = [name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX)]
-            paths = sorted((os.path.join(folder, name) for name in names), key=os.path.getmtime)
         except OSError:
-            return None
-        for path in paths:
+            return []
+        found: list[Outbox] = []
+        for path in sorted((os.path.join(folder, name) for name in names), key=find_modification_time):
+            if len(found) >= limit:
+                break
             try:
-                found = cls(path)
+                box = cls(path)
             except OSError:
                 continue
-            if os.fstat(found.handle).st_nlink and found.has_records:
-                return found
-            found.discard()
-        return None
+            if os.fstat(box.handle).st_nlink and box.has_records:
+                found.append(box)
+            else:
+                box.discard()
+        return found
 
     @property
     def has_records(self) -> bool:
@@ -112,7 +131,7 @@ class Outbox:
 
     def peek(self) -> dict[str, Any] | None:
         """Return the oldest pending record; unreadable ones are skipped."""
-        while True:
+        while self._head is None:
             line = self._line()
             if line is None:
                 return None
@@ -121,11 +140,14 @@ class Outbox:
             except ValueError:
                 record = None
             if isinstance(record, dict):
-                return record
-            self.drop_oldest()
+                self._head = record
+            else:
+                self.drop_oldest()
+        return self._head
 
     def drop_oldest(self) -> None:
         """Remove the oldest record once it is delivered."""
+        self._head = None
         line = self._line()
         if line is None:
             return
@@ -186,6 +208,14 @@ class Outbox:
             with self.lock:
                 self.position = max(self.position, at)
         return None
+
+
+def find_modification_time(path: str) -> float:
+    """Return when a file was last changed; 0 when its owner has just deleted it."""
+    try:
+        return os.path.getmtime(path)
+    except OSError:
+        return 0.0
 
 
 def to_position_header(position: int) -> bytes:

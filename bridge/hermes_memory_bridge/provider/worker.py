@@ -1,7 +1,8 @@
 """The one thread that talks to the bridge, for all agents of a process that share a store and a profile.
 
 Hooks only queue work: a record in the outbox, or a request with a place for the answer. Requests come first, since
-somebody is waiting; then the outbox, in order; then a look at the two files. When there is no bridge, the worker
+somebody is waiting; then the outboxes, those of dead processes too, in the order of their records; then a look at
+the two files. When there is no bridge, the worker
 starts one if it knows how and retries with growing delays, and everything stays on disk meanwhile.
 """
 
@@ -24,7 +25,7 @@ from .bridge_line import (
     CallRefused,
 )
 from .file_mirror import MemoryFileMirror, MirrorLocked
-from .outbox import Outbox
+from .outbox import MOST_ADOPTED, Outbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class DeliveryWorker:
         self.theme = theme
         self.folder = provider_settings.find_provider_folder(home)
         self.outbox = Outbox.create(self.folder)
-        self.adopted: Outbox | None = None
+        self.adopted: list[Outbox] = []
+        """Outboxes of dead processes."""
         self.mirror = MemoryFileMirror(home, chosen.db, theme)
         self.starter = BridgeStarter(chosen.db, chosen.command)
         self.wake = threading.Event()
@@ -112,7 +114,7 @@ class DeliveryWorker:
 
     def queue_record(self, record: dict[str, Any]) -> bool:
         """Queue a record until the bridge has it; return False when it cannot be stored."""
-        kept = self.outbox.add({"key": os.urandom(12).hex(), **record})
+        kept = self.outbox.add({"key": os.urandom(12).hex(), "at": time.time(), **record})
         self.wake.set()
         if not kept:
             log.warning("hermes-memory: a record was not kept: %s is full or cannot be written", self.outbox.path)
@@ -170,14 +172,13 @@ class DeliveryWorker:
         finally:
             for line in self._lines.values():
                 line.close()
-            self.outbox.close()
-            if self.adopted is not None:
-                self.adopted.close()
+            for box in (*self.adopted, self.outbox):
+                box.close()
 
     def _seconds_to_wait(self) -> float:
         """Return the seconds until there may be work."""
         now = time.monotonic()
-        waits = self.outbox.has_records or self.adopted is not None or self._questions or self._coming
+        waits = self.outbox.has_records or self.adopted or self._questions or self._coming
         asked = [line.pulse_s / 2 for line in self._lines.values() if line.pulse_s]
         look_s = min(LOOK_S, *asked) if asked else LOOK_S
         if not waits:
@@ -208,17 +209,15 @@ class DeliveryWorker:
             question.done.set()
 
     def _deliver(self) -> bool:
-        """Deliver the oldest record; return whether there may be another."""
+        """Deliver the oldest record of all outboxes; return whether there may be another."""
         if time.monotonic() < self._retry_at:
             return False
-        box = self.adopted or self.outbox
-        record = box.peek()
-        if record is None:
-            if self.adopted is not None:
-                self.adopted.close()
-                self.adopted = None
-                return True
-            return False
+        if time.monotonic() >= self._adopt_at:
+            self._adopt_abandoned()
+        heads = [(box, record) for box in (*self.adopted, self.outbox) if (record := box.peek()) is not None]
+        if not heads:
+            return self._close_adopted()
+        box, record = min(heads, key=lambda head: to_record_time(head[1]))
         try:
             self._apply_record(record)
         except MirrorLocked:
@@ -252,7 +251,9 @@ class DeliveryWorker:
     def _deliver_record(self, call: Call, record: dict[str, Any]) -> None:
         op, key = record["op"], str(record["key"])
         if op == "memory":
-            self.mirror.apply(call, record)
+            # Of another time's settings: the file says what became of the entry.
+            if self.settings.mirror and record["theme"] == self.theme:
+                self.mirror.apply(call, record)
         elif op == "turn":
             capture_turn(call, record, key)
         elif op == "write":
@@ -260,24 +261,41 @@ class DeliveryWorker:
         elif op == "close":
             call("session_close", {"session_id": record["session"]}, key)
 
+    def _adopt_abandoned(self) -> bool:
+        """Adopt what dead processes left; return whether there was anything new."""
+        self._adopt_at = time.monotonic() + ORPHAN_SCAN_S
+        found = Outbox.find_abandoned(self.folder, MOST_ADOPTED - len(self.adopted))
+        self.adopted += found
+        return bool(found)
+
+    def _close_adopted(self) -> bool:
+        """Close the adopted outboxes, which are delivered; return whether there were any, since more may wait."""
+        if not self.adopted:
+            return False
+        for box in self.adopted:
+            box.close()
+        self.adopted, self._adopt_at = [], 0.0
+        return True
+
     def _look(self) -> None:
-        """Check the two files and abandoned outboxes from time to time."""
+        """Check the two files from time to time.
+
+        A file is compared only once all that dead processes left is delivered: it is newer than their records.
+        """
         now = time.monotonic()
-        if now < self._retry_at or now < self._look_at or self.outbox.has_records:
+        if now < self._retry_at or now < self._look_at or self.outbox.has_records or self.adopted:
             return
         self._look_at = now + LOOK_S
-        if self.adopted is None and now >= self._adopt_at:
-            self._adopt_at = now + ORPHAN_SCAN_S
-            self.adopted = Outbox.find_abandoned(self.folder)
-            if self.adopted is not None:
-                self.wake.set()
-                return
         if not self.settings.mirror:
             return
         line = self._line(self.theme)
         for kind in file_entries.KINDS:
             try:
                 if self.mirror.has_changed(kind) and self._is_quiet(kind):
+                    if self._adopt_abandoned():
+                        self._look_at = 0.0
+                        self.wake.set()
+                        return
                     line.described = {WAY: "host-file"}
                     came, went = self.mirror.reconcile(line.call, kind)
                     if came or went:
@@ -317,6 +335,12 @@ class DeliveryWorker:
         self._coming = not there and self.starter.start()
         self._pause_s = STARTING_S if self._coming else min(max(FIRST_S, self._pause_s * 2), MOST_S)
         self._retry_at = time.monotonic() + self._pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
+
+
+def to_record_time(record: dict[str, Any]) -> float:
+    """Return when a record was queued, in seconds; records of earlier versions, which do not say it, come first."""
+    at = record.get("at")
+    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def capture_turn(call: Call, record: dict[str, Any], key: str) -> None:
