@@ -6,6 +6,7 @@ fetched anew after each turn.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
@@ -13,7 +14,7 @@ from collections import defaultdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 WORD = re.compile(r"[^\W_]+")
 CJK_CHARACTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -46,8 +47,8 @@ class HotFactIndex:
             if number % FACTS_PER_SLICE == FACTS_PER_SLICE - 1:
                 time.sleep(0)
 
-    def find_matches(self, message: str, limit: int) -> list[str]:
-        """Return the facts that share significant words with a message, best first."""
+    def find_matches(self, message: str, limit: int, is_wanted: Callable[[str], bool] | None = None) -> list[str]:
+        """Return the wanted facts that share significant words with a message, best first."""
         scores: dict[int, float] = defaultdict(float)
         count = len(self.facts)
         for stem in list(to_stems(message))[:MOST_WORDS]:
@@ -57,7 +58,7 @@ class HotFactIndex:
             for number in found:
                 scores[number] += math.log(1 + count / len(found))
         best = sorted(scores, key=lambda number: (-scores[number], number))
-        return [self.facts[number] for number in best[:limit]]
+        return list(itertools.islice(filter(is_wanted, (self.facts[number] for number in best)), limit))
 
 
 def to_stems(text: str) -> dict[str, None]:

@@ -16,7 +16,15 @@ import time
 from . import provider_settings, theme_resolution, tool_schemas
 from .bridge_line import WAY, BridgeBusy, CallRefused, describe_origin, explain_unavailable, parse_call_outcome
 from .hot_fact_index import HotFactIndex
-from .prefetch import MOST_FACTS, PrefetchedRecall, fetch_recall, format_recall_block
+from .prefetch import (
+    MOST_FACTS,
+    MOST_TURNS,
+    PrefetchedRecall,
+    fetch_recall,
+    format_recall_block,
+    format_recalled_turn,
+)
+from .prompt_contents import PromptContents, read_prompt_entries
 from .worker import WORKERS
 
 TYPE_CHECKING = False
@@ -101,6 +109,10 @@ class HermesMemory(MemoryProvider):
         self._nearby = HotFactIndex()
         self._tell = True
         """Whether the next turn is told it."""
+        self._prompt = PromptContents()
+        """What the host's system prompt holds."""
+        self._recalled: frozenset[str] = frozenset()
+        """Lines recalled before, which stay in the conversation as they were sent."""
         self._warn: Callable[[str], object] | None = None
 
     @property
@@ -127,8 +139,9 @@ class HermesMemory(MemoryProvider):
         key = str(kwargs.get("gateway_session_key") or "")
         own = theme_resolution.find_profile_theme(chosen.theme, chosen.themes, profile)
         warn = kwargs.get("warning_callback")
+        prompt = PromptContents(read_prompt_entries(home))
         with self._lock:
-            self._home, self._settings = home, chosen
+            self._home, self._settings, self._prompt, self._recalled = home, chosen, prompt, frozenset()
             self._theme = theme_resolution.find_session_theme(chosen.theme, chosen.themes, profile, key)
             self._session, self._turn, self._said, self._tell = str(session_id), 0, False, True
             self._writes = str(kwargs.get("agent_context") or PRIMARY) == PRIMARY
@@ -167,7 +180,8 @@ class HermesMemory(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return the hot facts related to the message, and everything else related to it if known in time.
 
-        Otherwise that part is what the last turn related to.
+        Otherwise that part is what the last turn related to. What the prompt says already is not repeated: the host's
+        copy of MEMORY.md and USER.md, what was recalled before in this conversation, and the message itself.
         """
         if self._settings is None or not self._settings.recall:
             return ""
@@ -179,12 +193,21 @@ class HermesMemory(MemoryProvider):
             return ""
         if worker.trouble is None and not worker.outbox.has_records:  # else it has other things to do first
             ahead.done.wait(max(0.0, ahead.requested_at + self._settings.wait_ms / 1000 - time.monotonic()))
-        lines = list(self._status) if self._tell else []
+        said = PromptContents.of_message(query)
+
+        def is_new(fact: str) -> bool:
+            return not (fact in self._recalled or self._prompt.has_fact(fact) or said.has_fact(fact))
+
+        lines = list(filter(is_new, self._status)) if self._tell else []
         self._tell = False
-        lines += self._nearby.find_matches(query, MOST_FACTS)
+        lines += self._nearby.find_matches(query, MOST_FACTS, is_new)
         deeper = ahead if ahead.done.is_set() else self._earlier
         if deeper is not None and deeper.session == self._session:
-            lines += deeper.lines
+            lines += list(filter(is_new, deeper.facts))[:MOST_FACTS]
+            message = PromptContents([query])
+            turns = (turn for turn in deeper.turns if not message.has_text(str(turn.get("content"))))
+            lines += [line for line in map(format_recalled_turn, turns) if line not in self._recalled][:MOST_TURNS]
+        self._recalled |= set(lines)
         return format_recall_block(lines)
 
     @never_raise(None)
@@ -263,7 +286,9 @@ class HermesMemory(MemoryProvider):
         if new_session_id and new_session_id != self._session:
             self._close_session()
             self._session, self._ahead, self._earlier = str(new_session_id), None, None
-        self._tell = True  # what was told may have been compressed away
+        if kwargs.get("reason") == "compression":  # the only switch at which the host reads its files again
+            self._prompt = PromptContents(read_prompt_entries(self._home))
+        self._tell, self._recalled = True, frozenset()  # what was told may have been compressed away
         self._load_hot_facts()
 
     @never_raise(None)
@@ -388,7 +413,7 @@ class HermesMemory(MemoryProvider):
 
         def job(line: BridgeLine) -> None:
             if self._ahead is ahead or self._earlier is ahead:
-                ahead.lines = fetch_recall(line, query, ahead.session)
+                ahead.facts, ahead.turns = fetch_recall(line, query, ahead.session)
                 ahead.done.set()
 
         worker.ask(self._theme, job, AHEAD_S, patient=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_FACTS = 5
 MOST_TURNS = 3
+MOST_CANDIDATES = 20
+"""Facts that are asked for: what the prompt says already is left out of them. The most that the tool gives."""
 SHOWN_TURN = 300
 """Characters of a turn that are shown."""
 
@@ -33,22 +35,21 @@ class PrefetchedRecall:
         self.session = session
         self.requested_at = time.monotonic()
         self.done = threading.Event()
-        self.lines: list[str] = []
+        self.facts: list[str] = []
+        self.turns: list[dict[str, Any]] = []
 
 
-def fetch_recall(line: BridgeLine, query: str, session: str) -> list[str]:
-    """Fetch the facts and earlier turns related to a message."""
+def fetch_recall(line: BridgeLine, query: str, session: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """Fetch the facts and the turns of other sessions that are related to a message."""
     common = {"query": query[:LONGEST_QUERY], "session_id": session}
     facts, turns = line.calls(
         [
-            ("recall_memory", {**common, "limit": MOST_FACTS}),
+            ("recall_memory", {**common, "limit": MOST_CANDIDATES}),
             ("recall_conversation", {**common, "limit": MOST_TURNS * 4}),
         ]
     )
     others = [turn for turn in find_recall_results(turns) if turn.get("session_id") != session]
-    return [str(fact.get("content")) for fact in find_recall_results(facts)] + [
-        format_recalled_turn(turn) for turn in others[:MOST_TURNS]
-    ]
+    return [str(fact.get("content")) for fact in find_recall_results(facts)], others
 
 
 def find_recall_results(answer: dict[str, Any]) -> list[dict[str, Any]]:
