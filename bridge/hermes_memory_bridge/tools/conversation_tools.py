@@ -66,13 +66,13 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
 
 
 def find_session_titles(connection: Connection, turns: list[Turn]) -> dict[str, str]:
-    """Return the names for a person of the sessions in which messages were captured, by the names of the sessions."""
+    """Return the names for a person of the sessions in which messages were captured, by session, where they are others."""
     titles = {
         turn.session: connection.store.sessions.find_title(turn.theme, turn.session) or turn.origin.title
         for turn in turns
         if turn.session is not None
     }
-    return {name: title for name, title in titles.items() if title is not None}
+    return {name: title for name, title in titles.items() if title not in (None, name)}
 
 
 CAPTURE = ToolSpec(
