@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
@@ -32,7 +32,6 @@ from hermes_memory_store.model import (
     Origin,
     ScopeStatus,
     Tier,
-    Way,
     format_notation,
 )
 from hermes_memory_store.notation import memory_spec
@@ -205,7 +204,7 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
     """Import MEMORY_SPEC lines, each by the rules of a write."""
     report = ImportReport()
     label = scope
-    origin = to_import_origin(store, file)
+    origin = fact_restore.to_import_origin(store, file)
     batch: list[tuple[int, Notation, str | None]] = []
     for number, line, done, total in read_import_lines(file, report):
         if line == TITLE:
@@ -260,7 +259,7 @@ def write_missing_facts(
 def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
     """Import JSONL lines, each fact in the state of its source."""
     report = ImportReport()
-    restorer = fact_restore.Restorer(store, theme, scope, origin=to_import_origin(store, file))
+    restorer = fact_restore.Restorer(store, theme, scope, origin=fact_restore.to_import_origin(store, file))
     batch: list[tuple[int, jsonl_format.PortableItem]] = []
     for number, line, done, total in read_import_lines(file, report):
         if not line:
@@ -280,11 +279,6 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
     if progress is not None:
         progress(file.stat().st_size, file.stat().st_size)
     return report
-
-
-def to_import_origin(store: Store, file: Path) -> Origin:
-    """Return the origin of what is imported from a file by whoever this import is attributed to."""
-    return replace(store.names.origins.current(), way=Way.IMPORT, file=str(file.absolute()))
 
 
 def restore_jsonl_batch(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
@@ -25,7 +26,7 @@ from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
-from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, count_notation_chars, find_standing_fact
@@ -320,3 +321,12 @@ class Restorer:
             return False
         self._gauge = replace(gauge, used=used, pinned=held)
         return True
+
+
+def to_import_origin(store: Store, file: Path) -> Origin:
+    """Return the origin of what is imported from a file by whoever this import is attributed to.
+
+    A file that is named there stays: the one that is read may be a copy of it.
+    """
+    origin = store.names.origins.current()
+    return replace(origin, way=Way.IMPORT, file=origin.file or str(file.absolute()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -20,10 +20,10 @@ from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import Tier, Way
+from hermes_memory_store.model import Tier
 from hermes_memory_store.rows.name_keys import to_theme_name
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer
+from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer, to_import_origin
 from hermes_memory_store.transfer.importers.formats import READERS, detect_format
 from hermes_memory_store.transfer.importers.import_batch import (
     CheckedText,
@@ -110,7 +110,7 @@ def import_foreign_memory(
     if kind is None or kind not in READERS:
         raise errors.ImportFileError(f"{source} is of no kind that can be imported; name it with --from", source)
     label = None if scope is None else validate_label(scope)
-    origin = replace(store.names.origins.current(), way=Way.IMPORT, file=str(source.absolute()))
+    origin = to_import_origin(store, source)
     # What is only tried must not come to the vault.
     intake = Intake(store.policies, store.sources.rule) if dry_run else store.intake
     with intake.hold_secrets():

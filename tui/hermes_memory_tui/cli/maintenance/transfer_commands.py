@@ -7,7 +7,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -146,8 +147,11 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
         spool_to_disk(file) as readable,
         opened as store,
         progress_bar("importing") as progress,
+        ExitStack() as named,
     ):
         theme = settings.resolved_theme()
+        if str(file) == "-":
+            named.enter_context(store.attribute(replace(store.names.origins.current(), file="standard input")))
         kind = kind or detect_format(readable)
         if kind is not None and kind in KINDS:
             foreign = import_checked(settings, store, readable, kind, scope, dry_run, progress)

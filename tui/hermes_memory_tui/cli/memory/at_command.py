@@ -23,7 +23,7 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
     """Run a command on the store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d).
 
     E.g. at 2d search login, at 2026-03-01 status. Commands: search, facts, fact, history, status, themes, scopes,
-    sessions, export, log.
+    sessions, projects, export, log.
     """
     from hermes_memory_tui.cli.command_runner import invoke_command
 
