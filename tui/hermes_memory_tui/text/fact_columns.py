@@ -43,7 +43,7 @@ COLUMNS = (
     FactColumn("type", "type", "constraint, decision, value …", 2, lambda fact, _: fact.type.value),
     FactColumn("scope", "scope", "unit of work", 16, lambda fact, _: to_printable(fact.scope or "–")),
     FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme)),
-    FactColumn("by", "by", "author", 12, lambda fact, _: display_formats.actor_name(fact.actor)),
+    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.actor_name(fact.actor)),
     FactColumn("uid", "uid", "short id", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
     FactColumn(
         "reads",

@@ -16,7 +16,7 @@ WAYS = {
     Way.HOST_FILE: "MEMORY.md or USER.md of the host",
     Way.HOOK: "a hook of the host",
     Way.TEAM: "the team",
-    Way.LIBRARY: "a program that uses the library",
+    Way.LIBRARY: "a call of the library",
     Way.UNKNOWN: "unknown",
 }
 """Every way in as a person calls it."""

@@ -178,7 +178,7 @@ class AgentsView(BaseView[AgentsData]):
             session.uid,
             (
                 GridCell(display_formats.SESSION_SHAPES[session.status], INKS.get(session.status, "dim")),
-                GridCell(to_printable(session.title), ink, bold=not ended),
+                GridCell(to_printable(session.title), ink, bold=not ended, name=True),
                 GridCell(to_printable(session.theme), "dim"),
                 GridCell(to_printable(session.scope or "–"), "dim"),
                 GridCell(

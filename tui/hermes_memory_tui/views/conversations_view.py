@@ -53,7 +53,7 @@ class ConversationsView(PagedView[ConversationsData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("session", 24, least=70),
+        GridColumn("session", 21, least=70),
         GridColumn("role", 9),
         GridColumn("message"),
     )
@@ -230,7 +230,7 @@ def turn_row(turn: Turn, hue: int, now: int) -> GridRow:
         (
             GridCell(display_formats.format_age(turn.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
-            GridCell(to_printable(turn.title or turn.session or "–"), "dim"),
+            GridCell(to_printable(turn.title or turn.session or "–"), "dim", name=True),
             GridCell(to_printable(turn.role), ROLE_INKS.get(turn.role, "")),
             GridCell(said),
         ),

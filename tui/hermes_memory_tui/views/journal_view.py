@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -58,6 +59,10 @@ WORDS = ("by", "theme", "op")
 """Filters of the line."""
 
 
+WORD = re.compile(r'(?:"[^"]*"?|[^\s"])+')
+"""A word of the filter line; what stands in quotes may hold blanks."""
+
+
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
     """The filter parsed from the line."""
@@ -94,7 +99,7 @@ class JournalView(PagedView[JournalPage]):
         GridColumn("#", 8, right=True, least=60),
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("by", 14),
+        GridColumn("by", 21),
         GridColumn("op", 12),
         GridColumn("change"),
         GridColumn("theme", 14, least=110),
@@ -292,7 +297,7 @@ def journal_row(change: Change, named: dict[str, str], hue: int, now: int) -> Gr
             GridCell(str(change.seq), "dim"),
             GridCell(display_formats.format_age(change.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
-            GridCell(display_formats.actor_name(change.actor), "accent" if person else ""),
+            GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True),
             GridCell(
                 change_text.change_verb(change), change_text.change_ink(change), bold=change.op in ("edit", "create")
             ),
@@ -310,7 +315,8 @@ def parse_journal_filter(text: str, store: Store) -> JournalFilter:
     :raises UnknownSession:
     """
     actor, theme, ops, words, row = None, None, [], [], None
-    for word in text.split():
+    for quoted in WORD.findall(text):
+        word = quoted.replace('"', "")
         name, colon, value = word.partition(":")
         if word.removeprefix("#").isdecimal() and len(word) < LONGEST_NUMBER:
             row = int(word.removeprefix("#"))

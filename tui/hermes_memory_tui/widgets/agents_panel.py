@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -11,6 +12,9 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import display_formats
 
 STYLES = {SessionStatus.LIVE: "$success", SessionStatus.STALE: "$warning", SessionStatus.ORPHANED: "$error"}
+
+SHORTEST_PLACE = 5
+"""Cells in which a scope still says something."""
 
 
 class AgentsPanel(Widget):
@@ -30,15 +34,19 @@ class AgentsPanel(Widget):
             return Content.styled("none connected" if self.has_ages else "none", "$dim")
         width = self.size.width
         lines = []
-        for session in sorted(self.sessions, key=lambda one: -one.heartbeat_at)[: max(1, self.size.height or 1)]:
+        shown = sorted(self.sessions, key=lambda one: -one.heartbeat_at)[: max(1, self.size.height or 1)]
+        # A session's name is shown whole where it fits; where it works has the rest.
+        longest = max(cell_len(to_printable(session.title)) for session in shown)
+        cells = max(6, min(longest, width - 6))
+        for session in shown:
             age = display_formats.format_age(session.heartbeat_at, self.now) if self.has_ages else ""
             name = to_printable(session.title)
-            where = to_printable(session.scope or session.theme)
+            where = to_printable(session.scope or session.theme) if width - 6 - cells >= SHORTEST_PLACE else ""
             lines.append(
                 Content.assemble(
                     (f"{display_formats.SESSION_SHAPES[session.status]} ", STYLES.get(session.status, "$dim")),
-                    display_formats.fit_middle(name, max(6, (width - 8) * 3 // 5)),
-                    (" " + display_formats.fit_middle(where, max(3, width - 8 - max(6, (width - 8) * 3 // 5))), "$dim"),
+                    display_formats.fit_middle(name, cells),
+                    (display_formats.fit_middle(f" {where}", max(0, width - 6 - cells)), "$dim"),
                     (f"{age:>4}", "$dim"),
                 )
             )
