@@ -42,20 +42,17 @@ ALIKE, ALIKE_ENOUGH = 0.34, 0.6
 """Share of all words of two contents (Jaccard) that both have, under targets that mean the same, and under others that
 are only alike: chosen on the pairs of the tests."""
 
-GENERIC = frozenset(
-    map(
-        stem_word,
-        "choice strategy type engine system layer policy setup settings cfg option use used using usage tool library lib"
-        " backend service server format style rule rules convention framework method approach provider driver solution main"
-        " preferred default current technology tech stack software platform decision selection mode svc srv impl requirement req handling guide"
-        " management mgmt guideline standard info details".split(),
-    )
-)
+GENERIC_WORDS = """
+    choice strategy type engine system layer policy setup settings cfg option use used using usage tool library lib backend
+    service server format style rule rules convention framework method approach provider driver solution main preferred default
+    current technology tech stack software platform decision selection mode svc srv impl requirement req handling guide
+    management mgmt guideline standard info details
+"""
+GENERIC = frozenset(stem_word(fold_abbreviations(word)) for word in GENERIC_WORDS.split())
 """Words of a target that say nothing that the rest does not: `cache.backend` is what `cache` is."""
 
-NEGATIONS = frozenset(
-    "no not never dont don cannot without avoid nvr nicht kein keine nie jamais pas sans nunca sin".split()
-)
+NEGATING_WORDS = "no not never dont don cannot without avoid nvr nicht kein keine nie jamais pas sans nunca sin"
+NEGATIONS = frozenset(split_runs(NEGATING_WORDS))
 
 NUMERONYMS = {
     "k8s": "kubernetes",
@@ -64,6 +61,7 @@ NUMERONYMS = {
     "a11y": "accessibility",
     "o11y": "observability",
 }
+"""Words with their middle counted."""
 
 NUMERONYM_FORMS = {form: frozenset(pair) for pair in NUMERONYMS.items() for form in pair}
 
