@@ -43,7 +43,7 @@ CLOSED = {
 came in."""
 
 DOOR = re.compile(
-    r"\b(Admitted\w+|Admission|Intake)\b|\b(admit_\w+|to_listed_name|to_masked_name|find_name_faults|to_call_key)\("
+    r"\b(Admitted\w+|Admission|Intake)\b|\b(admit_\w+|to_listed_name|to_masked_name|to_project_name|find_name_faults|to_call_key)\("
     r"|validate_(token|source)_name\("
 )
 """A function that takes what only the intake makes, or asks it itself."""

@@ -159,9 +159,15 @@ def test_a_log_names_no_path_of_this_machine(store: Store) -> None:
 def test_sessions_are_numbered_by_client_and_project(store: Store) -> None:
     titles = [
         store.sessions.open("default", name, client=client).title
-        for name, client in (("a", "codex 1.0"), ("b", "codex 1.1"), ("c", "codex-x"), ("a", "codex 2"), ("d", None))
+        for name, client in (
+            ("a", "codex 1.0"),
+            ("b", "codex 1.1"),
+            ("c", "codex-x"),
+            ("a", "codex 2"),
+            ("daily", None),
+        )
     ]
-    assert titles == ["codex #1", "codex #2", "codex-x #1", "codex #1", "d"]
+    assert titles == ["codex #1", "codex #2", "codex-x #1", "codex #1", "daily"]
     assert store.sessions.open("other", "a", client="codex").title == "codex #1"
 
 

@@ -97,7 +97,7 @@ def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connecti
     for key, uid, name, folded, _, joined in conn.execute(PROJECTS).fetchall():
         wanted = [*find_kept_names(known, uid), name, *find_journaled_names(conn, key), folded]
         if name != wanted[0] or not name.strip() or fold_project_name(name) != folded:
-            rename_project(conn, key, wanted)
+            restore_project_name(conn, key, wanted)
         root = find_joined_project(conn, key)
         if root != joined:
             conn.execute("UPDATE projects SET joined_id = ? WHERE id = ?", (root, key))
@@ -125,7 +125,7 @@ def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connecti
     conn.execute("UPDATE projects SET id = ? WHERE id = ?", (key, made))
 
 
-def rename_project(conn: sqlite3.Connection, key: int, wanted: Iterable[str]) -> None:
+def restore_project_name(conn: sqlite3.Connection, key: int, wanted: Iterable[str]) -> None:
     """Give a project the first of these names that no other has, or else one that tells no more than that it is one."""
     for name in (*(name for name in wanted if name.strip()), f"{NAMELESS}-{key}"):
         folded = fold_project_name(name)

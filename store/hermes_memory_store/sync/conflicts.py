@@ -114,7 +114,9 @@ class ConflictResolver:
         notation = Notation(kind, f"{target}.{number}", validate_row_content(row.content))
         tier = Tier.COLD if scope.status == ScopeStatus.CLOSED else Tier.HOT
         origin = self._find_origin(row)
-        made = self._change.insert_fact(self._theme_id, scope, repeat_fact(notation), tier=tier.value, origin=origin).uid
+        made = self._change.insert_fact(
+            self._theme_id, scope, repeat_fact(notation), tier=tier.value, origin=origin
+        ).uid
         former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
         if former is not None:
             remember_masked(self._conn, self._theme_id, former)

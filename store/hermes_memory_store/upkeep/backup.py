@@ -330,7 +330,7 @@ def erase_facts_from_store_file(
 
 
 def redact_item(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
-    """Take the text of a fact, and the digest of a turn, out of a backup's journal and of what sync keeps there; whether there was any."""
+    """Redact a fact, or the digest of a turn, in a backup's journal and its copies of sync; return whether there was any."""
     held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
     journal.redact_journal(conn, uid)
     for table, statement in SYNCED.items():

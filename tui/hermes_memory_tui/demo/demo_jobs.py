@@ -22,7 +22,7 @@ CAST = (
 """Theme and name of each agent. What it is called in the memory comes from its host and its project, as with any agent."""
 
 
-class Host(NamedTuple):
+class DemoHost(NamedTuple):
     """The program that a theme's agents run in, as it says itself, and the repository they work in."""
 
     client: str
@@ -37,9 +37,9 @@ class Host(NamedTuple):
 
 
 HOSTS = {
-    "frontend": Host("claude-code", "2.1.4", "shop", "checkout"),
-    "intraday-sre": Host("hermes-agent", "0.19.0", "quotes", "main"),
-    "marketing": Host("codex", "0.42.0", "website", "spring-launch"),
+    "frontend": DemoHost("claude-code", "2.1.4", "shop", "checkout"),
+    "intraday-sre": DemoHost("hermes-agent", "0.19.0", "quotes", "main"),
+    "marketing": DemoHost("codex", "0.42.0", "website", "spring-launch"),
 }
 
 PROJECTS = "projects"
