@@ -49,7 +49,7 @@ ENGLISH = (
     r"\b(?:is|are|'s|'re|was|been|got|gets|be|looks|seems)\s+(?:(?:now|all|finally|fully|already|just|officially|completely|successfully)\s+){0,3}"
     rf"(?:{DONE_EN}|{STATE_EN})\b",
     rf"^(?:(?:all|it's|and|now|finally|just|successfully|everything)\s+){{0,3}}{DONE_EN}{END_EN}",
-    rf"^(?:(?:i|we|i've|we've|and|just|now|finally)\s+){{0,3}}(?:{DONE_EN}|pushed|cleared up)\s+(?:the|your|my|our|it|this|that|all|everything|both)\b",
+    rf"^(?:(?:i|we|i've|we've|and|just|now|finally)\s+){{0,3}}(?:{DONE_EN}|pushed|cleared up)\s+(?:version|release|v?\d+|the|your|my|our|it|this|that|all|everything|both)\b",
     rf"^\w+\s+(?:\w+\s+)?{DONE_EN}(?:$|\s+(?:to|in|on|by|and|now|today|successfully)\b)",
     r"\bgot (?:it|this|that|everything) (?:all )?(?:working|to work|running)\b",
     r"\b\w+\s+(?:(?:just|now|finally|already|all|successfully)\s+){0,2}(?:landed|merged|shipped|deployed|launched|finished|completed|released|went live|wrapped up|went through)\b",
@@ -154,7 +154,7 @@ END = r"(?=$|\s?[,:;–—()])"
 """Where a clause begins and ends in its sentence."""
 
 IDIOMS = (
-    rf"{START}(?:(?:and|so|then|ok|well|right|this one's|this is|it's|that's|we can call this one|call it) )*(?:a wrap|a done deal|done and dusted|in the (?:bag|can|books)|all she wrote|home and dry|sorted|nailed(?: it)?|case closed|mission complete|crossed off the list|good to ship|all sorted|signed|smooth sailing(?: now)?|that's (?:that(?: then)?|it|all(?: folks)?|everything|the lot)|that'll do(?: it)?|(?:we have )?lift ?off|we can call (?:this|it)(?: one)? (?:done|finished|closed|complete|a wrap)){END}",
+    rf"{START}(?:(?:and|so|then|ok|well|right|this one's|this is|it's|that's|we can call this one|call it) )*(?:a wrap|a done deal|done and dusted|in the (?:bag|can|books)|all she wrote|home and dry|sorted|nailed(?: it)?|case closed|mission complete|crossed off the list|good to ship|all sorted|all good(?: now| here)?|signed|smooth sailing(?: now)?|that's (?:that(?: then)?|it|all(?: folks)?|everything|the lot)|that'll do(?: it)?|(?:we have )?lift ?off|we can call (?:this|it)(?: one)? (?:done|finished|closed|complete|a wrap)){END}",
     rf"{START}(?:(?:et|bon|nickel|impeccable|top|allez|ouf|voilà) )*(?:nickel|impeccable|emballé|affaire classée|le tour est joué|voilà le travail|hop|ça roule|ça passe(?: maintenant)?|ça tourne|testé et \w+|on est bons?|mission accomplie|victoire){END}",
     rf"{START}(?:(?:so|alles|und|ja|passt|das) )*(?:haut hin|sitzt|thema durch|abgehakt|haken dran|passt(?: so)?|paletti|hätten wir|in butter|im grünen bereich|umgesetzt und getestet|getestet und \w+|unter dach und fach|tests grün|ticket zu){END}",
     rf"{START}(?:(?:uf|bien|y|por fin|todo|todas las|los|las) )*(?:eso es todo|ya está todo|misión cumplida|todo (?:en )?(?:orden|verde|ok)|en verde|va (?:fino|perfecto|de maravilla|como la seda|genial)(?: ahora| ya)?|ya va|list[oa] \w+|tema cerrado|era lo último|era el último \w+|pruebas pasan|tests pasan){END}",

@@ -75,7 +75,7 @@ PARTIAL = re.compile(
     r"|(?<!nothing )\b(?:remain(?:s|ing)?|missing)\b|(?<!nothing )\bleft\b(?! (?:the|it|for))|\b(?:one|two|three|four|five|more|\d+) to go\b"
     r"|\b(?:one|two|three|four|five|six|some|most|many|several|parts?|half|\d+) (?:out )?of\b|\bpart (?:one|two|\d+)\b.*\b(?:next|follows|to do)\b|\b(?:first|one) (?:part|half|step|batch)\b.*\b(?:next|second|more|other)\b"
     r"|\b(?:il (?:ne )?reste|reste (?:à|la|le|les)|quasiment|en partie|une (?:bonne )?partie|la plupart|il manque|à moitié|la moitié|partiellement|(?:un|deux|trois|quatre|\d+) (?:\w+ )?sur (?:deux|trois|quatre|cinq|\d+)|à peu près)\b"
-    r"|\b(?:zum teil|ein teil|grösstenteils|so gut wie|bis auf|die hälfte|der (?:grösste|erste) teil|(?:ein\w*|zwei|drei|vier|\d+) von|weitgehend|beinahe|nahezu)\b"
+    r"|\b(?:zum teil|ein teil|grösstenteils|so gut wie|bis auf|(?:die|zur) hälfte|der (?:grösste|erste) teil|(?:ein\w*|zwei|drei|vier|\d+) von|weitgehend|beinahe|nahezu)\b"
     r"|\b(?:medio|menos (?:el|la|los|las)|parcialmente|la mitad|una parte|la mayor parte|la mayoría|a medias|(?:un[oa]?|dos|tres|cuatro|\d+) de (?:los|las|dos|tres|cuatro|cinco|\d+)|prácticamente|queda por)\b"
 )
 """Claims of less than the whole."""
