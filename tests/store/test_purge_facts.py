@@ -68,10 +68,10 @@ def test_after_a_purge_of_one_fact_its_words_stand_nowhere(store: Store, agent: 
 
 
 def test_a_purge_of_a_scope_erases_what_one_of_its_facts_would(store: Store, agent: Session, path: Path) -> None:
-    store.facts.write(THEME, f"V[key]: {KEY}", session=agent, scope="deploy")
+    fact = store.facts.write(THEME, f"V[key]: {KEY}", session=agent, scope="deploy").fact
     store.turns.add(THEME, "user", f"take {KEY} for the deploy", session=agent)
     backup.create_backup(store, path.with_name("copy.bak"))
-    store.reads.note("search", THEME, [], session=agent, why=f"who has {KEY}?")
+    store.reads.note("search", THEME, [fact], session=agent, why=f"who has {KEY}?")
     store.idempotency_keys.save_answer(THEME, "call-1", json.dumps({"text": f"stored V[key]: {KEY}"}))
 
     planned = store.purge.preview(THEME, scope="deploy")

@@ -162,8 +162,8 @@ class Reversal:
             expected = {name: expected.get(name) for name in ("tier", "content", "scope")} | {
                 "pinned": expected.get("pinned", 0)
             }
-        if expected.get("superseded_by") is not None and not self._is_here(expected["superseded_by"]):
-            expected["superseded_by"] = None  # it was purged since, and its links with it
+        if expected.get("superseded_by") is not None and stored.superseded_by is None:
+            expected |= self._without_replacement(stored, expected["superseded_by"])
         stands = {name: to_portable(getattr(stored, name)) for name in expected if name in stored._fields}
         if "scope" in expected:
             then = self._conn.execute(LABEL_OF_SCOPE_THEN, (row.seq, stored.scope_id)).fetchone()[0]
@@ -367,9 +367,6 @@ class Reversal:
     def _scope(self, scope_id: int) -> ScopeKey:
         sql = "SELECT id, uid, label, status FROM scopes WHERE id = ?"
         return ScopeKey(*self._conn.execute(sql, (scope_id,)).fetchone())
-
-    def _is_here(self, uid: str) -> bool:
-        return self._mutation.fact_row(uids.parse_uid(uid)) is not None
 
 
 def merge_rows(rows: Sequence[Change]) -> list[tuple[Change, list[int]]]:

@@ -7,6 +7,7 @@ so that undo and replay write the same way as everything else.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -55,6 +56,20 @@ OPENINGS = """
       AND coalesce(after ->> 'status', 'open') <> 'withdrawn'
 """
 """Changes that opened a scope. What an undo brings back it does not open: the change that did so still holds, or does not."""
+
+STATUS_CHANGES = """
+    SELECT change, after ->> 'status' FROM journal
+    WHERE uid = ? AND entity = 'scope' AND undoes IS NULL
+      AND (before IS NULL OR before ->> 'status' = 'withdrawn' OR after ->> 'status' = 'withdrawn')
+    ORDER BY seq DESC
+"""
+"""Changes that opened or withdrew a scope, newest first."""
+
+WHILE_WITHDRAWN = """
+    SELECT before FROM journal WHERE uid = ? AND entity = 'scope' AND before ->> 'status' = 'withdrawn'
+    ORDER BY seq DESC LIMIT 1
+"""
+"""What a scope was when it was last brought back."""
 
 SCOPE_HAS_FACTS = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
 
@@ -394,9 +409,12 @@ def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None
     uid, label, status = change.conn.execute(sql, (scope_id,)).fetchone()
     if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or has_facts(change.conn, scope_id):
         return
-    if not is_open_in_effect(change.conn, uid, undoes):
+    if not is_open_in_effect(change.conn, uid, undoes) or is_withdrawn_in_effect(change.conn, uid, undoes):
         op = "undo" if undoes is not None else "withdraw"
-        change.update_scope(scope_id, op, status=ScopeStatus.WITHDRAWN)
+        then = change.conn.execute(WHILE_WITHDRAWN, (uid,)).fetchone()
+        columns = {} if then is None else json.loads(then[0])
+        columns.pop("label", None)
+        change.update_scope(scope_id, op, **columns | {"status": ScopeStatus.WITHDRAWN})
 
 
 def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:
@@ -406,6 +424,16 @@ def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None 
     """
     openings = [row[0] for row in conn.execute(OPENINGS, (uid,))]
     return not openings or not all(is_change_undone(conn, one, undoing) for one in openings)
+
+
+def is_withdrawn_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:
+    """Check whether a scope was withdrawn, as by a merge, and no change that holds opened it since.
+
+    :param undoing: a change that is being undone
+    """
+    changes = conn.execute(STATUS_CHANGES, (uid,)).fetchall()
+    held = (status for change, status in changes if not is_change_undone(conn, change, undoing))
+    return next(held, None) == ScopeStatus.WITHDRAWN
 
 
 def has_facts(conn: sqlite3.Connection, scope_id: int) -> bool:

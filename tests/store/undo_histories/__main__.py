@@ -6,10 +6,10 @@ import sys
 from functools import partial
 
 from tests.store.histories.__main__ import parser, run
-from tests.store.undo_histories.undo_player import try_undo_seed
+from tests.store.undo_histories.undo_player import SHAPES, try_undo_seed
 
 if __name__ == "__main__":
     made = parser("tests.store.undo_histories", __doc__)
-    made.add_argument("--crowded", action="store_true", help="histories of facts that compete for few places")
+    made.add_argument("--shape", choices=[*SHAPES], default="", help="only crowded places, or the longest histories")
     options = made.parse_args()
-    sys.exit(run(options, partial(try_undo_seed, seconds=options.shrink, crowded=options.crowded)))
+    sys.exit(run(options, partial(try_undo_seed, seconds=options.shrink, shape=options.shape)))

@@ -168,7 +168,7 @@ class UndoModel:
         if uid not in deed.before:
             return then | {"tier": "withdrawn"}
         wanted = then | {name: deed.before[uid][name] for name in deed.columns(uid)}
-        replacement = wanted["superseded_by"]
+        replacement = wanted["superseded_by"] if "superseded_by" in deed.columns(uid) else ""
         if replacement and replacement not in self.now:
             wanted["superseded_by"] = ""  # it was purged since
         elif replacement and replacement not in deed.touched and self._was_uncreated(replacement, before):
@@ -238,6 +238,12 @@ class UndoModel:
         if not made and self.is_uncreated(uid):
             return []  # left out
         names = ("tier", "content", "scope", "pinned") if made else deed.columns(uid)
+        gone = after["superseded_by"] if "superseded_by" in names and not thing["superseded_by"] else ""
+        if gone in self.now and gone not in deed.touched and self.is_uncreated(gone):
+            after = after | {
+                "superseded_by": "",
+                "tier": self._tier_before(uid, gone),
+            }  # an undo left it without replacement
         found = [
             f"{uid} has another {name}"
             for name in names

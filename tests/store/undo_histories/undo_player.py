@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
@@ -51,13 +53,13 @@ UNDOS = {"undo_change": 10, "undo_and_redo": 4, "undo_last": 3, "undo_session": 
 """Steps that are added, with their weights."""
 
 
-def make_undo_history(seed: int) -> History:
-    """The history of a seed."""
+def make_undo_history(seed: int, *, longest: bool = False) -> History:
+    """The history of a seed. :param longest: with as many steps as any has"""
     chance = random.Random(seed)
     machines = 2 if chance.random() < TEAMS else 1
     without = FINAL if chance.random() < 0.5 else frozenset()
     steps: list[Step] = []
-    while len(steps) < chance.randint(*STEPS):
+    while len(steps) < (STEPS[1] if longest else chance.randint(*STEPS)):
         machine = chance.randrange(machines)
         if chance.random() < 0.3:
             (name,) = chance.choices(tuple(UNDOS), list(UNDOS.values()))
@@ -209,10 +211,18 @@ class UndoPlayer(Player):
             assert any(f"change {number} " in why for why in done.left), f"{number} is left without a word: {done.left}"
 
 
-def try_undo_seed(seed: int, seconds: float, crowded: bool = False) -> tuple[int, str | None]:
+SHAPES: dict[str, Callable[[int], History]] = {
+    "": make_undo_history,
+    "crowded": make_crowded_history,
+    "longest": partial(make_undo_history, longest=True),
+}
+"""What makes the history of a seed: one of all lengths, one whose facts compete for few places, one of many steps."""
+
+
+def try_undo_seed(seed: int, seconds: float, shape: str = "") -> tuple[int, str | None]:
     """A seed, and how its history fails, made as small as can be found in that time."""
-    found = find_failure(make_crowded_history(seed) if crowded else make_undo_history(seed), play_undo)
-    module = "tests.store.undo_histories" + " --crowded" * crowded
+    found = find_failure(SHAPES[shape](seed), play_undo)
+    module = "tests.store.undo_histories" + (f" --shape {shape}" if shape else "")
     return seed, None if found is None else describe(shrink(found, seconds, play_undo), module)
 
 
