@@ -88,19 +88,21 @@ FACTS_IN_SCOPE = "SELECT count(*) FROM facts WHERE scope_id = ? AND tier <> 'wit
 class Reversal:
     """Revert the rows of one change, newest row first."""
 
-    def __init__(self, mutation: Mutation, first: int, newest: int, things: Collection[str], *, sparing: bool) -> None:
+    def __init__(
+        self, mutation: Mutation, first: int, newest: int, withdrawn: Collection[str], *, sparing: bool
+    ) -> None:
         """Prepare the reversal of one change.
 
         :param first: number of the change
         :param newest: the journal's last row before any of this: a conflict never names a row of the undo itself
-        :param things: uids of what the change is about
+        :param withdrawn: uids of the facts that the change withdrew, and that come back
         :param sparing: refuse what a person or a teammate has touched since, even in columns that are not reverted
         """
         self._mutation = mutation
         self._conn = mutation.conn
         self._first = first
         self._newest = newest
-        self._things = things
+        self._withdrawn = withdrawn
         self._sparing = sparing
         self.left: list[str] = []
         """What of the change is left as it is, and why."""
@@ -231,7 +233,7 @@ class Reversal:
         replacement = self._mutation.fact_row(uids.parse_uid(by))
         if replacement is None:
             return {"superseded_by": None}
-        if by in self._things or not self._is_uncreated(replacement):
+        if by in self._withdrawn or not self._is_uncreated(replacement):
             return {}
         before = self._conn.execute(TIER_BEFORE_REPLACEMENT, (stored.uid, by)).fetchone()
         return {} if before is None else {"tier": before[0], "superseded_by": None}

@@ -18,7 +18,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
-from hermes_memory_store.model import PERSON, Actor, Change, UndoResult
+from hermes_memory_store.model import PERSON, Actor, Change, Tier, UndoResult
 from hermes_memory_store.rows.journal import COLUMNS, Journal, is_change_undone
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names
@@ -236,7 +236,8 @@ class Undo:
         rows = [self._journal.change(row) for row in load_change_rows(conn, first)]
         refuse_purged(rows)
         mutation = Mutation(conn, self._names, self._journal, actor)
-        reversal = Reversal(mutation, first, newest, {row.uid for row in rows}, sparing=sparing)
+        withdrawn = {row.uid for row in rows if (row.after or {}).get("tier") == Tier.WITHDRAWN}
+        reversal = Reversal(mutation, first, newest, withdrawn, sparing=sparing)
         undone = [(row, numbers) for row, numbers in merge_rows(rows) if reversal.reverse(row)]
         if not mutation.entries:
             why = "; ".join(reversal.left)

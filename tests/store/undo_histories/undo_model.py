@@ -171,7 +171,7 @@ class UndoModel:
         replacement = wanted["superseded_by"] if "superseded_by" in deed.columns(uid) else ""
         if replacement and replacement not in self.now:
             wanted["superseded_by"] = ""  # it was purged since
-        elif replacement and replacement not in deed.touched and self._was_uncreated(replacement, before):
+        elif replacement and not withdraws(deed, replacement) and self._was_uncreated(replacement, before):
             wanted |= {"superseded_by": "", "tier": self._tier_before(uid, replacement)}
         return wanted
 
@@ -239,7 +239,7 @@ class UndoModel:
             return []  # left out
         names = ("tier", "content", "scope", "pinned") if made else deed.columns(uid)
         gone = after["superseded_by"] if "superseded_by" in names and not thing["superseded_by"] else ""
-        if gone in self.now and gone not in deed.touched and self.is_uncreated(gone):
+        if gone in self.now and not withdraws(deed, gone) and self.is_uncreated(gone):
             after = after | {
                 "superseded_by": "",
                 "tier": self._tier_before(uid, gone),
@@ -363,6 +363,11 @@ def has_crossed(deed: Deed, uid: str) -> bool:
         or "superseded_by" in sets
         or ("tier" in sets and (then["tier"] in STANDING) != (now["tier"] in STANDING))
     )
+
+
+def withdraws(deed: Deed, uid: str) -> bool:
+    """Whether a change took a fact away, so that its undo brings it back."""
+    return uid in deed.touched and deed.after[uid]["tier"] == "withdrawn"
 
 
 def is_fact(thing: Thing) -> bool:
