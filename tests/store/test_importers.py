@@ -131,8 +131,12 @@ def test_a_graph_of_the_mcp_server(store: Store) -> None:
 def test_memories_of_mem0(store: Store) -> None:
     report = import_foreign_memory(store, MADE / "mem0.json", theme="default")
     by_content = {fact.content: fact for fact in facts(store)}
-    assert set(by_content) == {"Likes to play cricket", "Never deploy on a Friday", "alice works at acme"}
-    cricket, friday = by_content["Likes to play cricket"], by_content["Never deploy on a Friday"]
+    assert set(by_content) == {
+        "Likes to play cricket #sports #hobbies",
+        "Never deploy on a Friday",
+        "alice works at acme",
+    }
+    cricket, friday = by_content["Likes to play cricket #sports #hobbies"], by_content["Never deploy on a Friday"]
     assert cricket.target.startswith("alice.")
     assert (format_iso_time(cricket.created_at), format_iso_time(cricket.updated_at)) == (
         "2026-02-01T17:00:00.000Z",
@@ -141,6 +145,7 @@ def test_memories_of_mem0(store: Store) -> None:
     assert (friday.type.word, friday.scope) == ("constraint", "release-bot")
     assert refused(report) == [(9, "import.invalid"), (10, "import.invalid")]
     assert [(one.place.line, one.why) for one in report.skips] == [(8, "it expired there on 2026-01-01")]
+    assert report.notes == ["left out of the memories, because a fact has no place for it: hash (1)"]
 
 
 def test_a_memory_that_changed_at_mem0_replaces_what_it_said_before(store: Store, tmp_path: Path) -> None:

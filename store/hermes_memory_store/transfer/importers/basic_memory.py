@@ -1,21 +1,20 @@
 """Importer of a basic-memory folder: one note per file, with frontmatter, observations and relations.
 
 The list item `- [category] content #tags (context)` is an observation, `- relation [[Other note]] (context)` a
-relation, wherever they stand (https://docs.basicmemory.com/concepts/knowledge-format and
+relation (of one or more words), wherever they stand (https://docs.basicmemory.com/concepts/knowledge-format and
 `src/basic_memory/markdown/plugins.py` of https://github.com/basicmachines-co/basic-memory: times, tasks, links and
 quoted text are no categories). Prose is not imported: it is no fact, and its note stays where it is.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactType
+from hermes_memory_store.transfer.importers import note_files
 from hermes_memory_store.transfer.importers.import_batch import (
     ImportBatch,
     SourcePlace,
@@ -24,6 +23,7 @@ from hermes_memory_store.transfer.importers.import_batch import (
     parse_source_time,
     text_mark,
 )
+from hermes_memory_store.transfer.importers.note_files import NoteHeader, find_note_files, parse_frontmatter
 
 MOST_BYTES = 16 * 1024 * 1024
 """Of one note."""
@@ -34,26 +34,16 @@ OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<content>.+)")
 
 CLOCK = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
 
-RELATION = re.compile(
-    r"(?:(?P<kind>[^\s\[\]\"'][^\s\[\]]*)|(?P<quote>[\"'])(?P<quoted>[^\"'\[\]]+)(?P=quote))\s*"
-    r"\[\[(?P<other>[^\[\]]+)\]\]\s*(?P<context>\(.*\))?"
-)
+MOST_RELATION_WORDS = 8
+"""Of a relation's type that stands without quotes; more of them are a sentence with a link."""
 
 FENCE = re.compile(r"\s*(?:```|~~~)")
-
-
-@dataclass(slots=True)
-class NoteHeader:
-    """One file: its frontmatter, and where its text begins."""
-
-    settings: dict[str, str] = field(default_factory=dict)
-    first: int = 1
 
 
 def read_basic_memory(path: Path, taken: ImportBatch) -> None:
     """Read all notes of a folder, or one note. :raises ImportFileError: there is none"""
     found = False
-    for file in find_note_files(path):
+    for file in find_note_files(path, lambda name, why: taken.add_skip(SourcePlace(1, name), why)):
         found = True
         name = file.relative_to(path).as_posix() if path.is_dir() else ""
         text = read_note_text(file, name, taken)
@@ -63,22 +53,12 @@ def read_basic_memory(path: Path, taken: ImportBatch) -> None:
         raise errors.ImportFileError(f"{path} is a directory without notes (files that end in .md)", path)
 
 
-def find_note_files(path: Path) -> Iterator[Path]:
-    """Find the note files, in order; hidden files and symbolic links are not part of the folder."""
-    if not path.is_dir():
-        yield path
-        return
-    for folder, inner, files in os.walk(path):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        for name in sorted(files):
-            file = Path(folder, name)
-            if name.endswith(".md") and not name.startswith(".") and not file.is_symlink():
-                yield file
-
-
 def read_note_text(file: Path, name: str, taken: ImportBatch) -> str | None:
     """Read a note's text; None when it cannot be read, which is reported."""
     try:
+        if not file.is_file():
+            taken.add_rejection(SourcePlace(1, name), "it is no regular file", name)
+            return None
         if file.stat().st_size > MOST_BYTES:
             taken.add_rejection(SourcePlace(1, name), f"the note has more than {MOST_BYTES:,} bytes", name)
             return None
@@ -104,14 +84,14 @@ def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
     prose: list[int] = []
     for number, line in list_items(lines, note.first, prose):
         place = SourcePlace(number, name)
-        relation, observation = RELATION.fullmatch(line), parse_observation(line)
+        relation, observation = parse_relation(line), parse_observation(line)
         if observation is not None:
             category, content = observation
             target = join_target_parts(aim, category, text_mark(aim, category, " ".join(content.split())))
             what, kind = f"observation [{category}]" if category else "observation", guess_fact_type(category)
         elif relation is not None:
-            verb, other = relation["kind"] or relation["quoted"], " ".join(relation["other"].split())
-            content = " ".join([title, verb.replace("_", " "), other, relation["context"] or ""]).strip()
+            verb, other, context = relation
+            content = " ".join([title, verb.replace("_", " "), other, context]).strip()
             target, what, kind = join_target_parts(aim, verb, text_mark(aim, verb, other)), "relation", FactType.VALUE
         else:
             prose.append(number)
@@ -132,21 +112,6 @@ def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
         taken.add_skip(SourcePlace(min(prose), name), f"{several} neither observations nor relations")
 
 
-def parse_frontmatter(lines: list[str]) -> NoteHeader:
-    """Parse the frontmatter of a note: plain settings only; lists and blocks are ignored."""
-    note = NoteHeader()
-    if not lines or lines[0].rstrip() != "---":
-        return note
-    for number, line in enumerate(lines[1:], 2):
-        if line.rstrip() in ("---", "..."):
-            note.first = number + 1
-            return note
-        name, colon, value = line.partition(":")
-        if colon and name[:1].strip():
-            note.settings[name.strip().casefold()] = value.strip().strip("\"'").strip()
-    return NoteHeader()  # a rule, and no frontmatter
-
-
 def find_note_time(note: NoteHeader, *names: str) -> int | None:
     """Return the first of these settings that is a time."""
     return next((when for name in names if (when := parse_source_time(note.settings.get(name))) is not None), None)
@@ -164,6 +129,38 @@ def list_items(lines: list[str], first: int, prose: list[int]) -> Iterator[tuple
             yield number, found["said"]
         elif line.strip() and not line.lstrip().startswith("#"):
             prose.append(number)
+
+
+def parse_relation(said: str) -> tuple[str, str, str] | None:
+    """Parse a relation into its type, the other note and the context.
+
+    The type may be of several words, quoted or not: earlier versions of basic-memory wrote it without quotes, and so do
+    people. A link alone is one that links. With text behind the link other than a context it is a sentence.
+    """
+    before, link, rest = said.partition("[[")
+    other, end, after = rest.partition("]]")
+    verb, other, context = " ".join(before.split()), " ".join(other.split()), after.strip()
+    if not (link and end and other) or any(c in "[]" for c in verb + other):
+        return None
+    if len(verb) > 1 and verb[0] in "\"'" and verb[-1] == verb[0]:
+        verb = verb[1:-1].strip()
+    elif verb[:1] in ("'", '"') or len(verb.split()) > MOST_RELATION_WORDS:
+        return None
+    if (before.strip() and not verb) or (context and not (context[0] == "(" and context[-1] == ")")):
+        return None
+    return verb or "links_to", other, context
+
+
+def is_basic_memory_note(text: str) -> bool:
+    """Check whether basic-memory wrote a note: by its frontmatter, or by a title and an observation with a category."""
+    lines = text.split("\n")
+    note = note_files.parse_frontmatter(lines)
+    if note_files.has_own_frontmatter(text):
+        return True
+    if "title" not in note.settings or "layout" in note.settings:
+        return False
+    items = (parse_observation(said) for _, said in list_items(lines, note.first, []))
+    return any(found is not None and found[0] for found in items)
 
 
 def parse_observation(said: str) -> tuple[str, str] | None:

@@ -33,14 +33,12 @@ def read_engram(path: Path, taken: ImportBatch) -> None:
     if not {"observations", "prompts"} & set(document.words):
         raise errors.ImportFileError(f"{path} is no export of engram: it has neither observations nor prompts", path)
     for name, take in zip(RECORD_LISTS, (take_session, take_observation, take_prompt), strict=True):
-        for line, record in document.lists.get(name, ()):
+        for line, record in document.records(name, taken):
             if isinstance(record, dict):
                 take(taken, SourcePlace(line), record)
             else:
                 taken.add_rejection(SourcePlace(line), f"a record of {name} is not an object", record)
-    for name, left in document.lists.items():
-        if name not in RECORD_LISTS and left:
-            taken.notes.append(f"{len(left):,} of {errors.shorten_value(name)} are left out: no fact says the same")
+    document.note_other_lists(taken, *RECORD_LISTS)
 
 
 def take_session(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies
-from hermes_memory_store.transfer.importers import basic_memory, engram, hermes_sqlite, mcp_memory, mem0, pgvector
+from hermes_memory_store.transfer.importers import (
+    basic_memory,
+    engram,
+    hermes_sqlite,
+    mcp_memory,
+    mem0,
+    note_files,
+    pgvector,
+)
 from hermes_memory_store.transfer.importers.import_batch import ImportBatch
 from hermes_memory_store.upkeep import hermes_030_file
 
@@ -45,9 +53,13 @@ DUMP = re.compile(
 
 
 def detect_format(path: str | Path) -> str | None:
-    """Detect the kind of a file or folder; None for none of `KINDS`. :raises ImportFileError: it cannot be read"""
+    """Detect the kind of a file or folder; None for none of `KINDS`.
+
+    :raises ImportFileError: it cannot be read, or is a folder of something else
+    """
     place = Path(path).expanduser()
     if place.is_dir():
+        note_files.validate_project_folder(place, basic_memory.is_basic_memory_note)
         return "basic-memory"
     try:
         with place.open("rb") as said:
@@ -63,7 +75,7 @@ def detect_format(path: str | Path) -> str | None:
         return next((kind for kind, telling in FORMAT_PATTERNS if telling.search(text)), None)
     if pgvector.is_csv(text) or DUMP.search(text):
         return "pgvector"
-    is_note = place.suffix == ".md" and basic_memory.parse_frontmatter(text.split("\n")).first > 1
+    is_note = place.suffix == ".md" and basic_memory.is_basic_memory_note(text.replace("\r\n", "\n"))
     return "basic-memory" if is_note else None
 
 

@@ -182,9 +182,7 @@ class ImportBatch:
             if not said:
                 self.add_skip(place, "it says nothing")
                 return
-            first = given.pop("uid", None) or derived_uid(
-                self.kind, *names, identity or "", label or "", kind.value, aim, said
-            )
+            first = given.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, said)
             # As it was written: a secret that is masked keeps its lines.
             seen = CheckedText(said) if self.screen is None else self.screen(identity, aim, content.strip())
             parts = memory_spec.split_content(" ".join(seen.content.split()), self.limit_of(identity))
@@ -215,6 +213,12 @@ class ImportBatch:
                 piece = Notation(kind, aim if len(parts) == 1 else f"{aim}.{number}", part)
                 uid = first if number == 1 else derived_uid(first.hex(), str(number), part)
                 self.items.append(ImportItem(place, what, identity, replace(fact, uid=uid, said=piece)))
+
+    def derive_fact_uid(
+        self, names: tuple[str, ...], identity: str | None, label: str | None, kind: FactType, aim: str, said: str
+    ) -> bytes:
+        """Derive the uid of a fact from what identifies it in its source, the same for every import."""
+        return derived_uid(self.kind, *names, identity or "", label or "", kind.value, aim, said)
 
     def add_turn(
         self,

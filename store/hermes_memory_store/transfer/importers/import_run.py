@@ -25,6 +25,7 @@ from hermes_memory_store.rows.name_keys import to_theme_name
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer, to_import_origin
 from hermes_memory_store.transfer.importers.formats import READERS, detect_format
+from hermes_memory_store.transfer.importers.hot_share import SHARE_PCT, limit_hot_share
 from hermes_memory_store.transfer.importers.import_batch import (
     CheckedText,
     ImportBatch,
@@ -174,7 +175,13 @@ def import_batch_by_theme(
     done, total = 0, len(taken.items)
     for name, items in by_theme.items():
         # Scopes first, then what stands, then what was superseded: a link mostly leads to what is there.
-        sorted_items = sorted(items, key=import_order)
+        limited, cooled = limit_hot_share(store, name, items, scope)
+        if cooled:
+            report.notes.append(
+                f"{cooled:,} facts of theme {name} come in cold: an import fills the hot tier to {SHARE_PCT} % of its budget, "
+                "pinned facts first, then the newest"
+            )
+        sorted_items = sorted(limited, key=import_order)
         restorer = Restorer(store, name, scope, captured_by=taken.actor)
         for some in in_chunks(sorted_items, BATCH):
             restore_foreign_items(report, restorer, some)

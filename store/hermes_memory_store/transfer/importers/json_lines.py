@@ -5,6 +5,8 @@ A file holds one document, a list or an object of lists, or one record per line 
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -18,6 +20,9 @@ from hermes_memory_store.transfer.importers.import_batch import ImportBatch, Sou
 MOST_BYTES = 512 * 1024 * 1024
 """Of a file that is read whole."""
 
+SAMPLE = 100
+"""Lines that are looked at to tell whether a file has one record a line."""
+
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -29,6 +34,19 @@ class JsonDocument:
     """The object it is; empty for a list, and for records a line."""
     lists: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
     """The records of each list with their lines; under "" those of a list, or of lines."""
+
+    def records(self, name: str, taken: ImportBatch) -> list[tuple[int, Any]]:
+        """Return the records of a list with their lines; anything else of that name is reported."""
+        value = self.words.get(name)
+        if value is not None and not isinstance(value, list):
+            taken.add_rejection(SourcePlace(1), f"{name} is not a list", value)
+        return self.lists.get(name, [])
+
+    def note_other_lists(self, taken: ImportBatch, *names: str) -> None:
+        """Note the lists that are not read."""
+        for name, left in self.lists.items():
+            if name not in names and left:
+                taken.notes.append(f"{len(left):,} of {errors.shorten_value(name)} are left out: no fact says the same")
 
 
 def read_json_text(path: Path) -> str:
@@ -75,10 +93,15 @@ def parse_json(text: str) -> Any:
 
 
 def is_jsonl(text: str) -> bool:
-    """Check whether the first non-empty line is a record of its own."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    """Check whether most of the first non-empty lines are records of their own."""
+    lines = list(itertools.islice((line for line in io.StringIO(text, newline="\n") if line.strip()), SAMPLE))
+    return 2 * sum(map(is_json_object, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
+
+
+def is_json_object(line: str) -> bool:
+    """Check whether a line is a whole JSON object."""
     try:
-        return isinstance(parse_json(first), dict)
+        return isinstance(parse_json(line), dict)
     except ValueError:
         return False
 
@@ -95,13 +118,14 @@ def jsonl_records(text: str, taken: ImportBatch) -> Iterator[tuple[int, Any]]:
 
 def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
     """Find the lists that a JSON object holds, by name."""
-    decoder, found = json.JSONDecoder(), {}
+    decoder = json.JSONDecoder()
+    found: dict[str, list[tuple[int, Any]]] = {}
     at = skip_json_space(text, skip_json_space(text, 0) + 1)
     while text[at] != "}":
         key, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, skip_json_space(text, at) + 1)
         if text[at] == "[":
-            found[key] = list(find_json_elements(text, at))
+            found.setdefault(key, []).extend(find_json_elements(text, at))  # a name may stand there twice
         _, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, at)
         if text[at] == ",":

@@ -31,14 +31,15 @@ def read_mcp_memory(path: Path, taken: ImportBatch) -> None:
     if graph and "type" in graph:  # a graph of one record
         take_graph_record(taken, SourcePlace(1), graph, str(graph["type"]))
         return
-    if graph and not {"entities", "relations"} & set(document.lists):
+    if graph and not {"entities", "relations"} & set(graph):
         raise errors.ImportFileError(f"{path} is no graph of the MCP memory server", path)
     for name, kind in (("", ""), ("entities", "entity"), ("relations", "relation")):
-        for line, record in document.lists.get(name, ()):
+        for line, record in document.records(name, taken):
             if isinstance(record, dict):
                 take_graph_record(taken, SourcePlace(line), record, kind or str(record.get("type")))
             else:
                 taken.add_rejection(SourcePlace(line), "a record is not an object", record)
+    document.note_other_lists(taken, "", "entities", "relations")
 
 
 def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], kind: str) -> None:

@@ -120,6 +120,7 @@ def is_exported_fact(line: str, form: str) -> bool:
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--from",
+    "--format",
     "kind",
     type=click.Choice([*OURS, *KINDS]),
     help="Program that wrote FILE.  [default: detected]",

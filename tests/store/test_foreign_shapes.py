@@ -1,0 +1,159 @@
+"""What other programs say besides the text comes in or is noted, and no shape of JSON loses anything silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from hermes_memory_store.model import Fact, FactFilter, Tier
+from hermes_memory_store.store import Store
+from hermes_memory_store.transfer.importers import ForeignImportReport, import_foreign_memory
+from hermes_memory_store.transfer.importers.hot_share import SHARE_PCT
+from hermes_memory_store.transfer.importers.import_batch import derived_uid, text_mark
+
+
+def find_facts(store: Store, *tiers: Tier) -> list[Fact]:
+    wanted = FactFilter(theme="default", tiers=frozenset(tiers or Tier))
+    return store.facts.by_ids(store.facts.ids(wanted))
+
+
+def import_json(store: Store, folder: Path, kind: str, document: Any) -> ForeignImportReport:
+    file = folder / "source.json"
+    file.write_text(document if isinstance(document, str) else json.dumps(document))
+    return import_foreign_memory(store, file, theme="default", kind=kind)
+
+
+def to_memory(number: int, **given: Any) -> dict[str, Any]:
+    return {"id": f"m{number}", "memory": f"memory number {number}", "user_id": "ada", **given}
+
+
+def test_an_import_fills_half_of_the_hot_tier_with_the_newest(store: Store, tmp_path: Path) -> None:
+    memories = [
+        to_memory(n, memory=f"memory number {n} {'x' * 200}", created_at=f"2026-01-{n % 28 + 1:02}T00:{n // 28:02}:00Z")
+        for n in range(500)
+    ]
+    for _ in range(3):
+        report = import_json(store, tmp_path, "mem0", memories)
+        gauge = store.tiers.gauge("default")
+        assert SHARE_PCT - 5 < gauge.pct <= SHARE_PCT
+    assert report.notes == [], "the second import brings nothing, neither hot nor cold"
+    hot, cold = find_facts(store, Tier.HOT), find_facts(store, Tier.COLD)
+    assert len(hot) + len(cold) == 500
+    assert min(fact.updated_at for fact in hot) >= max(fact.updated_at for fact in cold)
+
+
+def test_pinned_facts_come_first_and_what_stays_cold_is_said(store: Store, tmp_path: Path) -> None:
+    observations = [
+        {"sync_id": f"o{n}", "type": "note", "title": f"title {n}", "content": "y" * 300, "pinned": n < 5}
+        | {"created_at": f"2026-01-01 00:{n // 60:02}:{n % 60:02}"}
+        for n in range(300)
+    ]
+    report = import_json(
+        store, tmp_path, "engram", {"exported_at": "x", "sessions": [], "observations": observations, "prompts": []}
+    )
+    assert report.created == 300
+    assert sum(fact.pinned for fact in find_facts(store, Tier.HOT)) == 5
+    assert report.notes == [
+        f"{len(find_facts(store, Tier.COLD)):,} facts of theme default come in cold: an import fills the hot tier to 50 % of its "
+        "budget, pinned facts first, then the newest"
+    ]
+
+
+def test_a_tier_that_is_fuller_than_the_share_takes_nothing_more(store: Store, tmp_path: Path) -> None:
+    number = 0
+    while store.tiers.gauge("default").pct < SHARE_PCT:
+        number += 1
+        store.facts.write("default", f"V[own{number}]: {'z' * 300}")
+    import_json(store, tmp_path, "mem0", [to_memory(1)])
+    assert [fact.content for fact in find_facts(store, Tier.COLD)] == ["memory number 1"]
+    assert len(find_facts(store, Tier.HOT)) == number
+
+
+def test_names_and_categories_of_mem0_come_in(store: Store, tmp_path: Path) -> None:
+    report = import_json(
+        store,
+        tmp_path,
+        "mem0",
+        [
+            to_memory(1, agent_id="nutritionist", run_id="r1", categories=["food", "personal details"]),
+            to_memory(
+                2, app_id="shop", agent_id="clerk", metadata={"category": "rule", "source": "slack", "deep": {"a": 1}}
+            ),
+            {"id": "m3", "memory": "memory number 3", "agent_id": "clerk"},
+            {"id": "m4", "memory": "memory number 4", "run_id": "r1"},
+            to_memory(5, created_at="no time", hash="x", score=0.5, expiration_date="2099-01-01", role=None, tags=[]),
+        ],
+    )
+    by_mark = {fact.target.rpartition(".")[2]: fact for fact in find_facts(store)}
+    one, two, three, four, five = (by_mark[text_mark(f"m{number}")] for number in range(1, 6))
+    assert (one.content, one.scope) == ("memory number 1 #food #personal-details", "nutritionist")
+    assert (two.content, two.scope, two.type.word) == ("memory number 2", "shop", "constraint")
+    assert [fact.target.partition(".")[0] for fact in (one, two, three, four)] == ["ada", "ada", "clerk", "r1"]
+    assert (three.scope, four.scope, five.content) == (None, None, "memory number 5")
+    (note,) = report.notes
+    assert note.startswith("left out of the memories")
+    for left in (
+        "run_id (1)",
+        "agent_id (1)",
+        "metadata.source (1)",
+        "metadata.deep (1)",
+        "hash",
+        "score",
+        "expiration_date",
+        "created_at",
+    ):
+        assert left in note
+    assert "role" not in note
+
+
+def test_a_memory_that_an_earlier_version_imported_is_known(store: Store, tmp_path: Path) -> None:
+    memory = to_memory(1, agent_id="clerk", categories=["food"])
+    import_json(store, tmp_path, "mem0", [memory])
+    (fact,) = find_facts(store)
+    target = f"ada.{text_mark('m1')}"
+    assert fact.uid == str(UUID(bytes=derived_uid("mem0", "m1", "", "", "V", target, "memory number 1")))
+    # mem0 sorts anew; it is the same memory.
+    assert import_json(store, tmp_path, "mem0", [memory | {"categories": ["health"]}]).created == 0
+
+
+def test_a_page_of_mem0_says_that_it_is_one(store: Store, tmp_path: Path) -> None:
+    report = import_json(
+        store, tmp_path, "mem0", {"count": 134, "next": "https://x/?page=2", "results": [to_memory(1)]}
+    )
+    assert report.notes == ["this is one page, with 1 of 134 memories; import the other pages, too"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "created", "refused"),
+    [
+        ("mem0", {"results": [to_memory(1)], "relations": {"source": "a"}}, 1, ["relations is not a list"]),
+        ("mcp-memory", {"entities": {"name": "a"}, "relations": []}, 0, ["entities is not a list"]),
+        ("engram", {"exported_at": "x", "observations": "none", "prompts": []}, 0, ["observations is not a list"]),
+        ("mem0", '{"results": [{"id": "1", "memory": "first"}], "results": [{"id": "2", "memory": "second"}]}', 2, []),
+    ],
+)
+def test_members_of_a_wrong_shape_are_reported(
+    store: Store, tmp_path: Path, kind: str, document: Any, created: int, refused: list[str]
+) -> None:
+    report = import_json(store, tmp_path, kind, document)
+    assert (report.created, [one.error.message for one in report.errors]) == (created, refused)
+
+
+def test_lists_that_are_not_read_are_noted(store: Store, tmp_path: Path) -> None:
+    document = {"entities": [{"name": "a", "entityType": "b", "observations": []}], "relations": [], "events": [1, 2]}
+    assert import_json(store, tmp_path, "mcp-memory", document).notes == [
+        "2 of events are left out: no fact says the same"
+    ]
+
+
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_a_broken_line_is_reported_wherever_it_stands(store: Store, tmp_path: Path, broken: int) -> None:
+    lines = [json.dumps(to_memory(number)) for number in range(3)]
+    lines[broken] = lines[broken][:-8]
+    report = import_json(store, tmp_path, "mem0", "\n".join(lines))
+    assert report.created == 2
+    assert [one.place.line for one in report.errors] == [broken + 1]
