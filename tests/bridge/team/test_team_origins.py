@@ -23,7 +23,7 @@ from hermes_memory_bridge.team.database.team_server import Greeting, TeamServer
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import PERSON, Fact, Origin, Uid, Way
+from hermes_memory_store.model import PERSON, STANDING_TIERS, Fact, FactFilter, Origin, Uid, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import Database
@@ -58,7 +58,10 @@ class Machine:
         return self.store.facts.get(uid).origin
 
     def facts(self) -> dict[str, Fact]:
-        return {fact.target: fact for fact in self.store.facts.list(THEME)}
+        return {fact.target: fact for fact in self.standing()}
+
+    def standing(self) -> list[Fact]:
+        return self.store.facts.by_ids(self.store.facts.ids(FactFilter(theme=THEME, tiers=STANDING_TIERS)))
 
     def check(self) -> None:
         """Nothing is wrong, and nothing is kept of the origins of facts that are shown."""
@@ -185,7 +188,7 @@ def test_an_edit_an_undo_and_a_late_member_keep_the_first_origin(
     settle(database, here, there)
     assert here.origin(uid) == TOOL
     assert there.origin(uid) == first
-    there.store.undo.last(THEME)
+    there.store.undo.last(theme=THEME)
     settle(database, here, there, late)
     assert late.facts()["port"].content == "5432"
     assert late.origin(uid) == first
@@ -210,9 +213,9 @@ def test_many_rows_are_loaded_and_applied_with_their_origins(
 ) -> None:
     monkeypatch.setattr(module, "COPY_THRESHOLD", 50)
     here, there = join(), join()
-    here.store.facts.write_many(THEME, [f"V[n{n}]: {n}" for n in range(80)], origin=TOOL)
+    here.store.facts.write_many(THEME, [(f"V[n{n}]: {n}", None) for n in range(80)], actor=PERSON, origin=TOOL)
     settle(database, here, there)
-    assert {fact.origin.team_way for fact in there.store.facts.list(THEME, limit=100)} == {"tool"}
+    assert {fact.origin.team_way for fact in there.standing()} == {"tool"}
     there.check()
 
 
@@ -222,8 +225,8 @@ def test_purging_erases_the_origin_for_everybody(database: Database, join: Calla
     here.store.turns.add(THEME, "user", "the word xylophone", origin=TOOL)
     settle(database, here, there, former, former=(former,))
     assert database.one("SELECT count(origin) FROM hm.fact WHERE kind = 'fact'") == 2
-    here.store.purge.facts(uids[:1])
-    former.store.purge.facts(uids[1:])
+    here.store.purge.execute_facts(uids[:1])
+    former.store.purge.execute_facts(uids[1:])
     former.store.turns.erase(THEME)
     settle(database, here, there, former, former=(former,))
     assert database.one("SELECT count(origin) + count(pushed_by) FROM hm.fact WHERE kind = 'fact'") == 0
@@ -358,7 +361,7 @@ def test_a_conflict_keeps_the_origin_of_the_text_that_was_chosen(
     (met,) = here.store.sync.conflicts(THEME)
     here.store.sync.resolve(met.uid, keep)
     settle(database, here, there)
-    origins = {fact.content: fact.origin.way for fact in here.store.facts.list(THEME)}
+    origins = {fact.content: fact.origin.way for fact in here.standing()}
     wanted = {"5432": Way.TOOL, "5433": Way.TEAM}
     assert origins == {content: wanted[content] for content in origins}
     assert len(origins) == (2 if keep == "both" else 1)
@@ -376,7 +379,7 @@ def test_both_of_an_edit_made_twice_come_from_who_made_them(database: Database, 
     decider = next(one for one in (here, there) if one.store.sync.conflicts(THEME))
     decider.store.origin = Origin(Way.SCREEN)
     decider.store.sync.resolve(uid, "both")
-    found = {fact.content: fact.origin for fact in decider.store.facts.list(THEME)}
+    found = {fact.content: fact.origin for fact in decider.standing()}
     other, name = (there, "from there") if decider is here else (here, "from here")
     said = found[name]
     if said.way is Way.TEAM:
@@ -426,6 +429,7 @@ def test_a_machine_of_the_release_before_shares_a_memory_with_this_one(
         code = "import sys; from hermes_memory_store.store import Store; s = Store.open(sys.argv[1])"
         run("-c", f"{code}; print(s.facts.write('ours', sys.argv[2])); s.close()", str(home / "memory.db"), line)
 
+    assert str(tmp_path / "release") in run("-c", "import hermes_memory_store as s; print(s.__file__)")
     here = join()
     uid = here.write("V[port]: 5432", origin=TOOL)
     settle(database, here)
@@ -434,13 +438,13 @@ def test_a_machine_of_the_release_before_shares_a_memory_with_this_one(
     write("V[host]: db1")
     assert sync("now")["state"] == "idle"
     settle(database, here)
-    assert {fact.content for fact in here.store.facts.list(THEME)} == {"5433", "db1"}
+    assert {fact.content for fact in here.standing()} == {"5433", "db1"}
     assert here.origin(uid) == TOOL
     assert here.facts()["host"].origin.way is Way.TEAM
     assert here.facts()["host"].origin.teammate.startswith(f"{database.name}_runtime/")  # type: ignore[union-attr]
     (verified,) = sync("verify")["themes"]
     assert verified["same"]
-    here.store.purge.facts([uid])
+    here.store.purge.execute_facts([uid])
     settle(database, here)
     assert sync("now")["state"] == "idle"
     assert sync("verify")["themes"][0]["same"]
