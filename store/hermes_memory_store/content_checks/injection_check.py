@@ -7,8 +7,13 @@ from collections.abc import Collection
 from functools import cache
 
 from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
+from hermes_memory_store.content_checks.secret_names import has_hint
 from hermes_memory_store.content_checks.text_folding import find_readings
 from hermes_memory_store.model import Suspicion
+
+PROMPT_TARGETS = ("system.prompt", "system_prompt")
+
+SEPARATORS = re.compile(r"[-_.]+")
 
 
 @cache
@@ -18,19 +23,18 @@ def load_compiled_rules() -> tuple[tuple[InjectionRule, re.Pattern[str]], ...]:
 
 
 @cache
-def load_rule_hints() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, frozenset[int]]]:
-    """Return the hints of all rules.
+def load_rule_hints() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
+    """Return a pattern for the hints of all rules, and whose rules these are.
 
-    Whether there is any, which one begins at each position, and whose rules' these are. Most texts have none, and one
-    search finds that out; searching for some two hundred in turn took most of the check's time.
+    Most texts have none, and one search finds that out; searching for some two hundred in turn took most of the check's
+    time.
     """
     hints = {hint for rule in RULES for hint in rule.hints}
-    longest = to_alternation_pattern(hints)
     whose = {
         met: frozenset(n for n, rule in enumerate(RULES) if any(met.startswith(hint) for hint in rule.hints))
         for met in hints
     }
-    return re.compile(longest), re.compile(f"(?=({longest}))"), whose
+    return re.compile(to_alternation_pattern(hints)), whose
 
 
 def to_alternation_pattern(words: Collection[str]) -> str:
@@ -43,12 +47,16 @@ def to_alternation_pattern(words: Collection[str]) -> str:
 
 def find_hinted_rules(text: str) -> list[tuple[InjectionRule, re.Pattern[str]]]:
     """Return the rules whose hints occur in a text, in order."""
-    any_of, each_of, whose = load_rule_hints()
-    first = any_of.search(text)
-    if first is None:
+    hint, whose = load_rule_hints()
+    met: set[int] = set()
+    found = hint.search(text)
+    while found is not None:
+        met |= whose[found[0]]
+        found = hint.search(text, found.start() + 1)  # hints overlap
+    if not met:
         return []
-    met = {found[1] for found in each_of.finditer(text, first.start())}
-    return [load_compiled_rules()[n] for n in sorted({n for hint in met for n in whose[hint]})]
+    met = {n for n in met if not RULES[n].besides or has_hint(text, RULES[n].besides)}
+    return [load_compiled_rules()[n] for n in sorted(met)]
 
 
 @cache
@@ -59,7 +67,25 @@ def load_permission_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def find_name_suspicion(name: str) -> Suspicion | None:
     """Check a target or scope as `find_suspicion` does, reading word separators as spaces."""
-    return find_suspicion("", re.sub(r"[-_.]+", " ", name))
+    return find_suspicion("", to_spaced_words(name))
+
+
+def to_spaced_words(name: str) -> str:
+    """Return a name with its word separators as spaces."""
+    return SEPARATORS.sub(" ", name)
+
+
+def is_plain_fact(target: str, content: str) -> bool:
+    """Check at one go that neither target nor content can match any rule: most facts are let through here."""
+    # No run of encoded characters goes on across a semicolon between spaces, and no hint holds one.
+    readings = find_readings(f"{to_spaced_words(target)} ; {content}")
+    return len(readings) == 1 and not find_hinted_rules(readings[0]) and not is_about_reader(target)
+
+
+def is_about_reader(target: str) -> bool:
+    """Check whether a target is one by which an agent is told what it is and may do."""
+    about = target.casefold()
+    return about in PROMPT_TARGETS or load_permission_patterns()[0].fullmatch(about) is not None
 
 
 def find_suspicion(target: str, content: str) -> Suspicion | None:
@@ -68,11 +94,11 @@ def find_suspicion(target: str, content: str) -> Suspicion | None:
         for rule, pattern in find_hinted_rules(text):
             if pattern.search(text):
                 return Suspicion(rule.name, rule.what)
-    mine, elevated = load_permission_patterns()
-    if mine.fullmatch(target.casefold()) and elevated.search(content.casefold()):
-        return Suspicion("privilege", "gives the reader rights it does not have")
-    if target.casefold() in ("system.prompt", "system_prompt") and re.match(
-        r"you (are|must|will)\b", content.casefold()
-    ):
-        return Suspicion("persona", "tells the reader to be somebody else")
-    return None
+    if not is_about_reader(target):
+        return None
+    said = content.casefold()
+    if target.casefold() in PROMPT_TARGETS:
+        told = re.match(r"you (are|must|will)\b", said)
+        return Suspicion("persona", "tells the reader to be somebody else") if told else None
+    raised = load_permission_patterns()[1].search(said)
+    return Suspicion("privilege", "gives the reader rights it does not have") if raised else None

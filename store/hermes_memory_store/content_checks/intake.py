@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
-from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
-from hermes_memory_store.content_checks.secrets import find_secrets
+from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
+from hermes_memory_store.content_checks.secrets import find_secrets, may_hold_secret
 from hermes_memory_store.content_checks.spans import (
     NOT_KEPT,
     TextSpan,
@@ -236,10 +236,20 @@ class Intake:
             written = line.partition("]")[2].partition(":")[2].strip()
         if len(said.content) > max(policy.fact_chars, MOST_MASKED) and not split:
             memory_spec.refuse_long_content(said.content, policy.fact_chars)
-        self.admit_name(theme, "the target", said.target, policy, writer=writer)
+        # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
+        plain = is_plain_fact(said.target, written)
+        secret = may_hold_secret(f"{said.target} {written}")
+        if not plain or (secret and may_hold_secret(said.target)):
+            self.admit_name(theme, "the target", said.target, policy, writer=writer)
         submission = Submission(theme, said.target, written, source, session)
-        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT)
-        masking = self._mask(submission, policy, writer, confirmed, single=single)
+        suspicion = None
+        if policy.quarantine:
+            suspicion = None if plain else find_suspicion(said.target, written)
+            for check in self.suspicion_checks if single and writer is Writer.AGENT else ():
+                suspicion = suspicion or check(submission)
+        masking = Masking(written)
+        if secret or (single and self.secret_finders):
+            masking = self._mask(submission, policy, writer, confirmed, single=single)
         if masking.names or masking.unkept:
             said = memory_spec.parse_notation(
                 format_notation(said.type, said.target, masking.content), limit=memory_spec.MAX_LINE
@@ -393,14 +403,6 @@ class Intake:
                 self.vault.take_back(one)
             except Exception:
                 log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
-
-    def _find_suspicion(self, submission: Submission, policy: ThemePolicy, *, single: bool) -> Suspicion | None:
-        if not policy.quarantine:
-            return None
-        suspicion = find_suspicion(submission.target, submission.content)
-        for check in self.suspicion_checks if single else ():
-            suspicion = suspicion or check(submission)
-        return suspicion
 
     def _judge(
         self, submission: Submission, suspicion: Suspicion | None, writer: Writer

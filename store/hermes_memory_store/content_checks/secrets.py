@@ -18,7 +18,12 @@ from hermes_memory_store.content_checks.secret_context import (
 )
 from hermes_memory_store.content_checks.secret_formats import find_hinted_formats
 from hermes_memory_store.content_checks.secret_names import HINTS, find_secret_kind, has_hint
-from hermes_memory_store.content_checks.secret_phrases import find_phrase_secrets, find_spelled_secrets
+from hermes_memory_store.content_checks.secret_phrases import (
+    CODE_HINTS,
+    PHRASE_HINTS,
+    find_phrase_secrets,
+    find_spelled_secrets,
+)
 from hermes_memory_store.content_checks.secret_values import is_chosen_name
 from hermes_memory_store.content_checks.service_rules import find_service_secrets
 from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
@@ -73,6 +78,23 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
             if start >= len(lead)
         ]
     return merge_text_spans(span for span in found if text[span.start : span.end].strip(FILLER))
+
+
+def may_hold_secret(text: str) -> bool:
+    """Check quickly whether there may be a secret in a target, in its content, or in one announced by the other.
+
+    :param text: both, with a space between
+    """
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return (
+        has_hint(lower, HINTS)
+        or "@" in text
+        or " -" in text
+        or max(map(len, text.split()), default=0) >= LONG
+        or (DIGIT.search(text) is not None and (has_hint(lower, PHRASE_HINTS) or has_hint(lower, CODE_HINTS)))
+    )
 
 
 def find_secret_texts(target: str, content: str) -> list[str]:

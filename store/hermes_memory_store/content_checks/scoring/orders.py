@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.disguises import is_disguised
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS, OrderKind
+from hermes_memory_store.content_checks.scoring.required_words import find_required_words
 from hermes_memory_store.content_checks.scoring.signals import HOST, MAIL, URL, replace_addresses
+from hermes_memory_store.content_checks.secret_names import has_hint
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
 
 CARRIED_SHARE = 0.6
@@ -46,11 +48,27 @@ class Order:
     """What the fact says, folded."""
 
 
+class OrderPattern:
+    """A pattern of one kind of order, compiled when a text first has the words without which it cannot match."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.required = find_required_words(pattern)
+
+    def search(self, text: str) -> bool:
+        """Check whether a folded text matches."""
+        return all(has_hint(text, words) for words in self.required) and self.compiled.search(text) is not None
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+
 @cache
-def load_order_patterns() -> tuple[tuple[OrderKind, re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the orders and claims with their patterns, compiled at the first write."""
+def load_order_patterns() -> tuple[tuple[OrderKind, tuple[OrderPattern, ...], re.Pattern[str]], ...]:
+    """Return the orders and claims with their patterns."""
     return tuple(
-        (kind, re.compile("|".join(f"(?:{one})" for one in kind.patterns)), re.compile(kind.unless))
+        (kind, tuple(map(OrderPattern, kind.patterns)), re.compile(kind.unless))
         for kind in (*ORDER_KINDS, *CLAIM_KINDS)
     )
 
@@ -70,8 +88,10 @@ def find_orders_and_claims(content: str) -> list[Order]:
     readings = find_readings(content)
     for reading in readings:
         text = replace_addresses(reading)
-        for kind, pattern, unless in load_order_patterns():
-            if kind.name not in found and pattern.search(text) and not unless.search(text):
+        for kind, patterns, unless in load_order_patterns():
+            if kind.name in found or not any(pattern.search(text) for pattern in patterns):
+                continue
+            if not unless.search(text):
                 found[kind.name] = Order(kind.name, kind.what, readings[0])
     if not found and is_disguised(content):
         found["disguise"] = Order("disguise", "", readings[0])

@@ -148,15 +148,13 @@ def find_joined_suspicion(
     """
     for gap in (" ", ""):
         text, before = gap.join([*pieces, content]), gap.join(pieces)
-        known = {order.kind for order in find_orders_and_claims(before)}
         ruled = find_suspicion(target, text)
         if ruled is not None and find_suspicion("", before) is None:
             return ruled
-        joined = [
-            order
-            for order in find_orders_and_claims(text)
-            if order.kind not in known and not is_carried_by(person_turns, order)
-        ]
+        joined = [order for order in find_orders_and_claims(text) if not is_carried_by(person_turns, order)]
+        if joined:
+            known = {order.kind for order in find_orders_and_claims(before)}
+            joined = [order for order in joined if order.kind not in known]
         if joined:
             return to_order_suspicion(joined)
     return None
