@@ -114,7 +114,8 @@ def test_names_of_another_theme_are_not_disclosed(store: Store, sessions: list[S
         assert "claude-code" not in str(error.value).replace("'claude'", "")
         assert "my site" not in str(error.value)
     assert store.names.authors("cla", 9, "other") == []
-    assert store.names.authors("cla", 9, "default") == ["claude-code"]
+    told = ["claude-code", "claude-code · shop #2", "claude-code · shop #1"]
+    assert store.names.authors("cla", 9, "default") == told
     assert store.names.origins.names_beginning(store.names.theme("other"), "s", 9) == []
 
 

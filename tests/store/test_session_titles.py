@@ -30,6 +30,15 @@ def test_everything_that_names_a_session_has_its_title(store: Store) -> None:
     assert [one.title for one in store.reads.readers(fact.uid)] == [title]
 
 
+def test_a_completion_offers_names_for_people(store: Store) -> None:
+    session = store.sessions.open("default", NAME, client="claude-code")
+    store.facts.write("default", "V[a]: x", session=session)
+    for begun in ("", "claude-code #", "0199"):
+        assert "claude-code #1" in store.names.authors(begun, 50)
+        assert NAME not in store.names.authors(begun, 50)
+    assert store.names.authors("claude", 50, "default") == ["claude-code", "claude-code #1"]
+
+
 def test_a_title_follows_the_session(store: Store) -> None:
     session = store.sessions.open("default", NAME, client="claude-code")
     uid = store.facts.write("default", "V[a]: x", session=session).fact.uid

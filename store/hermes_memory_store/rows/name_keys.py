@@ -33,6 +33,9 @@ MISNAMED_THEME = """
 """
 """A theme whose name is not in normal form, while it holds anything."""
 
+MAX_COMPLETED = 500
+"""The newest sessions that a completion looks at."""
+
 KINDS = frozenset({"person", "session", "import", "relief", "sync"})
 """Kinds of actors: they mean something even where none of the kind has written yet."""
 
@@ -318,15 +321,22 @@ class Names:
         return sorted(found, key=str.casefold)[:most]
 
     def authors(self, begun: str, most: int, theme: str | None = None) -> list[str]:
-        """Return the names of sessions and kinds of actors with this beginning, the newest sessions first."""
+        """Return clients, sessions by their names for a person, and kinds of actors with this beginning.
+
+        The newest sessions come first; one is also found by the beginning of the name that its client gave it.
+        """
         theme_id = None if theme is None else self.theme_or_none(theme) or 0
-        sql = (
-            "SELECT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) AND name >= ?2 AND name < ?3"
-            " GROUP BY name ORDER BY max(id) DESC LIMIT ?4"
-        )
-        rows = self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))
+        sql = "SELECT theme_id, name FROM sessions WHERE ?1 IS NULL OR theme_id = ?1 ORDER BY id DESC LIMIT ?2"
+        sessions = [
+            (name, self.session_title(key, name)) for key, name in self._db.rows(sql, (theme_id, MAX_COMPLETED))
+        ]
+        folded = fold_session_name(begun)
+        titles = [
+            title for name, title in sessions if name.startswith(begun) or fold_session_name(title).startswith(folded)
+        ]
         clients = self.origins.clients_beginning(theme_id, begun, most)
-        return [*clients, *(row[0] for row in rows), *(kind for kind in sorted(KINDS) if kind.startswith(begun))][:most]
+        kinds = (kind for kind in sorted(KINDS) if kind.startswith(begun))
+        return list(dict.fromkeys([*clients, *titles, *kinds]))[:most]
 
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Return the keys of the scopes a filter names, None when it names none.
