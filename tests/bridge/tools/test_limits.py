@@ -79,6 +79,15 @@ async def test_a_purge_of_everything_asks_first_and_names_what_would_go(ask: Des
     assert "D[b]" in (await ask("memory_status")).text
 
 
+async def test_what_is_close_under_another_target_is_told_at_the_write(ask: Desk) -> None:
+    first = await ask("memory_write", content="D[cache]: redis")
+    close = await ask("memory_write", content="D[caching]: redis 7")
+    assert "close to" not in first.text
+    assert f"close to D[cache] {first.data['uid'][-8:]}; supersede it?" in close.text.splitlines()
+    assert close.data["near"] == [{"uid": first.data["uid"], "notation": "D[cache]: redis"}]
+    assert (await ask("memory_write", content="D[queue]: redis")).data["near"] == []
+
+
 async def test_a_repeated_write_and_a_replaced_one_are_told_apart(ask: Desk) -> None:
     first = await ask("memory_write", content="D[a]: 1")
     again = await ask("memory_write", content="D[a]: 1")

@@ -41,6 +41,17 @@ def test_an_over_long_content_is_split_when_asked(tell: Tell) -> None:
     assert tell("facts")["total"] == len(written["parts"])
 
 
+def test_what_is_close_under_another_target_is_named(ask: Ask, tell: Tell) -> None:
+    first = tell("write", "D[cache]: redis")
+    written = tell("write", "D[caching]: redis 7")
+
+    assert first["near"] == []
+    assert written["near"] == [{"uid": first["uid"], "notation": "D[cache]: redis"}]
+    assert tell("fact", first["uid"])["near"] == [written["uid"]]
+    assert f"close to D[cache] {first['uid']}" in ask("write", "D[caches]: redis 7.2").out
+    assert "close to" in ask("fact", first["uid"]).out
+
+
 @pytest.mark.parametrize(
     ("symbol", "word"),
     [("C", "constraint"), ("D", "decision"), ("V", "value"), ("?", "unknown"), ("✓", "done"), ("~", "obsolete")],

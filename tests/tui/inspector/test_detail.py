@@ -48,3 +48,11 @@ async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
         await pilot.press("slash", *"tier", "colon", *"quarantined", "enter")
         await until(pilot, lambda: "override of instructions" in screen_text(pilot))
         assert "quarantined: r approves" in screen_text(pilot)
+
+
+async def test_what_says_nearly_the_same_under_another_target_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "D[cache]: redis", "D[caching]: redis 7")
+    async with inspecting(path, size=(180, 40)) as pilot:
+        await until(pilot, lambda: "close to" in screen_text(pilot))
+        assert "archive one of both?" in screen_text(pilot)
