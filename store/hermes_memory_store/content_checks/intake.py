@@ -242,11 +242,7 @@ class Intake:
         if not plain or (secret and may_hold_secret(said.target)):
             self.admit_name(theme, "the target", said.target, policy, writer=writer)
         submission = Submission(theme, said.target, written, source, session)
-        suspicion = None
-        if policy.quarantine:
-            suspicion = None if plain else find_suspicion(said.target, written)
-            for check in self.suspicion_checks if single and writer is Writer.AGENT else ():
-                suspicion = suspicion or check(submission)
+        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT, plain=plain)
         masking = Masking(written)
         if secret or (single and self.secret_finders):
             masking = self._mask(submission, policy, writer, confirmed, single=single)
@@ -403,6 +399,17 @@ class Intake:
                 self.vault.take_back(one)
             except Exception:
                 log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
+
+    def _find_suspicion(
+        self, submission: Submission, policy: ThemePolicy, *, single: bool, plain: bool = False
+    ) -> Suspicion | None:
+        """Return why it must wait. :param plain: no rule can match, only extra checks"""
+        if not policy.quarantine:
+            return None
+        suspicion = None if plain else find_suspicion(submission.target, submission.content)
+        for check in self.suspicion_checks if single else ():
+            suspicion = suspicion or check(submission)
+        return suspicion
 
     def _judge(
         self, submission: Submission, suspicion: Suspicion | None, writer: Writer
