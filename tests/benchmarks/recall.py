@@ -37,8 +37,8 @@ from hermes_memory_bridge.embedding.query_vector import QueryVector
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
 from hermes_memory_bridge.recall import hybrid
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
-from hermes_memory_store.search.query_terms import STOP_WORDS
 from hermes_memory_store.search.vector_file import Vector, Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid

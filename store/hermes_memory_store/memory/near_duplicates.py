@@ -16,12 +16,12 @@ from itertools import islice
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.language.stemmer import stem_word
+from hermes_memory_store.language.stop_words import STOP_TERMS
 from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
 from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow
 from hermes_memory_store.rows.name_keys import UNSCOPED
-from hermes_memory_store.search.query_terms import STOP_TERMS, to_fts_phrase
 
 COMPARED_TYPES = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN})
 """Types of which two can say the same. What is done or obsolete is over."""
@@ -128,9 +128,9 @@ def find_by_words(conn: sqlite3.Connection, row: FactRow) -> set[int]:
     last = first + (1 << THEME_SHIFT) - 1
     targets = [word for word in index_terms(row.target) if word not in GENERIC][-2:] or index_terms(row.target)[:1]
     said = sorted(set(index_terms(row.content)) - STOP_TERMS, key=lambda word: (-len(word), word))
-    matches = ["target : (" + " OR ".join(map(to_fts_phrase, zip(targets))) + ")"] if targets else []
+    matches = ["target : (" + " OR ".join(f'"{word}"' for word in targets) + ")"] if targets else []
     if len(said) >= SAME_IN_WORDS:
-        matches.append("content : (" + " AND ".join(map(to_fts_phrase, zip(said[:MAX_WORDS]))) + ")")
+        matches.append("content : (" + " AND ".join(f'"{word}"' for word in said[:MAX_WORDS]) + ")")
     return {key for match in matches for (key,) in conn.execute(NEWEST_WITH, (match, first, last, MAX_CANDIDATES))}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
+from hermes_memory_store.language.stop_words import STOP_FORMS
 from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, index_terms, is_unspaced, split_runs
 from hermes_memory_store.language.unspaced_scripts import (
     MAX_PAIRS,
@@ -24,31 +25,6 @@ EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
 
 MAX_QUERY_TERMS = 16
 """Words of a query that are looked up."""
-
-STOP_WORDS = """
-    a about am an and any are as at be been being but by can could did do does doing don for from had has have
-    having he her hers him his how i if in into is it its me might my of on or our shall she should so some than
-    that the their them then there these they this those to too was we were what when where which who whom whose
-    why will with would you your
-
-    à au aux avec ce ces cette dans de des du elle en est et eu il ils je la le les leur leurs lui ma mais même
-    mes moi mon ne nos notre nous on ont ou où par pas pour quand que quel quelle quelles quels qui quoi sa se
-    ses sont sur ta toi ton tu un une vos votre vous comment pourquoi était
-
-    aber als an auch auf aus bei bis da das dass dem der doch ein eine einem einen einer er es für hatte ich ihr
-    im ist ja kann mein nach noch nur ob oder sein sich sie sind über um und uns von vor wann warum was wer wie
-    wir wird wo wurde zu zum zur welche welcher welches
-
-    al con del donde dónde el ella ellos entre esta está este esto fue hasta las lo los más mi muy para pero por
-    porque qué quien quién ser si sobre su sus tiene uno ya cómo cuál cuándo
-"""
-"""Words of questions rather than of answers, in English, French, German and Spanish. They are not looked for when a
-query has others; words that are also names of things (`bin`, `hat`, `son`, `die`) are not among them."""
-
-_STOPS = frozenset(fold_accents(STOP_WORDS).split())
-
-STOP_TERMS = frozenset(map(stem_word, _STOPS))
-"""The same as index terms."""
 
 _QUESTION_FORM = re.compile(
     r"\b(?:what|which) (?:kind|type|sort)s? of\b|\bhow (?:many|much|long|often|old|far)\b|\bin (?:what|which) ways?\b",
@@ -128,7 +104,7 @@ def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
     left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
     unspaced = sum(map(is_unspaced, said))
     # Amid Chinese or Japanese, `EU` is a name and not a word of French.
-    stops = _STOPS if 2 * unspaced < len(said) else STOP_RUNS
+    stops = STOP_FORMS if 2 * unspaced < len(said) else STOP_RUNS
     if not unspaced:
         return [run for run in left if run not in stops]
     whole = frozenset(said)  # a single character that only the removal of its neighbours set free is none

@@ -13,11 +13,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 from hermes_memory_store.language.month_names import find_months, is_written_in
+from hermes_memory_store.language.stop_words import STOP_TERMS
 from hermes_memory_store.language.time_words import has_time_expression, is_time_question
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
 from hermes_memory_store.model import Tier
-from hermes_memory_store.search.query_terms import EXACT, STOP_TERMS, QueryTerm, QueryTerms
+from hermes_memory_store.search.query_terms import EXACT, QueryTerm, QueryTerms
 
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
