@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -147,16 +149,25 @@ def test_two_standing_facts_are_found(filled: Store) -> None:
     assert not found["schema"].ok
 
 
-def test_a_damaged_page_is_found(filled: Store) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_page_is_found(filled: Store, seed: int) -> None:
     filled.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     (page,) = filled.db.rows("SELECT rootpage FROM sqlite_master WHERE name = 'facts_by_target'")[0]
     filled.close()
     with filled.path.open("r+b") as file:
         file.seek((page - 1) * 4096 + 3000)
-        file.write(os.urandom(1000))
+        file.write(random.Random(seed).randbytes(1000))
     with Store.open(filled.path, policies=filled.policies) as store:
         found = {check.name: check for check in examine_store(store)}
         assert not found["database"].ok
+
+
+def test_a_check_that_meets_a_value_too_big_to_read_says_so_and_the_others_go_on(filled: Store) -> None:
+    """A damaged page may say that a text has gigabytes."""
+    filled.db.conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 90)
+    checks = examine_store(filled)
+    assert [check.name for check in checks] == list(CHECKS)
+    assert any("could not be examined" in check.detail for check in checks)
 
 
 def test_a_store_open_for_reading_is_examined_and_not_repaired(filled: Store) -> None:

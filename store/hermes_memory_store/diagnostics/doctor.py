@@ -113,7 +113,7 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
             progress(name)
         try:
             found.append(check(store, repair and not store.db.read_only))
-        except (errors.StoreUnreadable, sqlite3.DatabaseError) as error:
+        except (errors.StoreUnreadable, errors.ArgumentError, sqlite3.DatabaseError) as error:
             found.append(Check(name, False, f"could not be examined: {error}"))
     return found
 
