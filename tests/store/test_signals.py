@@ -14,6 +14,10 @@ from tests.store.closing_signals import CLOSING, MORE_CLOSING, MORE_TRAPS, TRAPS
 
 SETS = Path(__file__).with_name("closing_sentences")
 
+SETS = Path(__file__).with_name("closing_sentences")
+
+SETS = Path(__file__).with_name("closing_sentences")
+
 EXPECTED = [
     (*pair, expected)
     for table, expected in ((CLOSING, True), (MORE_CLOSING, True), (TRAPS, False), (MORE_TRAPS, False))

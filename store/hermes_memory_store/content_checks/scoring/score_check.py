@@ -83,6 +83,10 @@ NUMBER = re.compile(r"[._-]?(?:\d+|[a-z])$")
 SHORT_NAME = 2
 """Characters of a target that names nothing: `x`, `p1`."""
 
+FEWEST_SIGNALS = 2
+"""Signals that a score must name: one alone is what a text is about. Costs 4 of 760 attacks of the corpus, and spares facts in
+scripts that the corpus has few of."""
+
 MOST_SIGNALS = 3
 """Signals that a verdict names."""
 
@@ -133,7 +137,7 @@ def find_own_suspicion(
         if compute_score(features, weights) >= threshold:
             names = find_strongest_signals(features, weights)
             said = dict.fromkeys(name for name in names if name in SIGNAL_MEANINGS)
-            if said:
+            if len(said) >= FEWEST_SIGNALS:
                 rule = f"score:{'+'.join([*said][:MOST_SIGNALS])}"
                 return Suspicion(rule, explain_scored_rule(rule))
     return None
