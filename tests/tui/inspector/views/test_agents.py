@@ -55,7 +55,7 @@ def session_of(path: Path, name: str = "worker") -> Session:
 async def recorder(pilot: Pilot[int]) -> SessionView:
     """The activity of the worker, opened as a person does."""
     await opened(pilot, "agents")
-    await to_row(pilot, "worker")
+    await to_row(pilot, "tests #1")
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(pilot.app.screen, SessionView) and pilot.app.screen.data is not None)
     view = pilot.app.screen
@@ -66,7 +66,7 @@ async def recorder(pilot: Pilot[int]) -> SessionView:
 async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) -> None:
     async with inspecting(path, size=(180, 50)) as pilot:
         await opened(pilot, "agents")
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await until(pilot, lambda: "tests 1.0" in beside(pilot))
         assert "status" in beside(pilot)
         assert "V[port]: 6379" in beside(pilot)
@@ -77,7 +77,7 @@ async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) ->
 async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "agents")
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "D[cache]: redis" in screen_text(pilot)
@@ -100,7 +100,7 @@ async def test_an_undo_of_all_shows_before_and_after_what_it_leaves(path: Path) 
         store.facts.pin([fact.uid for fact in store.search.find("ops", "redis").facts])
     async with inspecting(path) as pilot:
         await opened(pilot, "agents")
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "left as is (1):" in screen_text(pilot)
@@ -115,13 +115,13 @@ async def test_an_undo_of_all_shows_before_and_after_what_it_leaves(path: Path) 
 async def test_ending_a_session_without_a_bridge(path: Path) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "agents")
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await pilot.press("K")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: session_of(path).status is SessionStatus.CLOSED)
         await until(pilot, lambda: "session worker ended" in said(pilot))
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await until(pilot, lambda: "checkpoint" in beside(pilot))
         await pilot.press("K")
         await until(pilot, lambda: "already ended" in said(pilot))
@@ -130,7 +130,7 @@ async def test_ending_a_session_without_a_bridge(path: Path) -> None:
 async def test_no_token_is_revoked_when_none_was_shown(path: Path) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "agents")
-        await to_row(pilot, "worker")
+        await to_row(pilot, "tests #1")
         await pilot.press("X")
         await until(pilot, lambda: "known only while it is connected" in said(pilot))
 
@@ -219,7 +219,7 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
     async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
         await opened(pilot, "agents")
         await until(pilot, lambda: "bridge up" in screen_text(pilot))
-        await to_row(pilot, session.name)
+        await to_row(pilot, session.title)
         shim.call("memory_search", query="cache")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, SessionView) and pilot.app.screen.data is not None)
@@ -237,7 +237,7 @@ async def test_with_a_bridge_calls_are_seen_and_a_session_ends_through_it(connec
         await until(pilot, ended)
         await pilot.press("escape")
         await until(pilot, lambda: view_of(pilot).NAME == "agents")
-        await to_row(pilot, session.name)
+        await to_row(pilot, session.title)
         await pilot.press("X")
         await until(pilot, lambda: "has no token" in said(pilot) or "known only while" in said(pilot))
 
@@ -259,7 +259,7 @@ async def test_a_token_is_revoked_after_a_question_and_its_session_ends(tmp_path
         async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
             view = await opened(pilot, "agents")
             await until(pilot, lambda: "bridge up" in screen_text(pilot))
-            await to_row(pilot, session.name)
+            await to_row(pilot, session.title)
             await pilot.press("X")
             await until(pilot, lambda: isinstance(pilot.app.screen, Question))
             await until(pilot, lambda: "ci bot" in screen_text(pilot))
