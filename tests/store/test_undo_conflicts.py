@@ -408,3 +408,31 @@ def test_a_refusal_names_a_change_and_not_the_undo_of_a_later_one(store: Store) 
 
     with pytest.raises(errors.UndoConflict, match=f"undo {first.seqs[0]} first"):
         store.undo.change(fact.seqs[0])
+
+
+def test_a_close_stays_beneath_a_later_write_that_reopens(store: Store) -> None:
+    opened = store.facts.write(THEME, "C[db]: one", scope="a")
+    closed = store.scopes.close(THEME, "a")
+    reopened = store.facts.write(THEME, "D[db]: two", scope="a")
+
+    with pytest.raises(errors.UndoConflict, match=f"undo {reopened.seqs[0]} first"):
+        store.undo.change(closed.seqs[0])
+
+    for change in (reopened, closed, opened):
+        store.undo.change(change.seqs[0])
+    assert store.scopes.list(THEME) == []
+
+
+def test_a_scope_that_a_merge_emptied_and_a_write_reopened_is_gone_again_once_that_is_undone(store: Store) -> None:
+    first = store.facts.write(THEME, "C[db]: one", scope="a")
+    other = store.facts.write(THEME, "D[db]: two", scope="b")
+    merged = store.scopes.merge(THEME, "a", "b")
+    again = store.facts.write(THEME, "V[db]: 3", scope="a")
+    beside = store.facts.write(THEME, "V[port]: 4", scope="a")
+    store.undo.change(again.seqs[0])
+    store.undo.change(beside.seqs[0])
+    assert [scope.label for scope in store.scopes.list(THEME)] == ["b"]
+
+    for change in (merged, other, first):
+        store.undo.change(change.seqs[0])
+    assert store.scopes.list(THEME) == []

@@ -292,6 +292,8 @@ class Reversal:
         stands = dict(zip(SCOPE_COLUMNS, found, strict=True))
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
         if all(stands[name] == value for name, value in former.items()):
+            if stands["status"] != ScopeStatus.WITHDRAWN:
+                self._refuse_repeated(row, f"scope {stands['label']!r}")
             return False
         if former.get("status") != ScopeStatus.WITHDRAWN:
             differs = [name for name, value in (row.after or {}).items() if stands[name] != value]

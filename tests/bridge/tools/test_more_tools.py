@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.runtime.call_dispatch import KEY, dispatch_call
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
@@ -35,7 +35,7 @@ class Desk:
         self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background, tools="all")
 
     async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> ToolResult:
-        return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, {KEY: key})
+        return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, key)
 
 
 @pytest.fixture
@@ -334,9 +334,7 @@ async def test_messages_are_erased_when_their_theme_keeps_them_no_longer(
         assert [turn.content for turn in hub.store.turns.list("brief")] == ["said lately"]
         assert len(hub.store.turns.list("lasting")) == 2
         (told,) = (change for change in hub.store.journal.changes(theme="brief") if change.op == "purge")
-        assert (str(told.actor), told.entity) == ("relief", "turn")
-        assert told.after is not None
-        assert (told.after["turns"], len(told.after["uids"])) == (1, 1)
+        assert (str(told.actor), told.entity, (told.after or {})["turns"]) == ("relief", "turn", 1)
     finally:
         await asyncio.to_thread(hub.close)
 

@@ -215,7 +215,7 @@ class UndoModel:
                 continue  # left out, never in the way
             elif is_fact(thing):
                 found += self._blockers_of_fact(deed, uid, sparing)
-                if uid in deed.before and not self.is_uncreated(uid):
+                if uid in deed.before and (withdraws(deed, uid) or not self.is_uncreated(uid)):
                     restored[uid] = thing | {name: deed.before[uid][name] for name in deed.columns(uid)}
                 elif uid not in deed.before:
                     restored[uid] = thing | {"tier": "withdrawn"}
@@ -316,7 +316,7 @@ class UndoModel:
             return []  # it opened the scope, which goes, or is left out as long as facts are in it
         former, after, thing = deed.before[uid], deed.after[uid], self.now[uid]
         if all(thing[name] == former[name] for name in deed.columns(uid)):
-            return []  # it is as before already
+            return [] if thing["status"] == "withdrawn" else self._set_again(deed, uid)  # it is as before already
         if thing["status"] == "withdrawn" and not self.is_opened(uid):
             return []  # left out
         found = [f"scope {uid} has another {name}" for name in deed.columns(uid) if thing[name] != after[name]]
