@@ -125,6 +125,8 @@ class OriginRows:
         self._keys: dict[tuple[int, Origin], int] = {}
         self._known: dict[int, Origin] = {}
         self._digests: dict[int, bytes] = {}
+        self.received: dict[tuple[str | None, str | None], Origin] = {}
+        """Origins that teammates told of, by their words and the teammate."""
         self._last: tuple[int, Origin, int | None] | None = None
         """The newest look-up: a write asks for its origin once for the fact and once for each row of the journal."""
         self._version: int | None = None
@@ -139,7 +141,7 @@ class OriginRows:
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
-        for known in (self._keys, self._known, self._digests):
+        for known in (self._keys, self._known, self._digests, self.received):
             known.clear()
         self._last = self._last_detail = self._last_session = None
 

@@ -41,6 +41,9 @@ left out, so that it stops no row."""
 MOST_TURNS = 100
 """Turns that an origin names; this program names three."""
 
+DETAIL = frozenset({"line", "turns"})
+"""What an origin says of one fact alone."""
+
 LOCAL_WORDS = frozenset({"teammate", "team_way", "team_verdict"})
 """What a machine notes itself of what a teammate sent."""
 
@@ -90,7 +93,6 @@ class ReceivedOrigins:
             if row.kind == "fact" and row.state != PURGED and (row.origin is not None or row.teammate is not None)
         }
         self._shown: set[bytes] = set()
-        self._resolved: dict[tuple[str | None, str | None], Origin] = {}
 
     def find(self, uid: bytes) -> Origin:
         """Return the origin of a fact that is about to be shown."""
@@ -99,8 +101,8 @@ class ReceivedOrigins:
         if row is None or row.origin is None:
             kept = self._conn.execute(KEPT_ORIGIN, (self._theme_id, uid)).fetchone()
             if kept is not None:
-                return self._resolve(*kept)
-        return TEAM_ORIGIN if row is None else self._resolve(format_team_origin(row.origin), row.teammate)
+                return self._resolve(None if kept[0] is None else json.loads(kept[0]), kept[1])
+        return TEAM_ORIGIN if row is None else self._resolve(row.origin, row.teammate)
 
     def keep(self) -> None:
         """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
@@ -114,12 +116,19 @@ class ReceivedOrigins:
             self._conn.execute(KEEP_ORIGIN, (self._theme_id, uid, format_team_origin(words), admitted.teammate))
         self._conn.execute(FORGET_SHOWN_ORIGINS, (self._theme_id,))
 
-    def _resolve(self, text: str | None, teammate: str | None) -> Origin:
-        if (text, teammate) not in self._resolved:
-            words = None if text is None else json.loads(text)
-            said = self._names.origins.resolve(self._conn, parse_team_origin(words, teammate), self._now)
-            self._resolved[text, teammate] = drop_foreign_turns(self._conn, self._theme_id, said)
-        return self._resolved[text, teammate]
+    def _resolve(self, words: Any, teammate: str | None) -> Origin:
+        """Resolve an origin; what it says of one fact alone is set aside, since many facts share the rest."""
+        words = words if isinstance(words, dict) else {}
+        shared = {name: value for name, value in words.items() if name not in DETAIL}
+        known, named = self._names.origins.received, (format_team_origin(shared), teammate)
+        if named not in known:
+            said = parse_team_origin(None if named[0] is None else shared, teammate)
+            known[named] = self._names.origins.resolve(self._conn, said, self._now)
+        if len(shared) == len(words):
+            return known[named]
+        detail = parse_team_origin({name: words[name] for name in DETAIL & words.keys()}, None).origin
+        origin = replace(known[named], line=detail.line, turns=detail.turns)
+        return drop_foreign_turns(self._conn, self._theme_id, origin)
 
 
 def attach_origins(conn: sqlite3.Connection, names: Names, theme_id: int, rows: Sequence[SyncRow]) -> list[SyncRow]:
