@@ -213,6 +213,16 @@ def test_an_export_carries_origins_and_an_import_keeps_them(store: Store, other:
         assert third.journal.verify().ok
 
 
+def test_an_import_names_no_turn_of_another_theme(store: Store, tmp_path: Path) -> None:
+    turn = store.turns.add("default", "user", "mine alone").uid
+    store.facts.write("default", "V[port]: 5432", origin=replace(TOOL, turns=(turn,)))
+    file = tmp_path / "out.jsonl"
+    file.write_text("\n".join(export_jsonl(store, "default")), encoding="utf-8")
+    import_file(store, file, theme="second")
+    (fact,) = store.facts.page(FactFilter(theme="second")).facts
+    assert (fact.origin.way, fact.origin.turns) == (Way.TOOL, ())
+
+
 def test_an_export_can_leave_origins_out(store: Store, other: Store, tmp_path: Path) -> None:
     store.facts.write("default", "V[port]: 5432", origin=TOOL)
     file = tmp_path / "out.jsonl"

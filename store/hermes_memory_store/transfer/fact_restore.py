@@ -31,6 +31,7 @@ from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, count_notation_chars, find_standing_fact
 from hermes_memory_store.rows.name_keys import ScopeKey, to_theme_name
+from hermes_memory_store.rows.origin_rows import drop_foreign_turns
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.jsonl_format import PortableFact, PortableItem, PortableScope
 
@@ -302,7 +303,8 @@ class Restorer:
             change.update_fact(withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **given)
             return
         if fact.origin is not None:
-            given["origin"] = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
+            said = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
+            given["origin"] = drop_foreign_turns(change.conn, theme_id, said)
         elif self._origin.file is not None:
             given["line"] = number
         row = change.insert_fact(theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **given)
