@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import FactFilter, Tier, Way
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.importers import detect_format, import_foreign_memory
 from hermes_memory_store.transfer.importers.basic_memory import parse_relation
@@ -72,6 +72,26 @@ def test_folders_of_other_peoples_code_are_never_taken(store: Store, tmp_path: P
     assert contents(store) == {"note0 is decided", "note1 is decided"}
     passed_over = [one.place.file for one in report.skips]
     assert len(passed_over) == (0 if inside.startswith(".") else 1), "hidden folders are no part of a project"
+
+
+def test_a_fact_says_which_note_it_came_from(store: Store, tmp_path: Path) -> None:
+    folder = write_notes(
+        tmp_path / "f", "---\ntitle: {0}\npermalink: {0}\n---\n\n- [a] {0} says a\n- [b] {0} says b\n", 2
+    )
+    import_foreign_memory(store, folder, theme="default")
+    facts = store.facts.by_ids(store.facts.ids(FactFilter(theme="default")))
+    assert {(fact.content, fact.origin.way, fact.origin.file, fact.origin.line) for fact in facts} == {
+        (f"note{number} says {said}", Way.IMPORT, str(folder / f"note{number}.md"), line)
+        for number in range(2)
+        for said, line in (("a", 6), ("b", 7))
+    }
+    single = tmp_path / "single.json"
+    single.write_text('[\n{"id": "1", "memory": "alone"}\n]')
+    import_foreign_memory(store, single, theme="default", kind="mem0")
+    (alone,) = [
+        fact for fact in store.facts.by_ids(store.facts.ids(FactFilter(theme="default"))) if fact.content == "alone"
+    ]
+    assert (alone.origin.file, alone.origin.line) == (str(single), 2)
 
 
 def test_an_empty_folder_says_why_it_is_not_taken(tmp_path: Path) -> None:

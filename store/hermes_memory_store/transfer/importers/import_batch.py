@@ -12,14 +12,16 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.rows.origin_rows import PortableOrigin
 from hermes_memory_store.transfer.jsonl_format import LATEST, PortableFact, PortableScope
 from hermes_memory_themes import ThemeError, normalise_theme
 
@@ -71,6 +73,13 @@ class ImportItem:
     theme: str | None
     """The theme its source names; None for the one that is asked for."""
     said: PortableScope | PortableFact | PortableTurn
+
+    def locate(self, origin: Origin) -> ImportItem:
+        """Return it with its own file as the origin, where the source is a folder. :param origin: of the whole import"""
+        if not self.place.file or origin.file is None or not isinstance(self.said, PortableFact):
+            return self
+        own = replace(origin, file=str(Path(origin.file, self.place.file)), line=self.place.line)
+        return replace(self, said=replace(self.said, origin=PortableOrigin(own)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ def import_batch_by_theme(
     for item in taken.items:
         by_theme.setdefault(theme if one_theme else item.theme or theme, []).append(item)
     report.mapping = to_import_mappings(by_theme, scope)
-    done, total = 0, len(taken.items)
+    origin, done, total = store.names.origins.current(), 0, len(taken.items)
     for name, items in by_theme.items():
         # Scopes first, then what stands, then what was superseded: a link mostly leads to what is there.
         limited, cooled = limit_hot_share(store, name, items, scope)
@@ -181,7 +181,7 @@ def import_batch_by_theme(
                 f"{cooled:,} facts of theme {name} come in cold: an import fills the hot tier to {SHARE_PCT} % of its budget, "
                 "pinned facts first, then the newest"
             )
-        sorted_items = sorted(limited, key=import_order)
+        sorted_items = sorted((item.locate(origin) for item in limited), key=import_order)
         restorer = Restorer(store, name, scope, captured_by=taken.actor)
         for some in in_chunks(sorted_items, BATCH):
             restore_foreign_items(report, restorer, some)
@@ -206,9 +206,10 @@ def import_order(item: ImportItem) -> tuple[int, int]:
 
 def restore_foreign_items(report: ForeignImportReport, restorer: Restorer, items: Sequence[ImportItem]) -> None:
     """Restore one batch and count the outcomes."""
-    for outcome, number, error in restorer.restore_batch(enumerate(item.said for item in items)):
+    outcomes = restorer.restore_batch((item.place.line, item.said) for item in items)
+    for item, (outcome, _, error) in zip(items, outcomes, strict=True):
         if error is not None:
-            report.errors.append(RejectedItem(items[number].place, error))
+            report.errors.append(RejectedItem(item.place, error))
         elif outcome is RestoreOutcome.CREATED:
             report.created += 1
         elif outcome is RestoreOutcome.DEDUPLICATED:
