@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,38 @@ def test_a_kind_that_is_named_is_taken_at_its_word(ask: Ask, tmp_path: Path, tel
     wrong = ask("import", str(file), "--from", "mem0", "--json")
     assert (wrong.code, wrong.error["code"]) == (1, "import.invalid")
     assert tell("import", str(file), "--from", "spec")["created"] == 0
+
+
+def test_a_folder_of_something_else_is_taken_only_by_its_name(tell: Tell, ask: Ask, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Read me\n- Install it #fast\n")
+    refused = ask("import", str(folder), "--json")
+    assert (refused.code, refused.error["code"]) == (1, "import.invalid")
+    assert "is not taken for a folder of basic-memory: 0 of 1 notes" in refused.error["message"]
+    assert tell("import", str(folder), "--format", "basic-memory")["created"] == 1
+    assert tell("import", str(folder), "--from", "basic-memory")["deduplicated"] == 1
+
+
+def test_a_dry_run_writes_nothing_anywhere(tell: Tell, home: Path) -> None:
+    def everything() -> list[tuple[str, int]]:
+        return sorted((str(path), path.stat().st_mtime_ns) for path in home.rglob("*"))
+
+    before = everything()
+    for file in ("mem0.json", "basic-memory", "engram.json"):
+        assert tell("import", str(MADE / file), "--dry-run")["created"] > 0
+    assert everything() == before
+
+
+def test_what_comes_through_a_pipe_is_read_from_its_beginning(ask: Ask, tell: Tell, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes((MADE / "mem0.json").read_bytes()))
+    writer.start()
+    try:
+        assert tell("import", str(pipe))["from"] == "mem0"
+    finally:
+        writer.join()
 
 
 def test_turns_leave_and_come_back(tell: Tell, ask: Ask, tmp_path: Path) -> None:

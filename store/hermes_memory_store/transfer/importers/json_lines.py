@@ -95,10 +95,10 @@ def parse_json(text: str) -> Any:
 def is_jsonl(text: str) -> bool:
     """Check whether most of the first non-empty lines are records of their own."""
     lines = list(itertools.islice((line for line in io.StringIO(text, newline="\n") if line.strip()), SAMPLE))
-    return 2 * sum(map(is_json_line, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
+    return 2 * sum(map(is_json_record, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
 
 
-def is_json_line(line: str) -> bool:
+def is_json_record(line: str) -> bool:
     """Check whether a line is a whole JSON object."""
     try:
         return isinstance(parse_json(line), dict)

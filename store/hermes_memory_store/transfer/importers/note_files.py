@@ -100,7 +100,7 @@ def validate_project_folder(path: Path, is_own_note: Callable[[str], bool]) -> N
     seen = own = 0
     for file in find_note_files(path):
         seen += 1
-        own += is_own_note(read_beginning(file))
+        own += is_own_note(read_note_head(file))
         if seen == SAMPLE:
             break
     if not seen:
@@ -127,7 +127,7 @@ def is_configured_project(path: Path) -> bool:
         return False
 
 
-def read_beginning(file: Path) -> str:
+def read_note_head(file: Path) -> str:
     """Read the beginning of a note; empty when it cannot be read."""
     try:
         with file.open("rb") as said:

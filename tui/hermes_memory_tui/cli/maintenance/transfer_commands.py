@@ -191,11 +191,15 @@ def print_import_report(report: ImportReport, dry_run: bool) -> None:
 
 @contextmanager
 def spool_to_disk(file: Path) -> Iterator[Path]:
-    """Return the file itself, or a copy of standard input in a file that only its owner may read."""
-    if str(file) != "-":
+    """Return the file itself, or a copy of standard input or of a pipe in a file that only its owner may read."""
+    if str(file) != "-" and not file.expanduser().is_fifo():
         yield file
         return
     with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
+        if str(file) == "-":
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        else:
+            with file.expanduser().open("rb") as said:  # detecting its format would take its beginning away
+                shutil.copyfileobj(said, kept)
         kept.flush()
         yield Path(kept.name)
