@@ -26,6 +26,7 @@ from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.rows import journal, journal_receipt
+from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items
@@ -41,6 +42,7 @@ SYNCED = {
     "sync_conflicts": "DELETE FROM sync_conflicts WHERE uid = ?",
     "sync_rows": "UPDATE sync_rows SET shadow = NULL WHERE uid = ? AND shadow IS NOT NULL",
     "sync_masked": "DELETE FROM sync_masked WHERE uid = ?",
+    "sync_origins": "DELETE FROM sync_origins WHERE uid = ?",
 }
 """Takes what sync keeps of a fact's text out of a backup, table by table: an older one has not all of them."""
 
@@ -306,6 +308,8 @@ def erase_facts_from_store_file(
     conn.execute("BEGIN IMMEDIATE")
     if kind is FACT:
         held = erase_from_records(conn, load_erased_words(conn, keys)) > 0
+    has_origins = kind is FACT and "origins" in tables
+    origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
         held = redact_item(conn, uid, tables) or bool(rows) or held
@@ -316,6 +320,8 @@ def erase_facts_from_store_file(
                 conn.execute(BURY, (uid, theme_id))
             elif uid in everywhere and "sync_turns" in tables:
                 conn.execute(ERASED_EVERYWHERE, (theme_id, uid))
+    if has_origins:
+        erase_unused_origins(conn, origins)
     is_clean = not held or fulltext.optimize_index(conn, kind)
     conn.execute("COMMIT")
     if not is_clean:
@@ -324,7 +330,7 @@ def erase_facts_from_store_file(
 
 
 def redact_item(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
-    """Take the text of a fact, and the digest of a turn, out of a backup's journal and sync tables; whether there was any."""
+    """Redact a fact, or the digest of a turn, in a backup's journal and its copies of sync; return whether there was any."""
     held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
     journal.redact_journal(conn, uid)
     for table, statement in SYNCED.items():
