@@ -157,3 +157,14 @@ def test_a_broken_line_is_reported_wherever_it_stands(store: Store, tmp_path: Pa
     report = import_json(store, tmp_path, "mem0", "\n".join(lines))
     assert report.created == 2
     assert [one.place.line for one in report.errors] == [broken + 1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_a_shell_wrote_in_its_own_encoding_is_read(store: Store, tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([to_memory(1, memory="Trinkt Öl 🫒")], ensure_ascii=False), encoding=encoding)
+    assert import_foreign_memory(store, file, theme="default").created == 1
+    note = tmp_path / "note.md"
+    note.write_text("---\ntitle: ö\npermalink: o\n---\n- [fact] Über alles\n", encoding=encoding)
+    assert import_foreign_memory(store, note, theme="default").created == 1
+    assert {fact.content for fact in find_facts(store)} == {"Trinkt Öl 🫒", "Über alles"}

@@ -18,6 +18,7 @@ from hermes_memory_store.transfer.importers import note_files
 from hermes_memory_store.transfer.importers.import_batch import (
     ImportBatch,
     SourcePlace,
+    decode_source_text,
     guess_fact_type,
     join_target_parts,
     parse_source_time,
@@ -62,7 +63,7 @@ def read_note_text(file: Path, name: str, taken: ImportBatch) -> str | None:
         if file.stat().st_size > MOST_BYTES:
             taken.add_rejection(SourcePlace(1, name), f"the note has more than {MOST_BYTES:,} bytes", name)
             return None
-        return file.read_bytes().decode("utf-8-sig")
+        return decode_source_text(file.read_bytes())
     except UnicodeDecodeError as error:
         taken.add_rejection(SourcePlace(1, name), f"the note is not UTF-8 (byte {error.start + 1})", name)
     except OSError as error:

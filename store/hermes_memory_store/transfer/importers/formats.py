@@ -18,7 +18,7 @@ from hermes_memory_store.transfer.importers import (
     note_files,
     pgvector,
 )
-from hermes_memory_store.transfer.importers.import_batch import ImportBatch
+from hermes_memory_store.transfer.importers.import_batch import ImportBatch, decode_source_text
 from hermes_memory_store.upkeep import hermes_030_file
 
 READERS: dict[str, Callable[[Path, ImportBatch], None]] = {
@@ -68,7 +68,7 @@ def detect_format(path: str | Path) -> str | None:
         raise errors.ImportFileError(f"{place} cannot be read: {error.strerror or error}", place) from error
     if head.startswith(b"SQLite format 3\x00"):
         return "hermes-memory" if is_hermes_030_file(place) else None
-    text = head.decode("utf-8-sig", "replace")
+    text = decode_source_text(head, on_error="replace")
     if text.lstrip()[:1] in ("{", "["):
         if OWN_JSONL.search(text):
             return None

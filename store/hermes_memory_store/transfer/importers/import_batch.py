@@ -7,6 +7,7 @@ limit become numbered parts.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import uuid
 from collections.abc import Callable
@@ -347,6 +348,12 @@ def parse_source_time(value: Any) -> int | None:
     except (ValueError, OverflowError):
         return None
     return millis if 0 <= millis <= LATEST else None
+
+
+def decode_source_text(raw: bytes, *, on_error: str = "strict") -> str:
+    """Decode a source: UTF-8, or UTF-16 where its mark says so, as some shells write. :raises UnicodeDecodeError:"""
+    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return raw.decode("utf-16" if is_wide else "utf-8-sig", on_error)
 
 
 def first_text_field(record: Any, *keys: str) -> str:

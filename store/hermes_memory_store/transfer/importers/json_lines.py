@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.transfer.importers.import_batch import ImportBatch, SourcePlace
+from hermes_memory_store.transfer.importers.import_batch import ImportBatch, SourcePlace, decode_source_text
 
 MOST_BYTES = 512 * 1024 * 1024
 """Of a file that is read whole."""
@@ -57,7 +57,7 @@ def read_json_text(path: Path) -> str:
                 f"{path} has {path.stat().st_size:,} bytes; at most {MOST_BYTES:,} are read", path
             )
         raw = path.read_bytes()
-        return raw.decode("utf-8-sig")
+        return decode_source_text(raw)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise errors.ImportFileError(f"{path}, line {line}: it is not UTF-8 text", path) from error

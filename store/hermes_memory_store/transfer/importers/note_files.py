@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store import errors
+from hermes_memory_store.transfer.importers.import_batch import decode_source_text
 
 FOREIGN_FOLDERS = frozenset({"node_modules", "bower_components", "vendor", "site-packages", "venv", "__pycache__"})
 """Folders of other people's code. Hidden ones, such as `.git`, are not part of a project either."""
@@ -131,6 +132,6 @@ def read_note_head(file: Path) -> str:
     """Read the beginning of a note; empty when it cannot be read."""
     try:
         with file.open("rb") as said:
-            return said.read(HEAD_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+            return decode_source_text(said.read(HEAD_BYTES), on_error="replace").replace("\r\n", "\n")
     except OSError:
         return ""
