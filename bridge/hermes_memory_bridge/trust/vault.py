@@ -54,12 +54,17 @@ class VaultFile:
         self.path = path
         self._held: dict[str, str] = {}
         self._seen: tuple[int, int, int] | None = None
+        self._gathered: dict[str, str] | None = None
+        """What is to be the content at the end of `gather`, as soon as that changes it."""
+        self._gathers = False
 
     def read(self) -> dict[str, str]:
         """Return the content; do not change it.
 
         :raises VaultError: it cannot be read
         """
+        if self._gathered is not None:
+            return self._gathered
         try:
             found = os.stat(self.path)
             seen = (found.st_ino, found.st_mtime_ns, found.st_size)
@@ -73,18 +78,41 @@ class VaultFile:
         return self._held
 
     def put(self, key: str, value: str) -> None:
-        """Add an entry; it is on disk when this returns."""
+        """Add an entry; it is on disk when this returns, or when `gather` does."""
         if self.read().get(key) != value:
-            self.replace({**self._held, key: value})
+            self._change()[key] = value
+            self._write_unless_gathering()
 
     def drop(self, key: str) -> None:
         """Remove an entry, if it is there."""
         if key in self.read():
-            self.replace({one: value for one, value in self._held.items() if one != key})
+            del self._change()[key]
+            self._write_unless_gathering()
 
-    def replace(self, held: dict[str, str]) -> None:
-        """Replace the content."""
-        replace_private_file(self.path, json.dumps(held, indent=1))
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Write the changes of the block at once at its end, also when it fails: who took them takes them back.
+
+        Hold the vault against others meanwhile.
+
+        :raises VaultError: they could not be written; none of them is kept
+        """
+        self._gathers = True
+        try:
+            yield
+        finally:
+            self._gathers = False
+            self._write_unless_gathering()
+
+    def _change(self) -> dict[str, str]:
+        if self._gathered is None:
+            self._gathered = dict(self._held)
+        return self._gathered
+
+    def _write_unless_gathering(self) -> None:
+        if self._gathered is not None and not self._gathers:
+            held, self._gathered = self._gathered, None
+            replace_private_file(self.path, json.dumps(held, indent=1))
 
 
 class Vault:
@@ -104,7 +132,8 @@ class Vault:
         self._index = VaultFile(file.with_suffix(".names.json"))
         self._forgotten = VaultFile(file.with_suffix(".forgotten.json"))
         self._allowed = file.with_suffix(".file-allowed")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._is_gathering = False
         self._salt = os.urandom(16)
         self._digests: dict[str, bytes] = {}
         """Digests of the keyring's secrets that this process has seen, by key: a keyring takes a millisecond to answer."""
@@ -139,6 +168,25 @@ class Vault:
                 return None
         self.unkept_reason = None
         return VaultEntry(theme, key.partition("/")[2], fresh)
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Write what the block takes into the file at its end: one write for thousands of secrets of an import.
+
+        Others wait for the vault meanwhile. What a keyring takes is not gathered: its name must be noted before.
+
+        :raises VaultError: it cannot be written; none of what the file was given is kept
+        """
+        with self._locked():
+            if self._is_gathering:
+                yield
+                return
+            self._is_gathering = True
+            try:
+                with self._plain.gather():
+                    yield
+            finally:
+                self._is_gathering = False
 
     def replace(self, theme: str, name: str, secret: str) -> None:
         """Store a secret of the program's own under a fixed name, in place of the previous one.
@@ -340,6 +388,9 @@ class Vault:
     def _locked(self) -> Iterator[None]:
         """Hold the vault against other threads and processes."""
         with self._lock, contextlib.ExitStack() as stack:
+            if self._is_gathering:
+                yield
+                return
             try:
                 make_private_folders(str(self.file))
                 lock = self.file.with_suffix(".lock")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache
@@ -96,6 +96,9 @@ class SecretVault(Protocol):
 
     def take_back(self, entry: Any) -> None:
         """Erase a `KeptSecret` to which no fact refers, since its write failed; its name may be given again."""
+
+    def gather(self) -> AbstractContextManager[None]:
+        """Have what the block takes and takes back written at its end. :raises FileError: it could not be"""
 
     @property
     def unkept_reason(self) -> str | None:
@@ -371,6 +374,10 @@ class Intake:
         masking = self._mask(Submission(theme, "turn", content, "", None), policy, Writer.AGENT, True, single=False)
         return AdmittedTurn(masking.content, verdict)
 
+    def gather_secrets(self) -> AbstractContextManager[None]:
+        """Have the secrets of the block written to the disk at once at its end, which is before their facts are."""
+        return nullcontext() if self.vault is None else self.vault.gather()
+
     @contextmanager
     def hold_secrets(self, kept: list[KeptSecret] | None = None) -> Iterator[None]:
         """Take the newly kept secrets back when the block fails: no fact refers to them. An outer block does it for all.
@@ -392,13 +399,26 @@ class Intake:
 
     def take_back(self, kept: list[KeptSecret]) -> None:
         """Remove secrets of a failed write from the vault, before the next write might rely on them."""
-        while kept:
-            one = kept.pop()
-            assert self.vault is not None
-            try:
-                self.vault.take_back(one)
-            except Exception:
-                log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
+        if not kept:
+            return
+        assert self.vault is not None
+        with self.vault.gather():
+            while kept:
+                one = kept.pop()
+                try:
+                    self.vault.take_back(one)
+                except Exception:
+                    log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
+
+    def _find_suspicion(
+        self, submission: Submission, policy: ThemePolicy, *, single: bool, plain: bool = False
+    ) -> Suspicion | None:
+        if not policy.quarantine:
+            return None
+        suspicion = None if plain else find_suspicion(submission.target, submission.content)
+        for check in self.suspicion_checks if single else ():
+            suspicion = suspicion or check(submission)
+        return suspicion
 
     def _find_suspicion(
         self, submission: Submission, policy: ThemePolicy, *, single: bool, plain: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from hermes_memory_store.content_checks.secret_names import (
     COMPOUND_CUE,
@@ -59,7 +60,7 @@ URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@?#\"'<>
 AUTHORITY = re.compile(
     r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)"
 )
-DRIVER = re.compile(r"(?<![\w/:])[\w.-]+:(?P<secret>\S+)@(?:tcp|unix|tcp6)\(")
+DRIVER = re.compile(r"(?<![\w/:])[\w.-]{1,200}:(?P<secret>\S{1,400})@(?:tcp|unix|tcp6)\(")
 SCHEME = re.compile(r"[Bb]earer|BEARER|[Bb]asic|[Tt]oken|[Aa]pi[Kk]ey|[Dd]igest|[Nn]egotiate")
 SLASH = re.compile(r"jdbc:oracle:[\w:]*?:?[\w$#]+/(?P<secret>[^\s@/]+)@|(?<!\S)[\w.-]+/(?P<plus>[^\s@/]+)@//")
 """Oracle's `user/password@host`."""
@@ -94,8 +95,20 @@ SHORTEST_STRONG = 8
 SENTENCE_REACH = 160
 """Characters after a word of prose in which its secret stands."""
 
+MOST_OPERATORS = 8
+"""Assignments after a word of prose that are looked at; a sentence has one or two."""
+
+MANY_CUES = 300
+"""Words of prose for secrets in one text from which on each reaches no further than `SHORT_REACH`: it is no prose."""
+
+SHORT_REACH = 20
+"""Characters within which `is` or `:` stands in most sentences."""
+
+LONG_VALUE = re.compile(r"\S{1000,}+")
+"""A word in which no further assignments are looked for: each would be read to its end again."""
+
 SECRET_BEFORE_CUE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
-PHRASE = re.compile(r"[^.,;:!?()\"'\n]+")
+PHRASE = re.compile(r"[^.,;:!?()\"'\n]{1,400}")
 ADJACENT = re.compile(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})")
 USER_PASSWORD_PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
 """`user/password` or `user:password`."""
@@ -188,7 +201,9 @@ def find_address_passwords(text: str) -> Iterator[TextSpan]:
                 yield TextSpan(start, start + end)
     if "@" in text:
         yield from (
-            TextSpan(*match.span("secret")) for match in DRIVER.finditer(text) if is_stated_secret(match["secret"])
+            TextSpan(*match.span("secret"))
+            for match in (DRIVER.finditer(text) if "@tcp" in text or "@unix" in text else ())
+            if is_stated_secret(match["secret"])
         )
         for match in SLASH.finditer(text):
             if is_stated_secret(match[match.lastgroup or 0]):
@@ -251,19 +266,25 @@ def is_url_placeholder(password: str) -> bool:
 def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
     """Find secrets that a sentence states."""
     looked = dict.fromkeys(SecretKind, 0)
-    for cue in (COMPOUND_CUE if has_hint(text.lower(), COMPOUND_HINTS) else CUE).finditer(text):
+    long_until = 0
+    cue_pattern = COMPOUND_CUE if has_hint(text.lower(), COMPOUND_HINTS) else CUE
+    for number, cue in enumerate(cue_pattern.finditer(text)):
         kind = SecretKind[str(cue.lastgroup)]
-        stop = SENTENCE_END.search(text, cue.end())
-        end = min(stop.start() + 1 if stop else len(text), cue.end() + SENTENCE_REACH)
-        if kind is not SecretKind.LOGIN:
-            yield from find_after_cue(text, cue, kind, end)
-        yield from find_near_cue(text, cue, kind, max(cue.end(), looked[kind]), end)
+        around = SENTENCE_REACH if number < MANY_CUES else SHORT_REACH
+        reach = cue.end() + SENTENCE_REACH
+        stop = SENTENCE_END.search(text, cue.end(), reach + 2)  # with the blank and the capital that follow it
+        end = min(stop.start() + 1 if stop else len(text), reach)
+        if kind is not SecretKind.LOGIN and cue.start() >= long_until:
+            yield from find_after_cue(text, cue, kind, min(end, cue.end() + around))
+            value = LONG_VALUE.match(text, cue.end())
+            long_until = long_until if value is None else value.end()
+        yield from find_near_cue(text, cue, kind, max(cue.end(), looked[kind]), end, around)
         looked[kind] = end
 
 
 def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) -> Iterator[TextSpan]:
     """Return the value that `is`, `:` or `changed to` assigns to the word."""
-    for operator in OPERATOR.finditer(text, cue.end(), end):
+    for operator in islice(OPERATOR.finditer(text, cue.end(), end), MOST_OPERATORS):
         word = WORDS.match(text, operator.end())
         if word is None or (span := find_value_span(word)) is None:
             continue
@@ -313,10 +334,13 @@ def is_quoted_word(value: str, operator: str) -> bool:
     return not operator.strip(" \t").startswith(("=", ":")) and len(value) >= 6 and is_stated_secret(value)
 
 
-def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, end: int) -> Iterator[TextSpan]:
+def find_near_cue(
+    text: str, cue: re.Match[str], kind: SecretKind, begin: int, end: int, before: int
+) -> Iterator[TextSpan]:
     """Find words near the cue that can hardly be anything but a secret, and one before `is the password`.
 
     :param begin: where to begin; earlier text was searched for another cue
+    :param before: characters before the cue in which a secret may be named first
     """
     if text[begin : begin + 1] in QUOTES and begin == cue.end():
         begin += 1  # it closes what the cue ends: `type="password" name="…"`
@@ -335,9 +359,9 @@ def find_near_cue(text: str, cue: re.Match[str], kind: SecretKind, begin: int, e
             ):
                 yield TextSpan(*pair.span("secret"))
     if kind is not SecretKind.LOGIN:
-        since = max(0, cue.start() - SENTENCE_REACH)
-        before = SECRET_BEFORE_CUE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
-        span = None if before is None else trim_value_span(text, *before.span("bare"))
+        since = max(0, cue.start() - before)
+        first = SECRET_BEFORE_CUE.search(text, since, cue.start()) if COPULA.search(text, since, cue.start()) else None
+        span = None if first is None else trim_value_span(text, *first.span("bare"))
         if span is not None and is_random_value(text[span.start : span.end]):
             yield span
     adjacent = ADJACENT.match(text, cue.end())

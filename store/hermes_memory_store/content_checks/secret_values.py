@@ -156,8 +156,14 @@ def is_stated_secret(value: str) -> bool:
     return bool(value.strip()) and not is_secret_reference(value) and not is_ordinary_value(value)
 
 
+LONGEST_PASSPHRASE = 200
+"""Characters: ten words of twelve letters, with room between them."""
+
+
 def is_passphrase(value: str) -> bool:
     """Check whether a value is a phrase of four to ten lower-case words, none of them a function word of a sentence."""
+    if len(value) > LONGEST_PASSPHRASE:
+        return False
     words = re.split(r"[\s._-]+", value)
     return (
         4 <= len(words) <= 10

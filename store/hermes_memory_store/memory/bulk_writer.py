@@ -120,7 +120,8 @@ class BulkWriter:
         for start in range(0, len(lines), BATCH):
             some = [] if numbers is None else numbers[start : start + BATCH]
             with self._intake.hold_secrets():
-                batch = self._admit_lines(called, lines[start : start + BATCH], start, writer, result, some)
+                with self._intake.gather_secrets():
+                    batch = self._admit_lines(called, lines[start : start + BATCH], start, writer, result, some)
                 self._write_batch(called, batch, actor, result, origin)
             if progress is not None:
                 progress(min(start + BATCH, len(lines)))

@@ -82,7 +82,11 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=12).map("".join))
 @settings(max_examples=example_count(300), deadline=None)
 def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -> None:
-    each = [rule for rule in RULES if any(hint in text for hint in rule.hints)]
+    each = [
+        rule
+        for rule in RULES
+        if any(hint in text for hint in rule.hints) and (not rule.besides or any(word in text for word in rule.besides))
+    ]
     assert [rule for rule, _ in find_hinted_rules(text)] == each
 
 
@@ -99,6 +103,7 @@ def test_the_hints_of_a_rule_spare_it_work_and_never_a_match(rule: InjectionRule
         for text in find_readings(content):
             if pattern.search(text):
                 assert any(hint in text for hint in rule.hints), content
+                assert not rule.besides or any(word in text for word in rule.besides), content
 
 
 @pytest.mark.parametrize(("target", "content", "secret"), SECRETS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import stat
 import subprocess
@@ -19,6 +20,8 @@ import pytest
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
+from hermes_memory_store.content_checks.spans import find_mark_names
+from hermes_memory_store.model import PERSON, FactFilter
 from hermes_memory_store.store import Store
 from tests.bridge.trust.test_trust import STRIPE, Desk
 
@@ -283,3 +286,56 @@ def test_the_command_line_lists_shows_and_forgets(tmp_path: Path) -> None:
     refused = command(db, "show", "‹secret:not-kept›")
     assert refused.returncode != 0
     assert "masked and not kept" in refused.stderr
+
+
+def test_the_secrets_of_an_import_are_on_the_disk_in_one_write_before_their_facts(tmp_path: Path) -> None:
+    vault = Vault(tmp_path / "secrets.json", where="file")
+    lines = [
+        (f"V[svc{n}.token]: the token is ghp_{hashlib.sha256(str(n).encode()).hexdigest()[:36]}", None)
+        for n in range(60)
+    ]
+    seen: list[int] = []
+    with Store.open(tmp_path / "m.db") as store:
+        store.intake.vault = vault
+        with vault.gather():
+            vault.take("ops", "other", STRIPE)
+        before = vault.file.stat().st_ino
+        store.facts.write_many("ops", lines, actor=PERSON, progress=lambda _: seen.append(vault.file.stat().st_ino))
+        masked = [fact.content for fact in store.facts.page(FactFilter(theme="ops")).facts]
+    assert len(set(seen)) == 1
+    assert seen[0] != before
+    named = Vault(vault.file, where="file")
+    assert all(named.reveal("ops", name) for content in masked for name in find_mark_names(content))
+    assert len(named.names("ops")) == len(lines) + 1
+
+
+def test_what_a_failed_import_gathered_is_taken_back(tmp_path: Path) -> None:
+    vault = Vault(tmp_path / "secrets.json", where="file")
+    entries = []
+    with vault.gather():
+        entries = [vault.take("ops", "token", f"{STRIPE}{n}") for n in range(3)]
+        assert vault.reveal("ops", "token-2") == f"{STRIPE}1"
+        assert not vault.file.exists()
+    assert [name for _, name in vault.list_plain_names()] == ["token", "token-2", "token-3"]
+    with vault.gather():
+        for entry in entries:
+            assert entry is not None
+            vault.take_back(entry)
+    assert vault.names("ops") == []
+
+
+def test_what_could_not_be_written_at_the_end_is_not_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    vault = Vault(folder / "secrets.json", where="file")
+    vault.keep("ops", "first", STRIPE)
+
+    def take_while_the_file_goes() -> None:
+        with vault.gather():
+            vault.take("ops", "second", OTHER)
+            vault.file.unlink()
+            vault.file.mkdir()
+
+    with pytest.raises(VaultError):
+        take_while_the_file_goes()
+    vault.file.rmdir()
+    assert vault.names("ops") == []

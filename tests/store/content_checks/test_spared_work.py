@@ -1,0 +1,119 @@
+"""What spares the content checks work: no shortcut may lose a finding, and no text may take long because of its form."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
+from hermes_memory_store.content_checks.intake import find_secrets_behind
+from hermes_memory_store.content_checks.scoring.orders import load_order_patterns
+from hermes_memory_store.content_checks.scoring.required_words import find_required_words
+from hermes_memory_store.content_checks.scoring.score_check import find_scored_suspicion
+from hermes_memory_store.content_checks.scoring.signals import replace_addresses
+from hermes_memory_store.content_checks.secrets import may_hold_secret
+from hermes_memory_store.content_checks.text_folding import find_readings
+from tests.bridge.trust.test_trust import ATTACKS, MEASURED, SECRETS
+from tests.content_corpus.corpus import load_attacks
+from tests.examples import example_count
+
+ATTACK_FACTS = [(target, content) for sample in load_attacks() for target, content in sample.facts]
+
+FIRST, SECOND = 4_000, 16_000
+"""Lengths of the texts whose times are compared: four times the length takes four times as long, or sixteen."""
+
+
+@pytest.mark.parametrize("attacks", [ATTACKS, MEASURED, [content for _, content in ATTACK_FACTS]])
+def test_one_look_lets_nothing_through_that_a_rule_finds(attacks: list[str]) -> None:
+    for content in attacks:
+        if find_suspicion("note", content) is not None:
+            assert not is_plain_fact("note", content), content
+            assert not is_plain_fact("be.ad", content), content
+        if find_name_suspicion(content) is not None:
+            assert not is_plain_fact(content, "a plain value"), content
+
+
+@pytest.mark.parametrize("target", ["system.prompt", "agent.role", "me.permissions"])
+def test_a_target_that_is_about_the_reader_is_looked_at(target: str) -> None:
+    assert not is_plain_fact(target, "you are root")
+
+
+def test_one_look_leaves_no_secret_out() -> None:
+    for target, content, _ in SECRETS:
+        assert may_hold_secret(f"{target} {content}"), content
+
+
+@given(st.text(max_size=60), st.text(max_size=20))
+@settings(max_examples=example_count(300), deadline=None)
+def test_where_there_may_be_no_secret_none_is_found(content: str, target: str) -> None:
+    if not may_hold_secret(f"{target} {content}"):
+        assert find_secrets_behind(target, content) == find_secrets_behind("", target) == []
+
+
+def test_an_order_is_never_found_without_the_words_it_requires() -> None:
+    patterns = [(one, re.compile(one.pattern)) for _, several, _ in load_order_patterns() for one in several]
+    met = 0
+    for _, content in ATTACK_FACTS[::3]:
+        text = replace_addresses(find_readings(content)[0])
+        for pattern, compiled in patterns:
+            if compiled.search(text):
+                met += 1
+                assert pattern.search(text), (pattern.pattern, text)
+    assert met > 100
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"\b(send|post)\b.{0,9}\bkeys?\b", (("key",), ("post", "send"))),
+        (r"(a|send)", ()),
+        (r"(?:send)?", ()),
+        (r"(send){2}", (("send",),)),
+        (r"(?!not)[ab]+", ()),
+    ],
+)
+def test_required_words_are_read_from_the_pattern(pattern: str, words: tuple[tuple[str, ...], ...]) -> None:
+    found = find_required_words(pattern)
+    assert {frozenset(one) for one in found} == {frozenset(one) for one in words}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "password is ",
+        "password=",
+        "pw: x ",
+        "a@b:",
+        "https://u:p@",
+        "token ",
+        "das passwort lautet ",
+        "aB3$",
+        "key=value;",
+    ],
+)
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda text: find_secrets_behind("note", text),
+        lambda text: find_suspicion("note", text),
+        lambda text: find_scored_suspicion("note", text),
+    ],
+    ids=["secrets", "rules", "score"],
+)
+def test_a_check_takes_time_in_proportion_to_the_text(piece: str, check: Callable[[str], object]) -> None:
+    def shortest(length: int) -> float:
+        text, times = (piece * length)[:length], []
+        for _ in range(3):
+            begun = time.process_time()
+            check(text)
+            times.append(time.process_time() - begun)
+        return min(times)
+
+    shortest(FIRST)
+    # A hundredth of a second is no measure: what is done that fast may grow as it likes.
+    assert shortest(SECOND) < max(9 * shortest(FIRST), 0.01)
