@@ -147,7 +147,7 @@ def list_texts(rounds: int) -> list[str]:
     made = []
     for number in range(rounds):
         head, _, content = known[number % len(known)].partition("]: ")
-        made.append(f"{head[0]}[bench.n{number}]: {content}")
+        made.append(f"{head[0]}[bench.n{number}.name]: {content}")
     return made
 
 

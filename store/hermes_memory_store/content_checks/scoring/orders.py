@@ -12,7 +12,6 @@ from hermes_memory_store.content_checks.scoring.disguises import is_disguised
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS, OrderKind
 from hermes_memory_store.content_checks.scoring.required_words import find_required_words
 from hermes_memory_store.content_checks.scoring.signals import HOST, MAIL, URL, replace_addresses
-from hermes_memory_store.content_checks.secret_names import has_hint
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
 
 CARRIED_SHARE = 0.6
@@ -55,9 +54,11 @@ class OrderPattern:
         self.pattern = pattern
         self.required = find_required_words(pattern)
 
-    def search(self, text: str) -> bool:
-        """Check whether a folded text matches."""
-        return all(has_hint(text, words) for words in self.required) and self.compiled.search(text) is not None
+    def search(self, text: str, words: frozenset[str]) -> bool:
+        """Check whether a folded text matches. :param words: those of `find_order_words`"""
+        if any(words.isdisjoint(required) for required in self.required):
+            return False
+        return self.compiled.search(text) is not None
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -71,6 +72,18 @@ def load_order_patterns() -> tuple[tuple[OrderKind, tuple[OrderPattern, ...], re
         (kind, tuple(map(OrderPattern, kind.patterns)), re.compile(kind.unless))
         for kind in (*ORDER_KINDS, *CLAIM_KINDS)
     )
+
+
+@cache
+def load_order_words() -> tuple[str, ...]:
+    """Return every word that some order or claim requires."""
+    patterns = [one for _, several, _ in load_order_patterns() for one in several]
+    return tuple({word for one in patterns for words in one.required for word in words})
+
+
+def find_order_words(text: str) -> frozenset[str]:
+    """Return which words that orders and claims require are in a text: each is looked for once for all patterns."""
+    return frozenset([word for word in load_order_words() if word in text])
 
 
 ORDERS = frozenset(kind.name for kind in ORDER_KINDS)
@@ -88,8 +101,9 @@ def find_orders_and_claims(content: str) -> list[Order]:
     readings = find_readings(content)
     for reading in readings:
         text = replace_addresses(reading)
+        words = find_order_words(text)
         for kind, patterns, unless in load_order_patterns():
-            if kind.name in found or not any(pattern.search(text) for pattern in patterns):
+            if kind.name in found or not any(pattern.search(text, words) for pattern in patterns):
                 continue
             if not unless.search(text):
                 found[kind.name] = Order(kind.name, kind.what, readings[0])

@@ -26,7 +26,8 @@ def find_required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
 
     :param pattern: case-sensitive, with no flags of its own
     """
-    found = sorted(find_sequence_words(re._parser.parse(pattern)), key=get_commonness)  # type: ignore[attr-defined]
+    parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]  # typeshed leaves the parser out
+    found = sorted(find_sequence_words(parsed), key=get_commonness)
     return tuple(tuple(sorted(words, key=len)) for words in found[:MOST_SETS])
 
 
