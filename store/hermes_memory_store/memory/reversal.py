@@ -172,16 +172,20 @@ class Reversal:
             stands["scope"] = None if then == UNSCOPED else then or self._scope(stored.scope_id)
         return [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
 
-    def _refuse_repeated(self, row: Change, name: str) -> None:
+    def _refuse_repeated(self, row: Change, name: str, stands: dict[str, Any] | None = None) -> None:
         """Refuse to revert columns that a later change set again, though they are as this one left them by now.
 
         Undone beneath it, they would never again be as the later change left them, which could then not be undone. A scope
         and whether a fact stands in it are one place: neither returns beneath a later change of the other.
+
+        :param stands: a scope as it is; a later change of which all is as before it has nothing left to undo
         """
         columns = [one for one in row.after or {} if one != "updated_at"]
         moves, crosses = "scope" in columns, enters_or_leaves(row.before, row.after)
         for change, _, before, after, *_ in self._effective_later(row):
             then, now = json.loads(before or "{}"), json.loads(after or "{}")
+            if stands is not None and all(stands[one] == value for one, value in then.items()):
+                continue
             again = [one for one in columns if one in now]
             if row.entity == "fact" and not again:
                 again = [
@@ -293,7 +297,7 @@ class Reversal:
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
         if all(stands[name] == value for name, value in former.items()):
             if stands["status"] != ScopeStatus.WITHDRAWN:
-                self._refuse_repeated(row, f"scope {stands['label']!r}")
+                self._refuse_repeated(row, f"scope {stands['label']!r}", stands)
             return False
         if former.get("status") != ScopeStatus.WITHDRAWN:
             differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
@@ -302,8 +306,12 @@ class Reversal:
                 return False
             if differs:
                 raise self._conflict(row, differs, f"scope {stands['label']!r}")
-            self._refuse_repeated(row, f"scope {stands['label']!r}")
+            self._refuse_repeated(row, f"scope {stands['label']!r}", stands)
             self._refuse_taken(stands, row)
+        elif row.before is not None and not has_facts(self._conn, stands["id"]):
+            self._refuse_repeated(
+                row, f"scope {stands['label']!r}", stands
+            )  # what closed it since would wait for it for ever
         elif has_facts(self._conn, stands["id"]):
             facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]
             whose = "1 fact is" if facts == 1 else f"{facts} facts are"

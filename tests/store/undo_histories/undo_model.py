@@ -262,6 +262,7 @@ class UndoModel:
         return [
             f"{uid} was set again by {one.number}"
             for one in self._later_deeds(deed)
+            if is_fact(self.now[uid]) or self._is_still_so(one, uid)
             if one.sets.get(uid, set()) & columns
             or (moves and has_crossed(one, uid))
             or (crosses and "scope" in one.sets.get(uid, set()))
@@ -313,7 +314,9 @@ class UndoModel:
 
     def _blockers_of_scope(self, deed: Deed, uid: str) -> list[str]:
         if deed.before.get(uid, {"status": "withdrawn"})["status"] == "withdrawn":
-            return []  # it opened the scope, which goes, or is left out as long as facts are in it
+            # It opened the scope, which goes, or is left out as long as facts are in it; not beneath what closed it since.
+            opened_again = uid in deed.before and self.now[uid]["status"] != "withdrawn"
+            return self._set_again(deed, uid) if opened_again and not self._is_used_without(deed, uid) else []
         former, after, thing = deed.before[uid], deed.after[uid], self.now[uid]
         if all(thing[name] == former[name] for name in deed.columns(uid)):
             return [] if thing["status"] == "withdrawn" else self._set_again(deed, uid)  # it is as before already
@@ -328,6 +331,20 @@ class UndoModel:
                 if other != uid and not is_fact(one) and one["label"] == former["label"]
             ]
         return found
+
+    def _is_still_so(self, deed: Deed, uid: str) -> bool:
+        """Whether of what a change did to a scope anything is left to undo."""
+        then = deed.before.get(uid, {"status": "withdrawn"})
+        return uid in deed.after and any(self.now[uid][name] != then.get(name) for name in deed.columns(uid))
+
+    def _is_used_without(self, deed: Deed, uid: str) -> bool:
+        """Whether facts are in a scope that the undo of a change leaves there."""
+        facts = [one for one, thing in self.now.items() if is_fact(thing) and thing["scope"] == uid]
+        return any(
+            self.now[one]["tier"] != "withdrawn"
+            and (one not in deed.touched or ("scope" not in deed.columns(one) and one in deed.before))
+            for one in facts
+        )
 
     def _was_uncreated(self, uid: str, before: Picture) -> bool:
         """`is_uncreated`, before an undo."""
