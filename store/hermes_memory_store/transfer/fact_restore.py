@@ -102,7 +102,8 @@ class Restorer:
     ) -> list[tuple[RestoreOutcome, int, errors.StoreError | None]]:
         """Restore one batch in one transaction; return the outcome of each line, by its number."""
         with self._store.intake.hold_secrets():
-            admitted = [(number, said, self._admit(said)) for number, said in batch]
+            with self._store.intake.gather_secrets():
+                admitted = [(number, said, self._admit(said)) for number, said in batch]
             return self._restore_batch(admitted)
 
     def _restore_batch(

@@ -114,7 +114,7 @@ def import_foreign_memory(
     origin = to_import_origin(store, source)
     # What is only tried must not come to the vault.
     intake = Intake(store.policies, store.sources.rule) if dry_run else store.intake
-    with intake.hold_secrets():
+    with intake.hold_secrets(), intake.gather_secrets():
         taken = read_source(store, intake, source, kind, theme if one_theme else None, theme)
     if not dry_run:
         with store.attribute(origin):
