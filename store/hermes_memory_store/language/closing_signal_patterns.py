@@ -229,10 +229,14 @@ COMMON = find_stems(
     " most new nich noch not nous now one ones only othe our out over page par part per plan por pour que see serv side sin some"
     " sont take task team test text than that the them then ther they thin this time tout und uns user use von war was well"
     " were what wie will wir with you your über zero agai bug bugs cust chan chec bien bon exce find fine ever ment plea shou open modu last sett"
-    " point aux dann eing ende erro err fach fail fall buil clie clea bed box back two runn run runs tion ing"
+    " point aux dann eing ende erro err fach fail fall buil clie clea bed box back two runn run runs tion ing sort"
 )
 PERMIT_STEMS = find_pattern_stems(LEAVE_TO_CLOSE + FREE_OF_TROUBLE + MOVES_ON + IDIOMS)
 STEMS = frozenset(
-    stem for stem in PERMIT_STEMS.union(*(stems for stems, _ in CLAIMS)) - COMMON if len(stem) > 2 or stem == SETTLED
+    stem
+    for stem in PERMIT_STEMS.union(*(stems for stems, _ in CLAIMS))
+    - COMMON
+    - (find_pattern_stems((BEGUN_EN,)) - {"been"})
+    if len(stem) > 2 or stem == SETTLED
 )
 """Words of which a long sentence holds one before it is looked at closely: a claim is made with more than common words."""
