@@ -420,17 +420,6 @@ class Intake:
             suspicion = suspicion or check(submission)
         return suspicion
 
-    def _find_suspicion(
-        self, submission: Submission, policy: ThemePolicy, *, single: bool, plain: bool = False
-    ) -> Suspicion | None:
-        """Return why it must wait. :param plain: no rule can match, only extra checks"""
-        if not policy.quarantine:
-            return None
-        suspicion = None if plain else find_suspicion(submission.target, submission.content)
-        for check in self.suspicion_checks if single else ():
-            suspicion = suspicion or check(submission)
-        return suspicion
-
     def _judge(
         self, submission: Submission, suspicion: Suspicion | None, writer: Writer
     ) -> tuple[Suspicion | None, str | None]:
