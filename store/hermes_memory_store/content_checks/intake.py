@@ -148,7 +148,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A single write, as extra checks see it."""
+    """A fact on its way in, as extra checks see it."""
 
     theme: str
     target: str
@@ -159,10 +159,10 @@ class Submission:
 
 
 SuspicionCheck = Callable[[Submission], Suspicion | None]
-"""An extra check of single writes besides the rules, such as a scorer."""
+"""An extra check of agents' writes besides the rules, such as a scorer."""
 
 SecretFinder = Callable[[str, str], Iterable[TextSpan]]
-"""An extra search of single writes for secrets, by target and content."""
+"""An extra search for secrets, by target and content."""
 
 RuleFinder = Callable[[str, str], Rule | None]
 """Returns a person's rule for a theme and a source."""
@@ -183,9 +183,9 @@ class Intake:
         """Opens the vault when the first secret is met."""
         self._vault: SecretVault | None = None
         self.suspicion_checks: list[SuspicionCheck] = []
-        """Run after the rules, on single writes of agents."""
+        """Run after the rules on what agents write; on pages (imports, sync) before their transaction begins."""
         self.secret_finders: list[SecretFinder] = []
-        """Run after the rules, on single writes."""
+        """Run after the rules."""
         self._find_rule = find_rule
 
     @property
@@ -210,7 +210,6 @@ class Intake:
         session: str | None = None,
         writer: Writer | None = None,
         confirmed: bool = False,
-        single: bool = True,
     ) -> Admission:
         """Check a line before it is written.
 
@@ -219,7 +218,6 @@ class Intake:
 
         :param source: the program that writes it
         :param confirmed: a person has agreed that secrets are masked and hidden characters removed
-        :param single: it is no line of many: the extra checks run as well
         :raises NotationError: ContentTooLong, UnsafeText; it is no fact
         :raises SecretRefused: NameRefused, SourceRefused, SecretUnconfirmed; it must not be stored as it is
         :raises FileError: it holds a secret that could not be kept
@@ -245,10 +243,10 @@ class Intake:
         if not plain or (secret and may_hold_secret(said.target)):
             self.admit_name(theme, "the target", said.target, policy, writer=writer)
         submission = Submission(theme, said.target, written, source, session)
-        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT, plain=plain)
+        suspicion = self._find_suspicion(submission, policy, writer, plain=plain)
         masking = Masking(written)
-        if secret or (single and self.secret_finders):
-            masking = self._mask(submission, policy, writer, confirmed, single=single)
+        if secret or self.secret_finders:
+            masking = self._mask(submission, policy, writer, confirmed)
         if masking.names or masking.unkept:
             said = memory_spec.parse_notation(
                 format_notation(said.type, said.target, masking.content), limit=memory_spec.MAX_LINE
@@ -271,7 +269,6 @@ class Intake:
         writer: Writer | None = None,
         policy: ThemePolicy | None = None,
         confirmed: bool = False,
-        single: bool = False,
     ) -> tuple[Masking, Suspicion | None, str | None]:
         """Check content under a target that is known: return it masked, why it must wait, and the verdict.
 
@@ -280,9 +277,9 @@ class Intake:
         """
         policy, writer = policy or self.policies.for_theme(theme), writer or self.writer
         submission = Submission(theme, target, content, source, None)
-        suspicion = self._find_suspicion(submission, policy, single=single and writer is Writer.AGENT)
+        suspicion = self._find_suspicion(submission, policy, writer)
         suspicion, verdict = self._judge(submission, suspicion, writer)
-        return self._mask(submission, policy, writer, confirmed, single=single), suspicion, verdict
+        return self._mask(submission, policy, writer, confirmed), suspicion, verdict
 
     def admit_record(
         self, theme: str, said: Notation, *, scope: str | None = None, verdict: str | None = None
@@ -371,7 +368,7 @@ class Intake:
         rule = find_turn_rule(content) if policy.quarantine else None
         if rule is not None and is_held_by(verdict, rule):
             verdict = rule
-        masking = self._mask(Submission(theme, "turn", content, "", None), policy, Writer.AGENT, True, single=False)
+        masking = self._mask(Submission(theme, "turn", content, "", None), policy, Writer.AGENT, True)
         return AdmittedTurn(masking.content, verdict)
 
     def gather_secrets(self) -> AbstractContextManager[None]:
@@ -411,12 +408,12 @@ class Intake:
                     log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
 
     def _find_suspicion(
-        self, submission: Submission, policy: ThemePolicy, *, single: bool, plain: bool = False
+        self, submission: Submission, policy: ThemePolicy, writer: Writer, *, plain: bool = False
     ) -> Suspicion | None:
         if not policy.quarantine:
             return None
         suspicion = None if plain else find_suspicion(submission.target, submission.content)
-        for check in self.suspicion_checks if single else ():
+        for check in self.suspicion_checks if writer is Writer.AGENT else ():
             suspicion = suspicion or check(submission)
         return suspicion
 
@@ -437,14 +434,12 @@ class Intake:
             )
         return (None, ALLOWED + suspicion.rule) if rule == "always" else (suspicion, suspicion.rule)
 
-    def _mask(
-        self, submission: Submission, policy: ThemePolicy, writer: Writer, confirmed: bool, *, single: bool = True
-    ) -> Masking:
+    def _mask(self, submission: Submission, policy: ThemePolicy, writer: Writer, confirmed: bool) -> Masking:
         theme, target, content = submission.theme, submission.target, submission.content
         if policy.secrets == "allow":
             return Masking(content)
         spans: Sequence[TextSpan] = find_secrets_behind(target, content)
-        if single and self.secret_finders:
+        if self.secret_finders:
             spans = merge_text_spans(
                 [*spans, *(span for find in self.secret_finders for span in find(target, content))]
             )

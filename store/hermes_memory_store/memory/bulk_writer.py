@@ -141,7 +141,7 @@ class BulkWriter:
         admitted = []
         for index, (line, label) in enumerate(lines, start):
             try:
-                admission = self._intake.admit_line(theme, line, policy, writer=writer, confirmed=True, single=False)
+                admission = self._intake.admit_line(theme, line, policy, writer=writer, confirmed=True)
                 listed = None if label is None else admit_label(self._intake, theme, label, writer=writer)
             except errors.InputError as error:
                 result.errors.append((index, error))

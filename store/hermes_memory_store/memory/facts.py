@@ -524,7 +524,6 @@ class Facts:
                 writer=writer,
                 policy=policy,
                 confirmed=confirmed,
-                single=True,
             )
             if suspicion is not None:
                 raise errors.FactConflict(

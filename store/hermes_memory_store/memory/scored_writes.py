@@ -1,4 +1,4 @@
-"""The check that scores, on single writes of agents: with the words of its session that were captured, and what it wrote before.
+"""The check that scores what agents write: with the words of its session that were captured, and what it wrote before.
 
 A person's captured words carry an order, so that it does not wait. They count only where a program captured them: what a model
 says through a tool that the user said proves nothing.
