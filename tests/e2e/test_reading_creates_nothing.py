@@ -44,6 +44,7 @@ NEEDING_A_STORE = {
     "scope reopen": ["label"],
     "scope rename": ["label", "other"],
     "sessions": [],
+    "projects": [],
     "turns": [],
     "turns --purge": ["--yes"],
     "purge": ["--yes"],

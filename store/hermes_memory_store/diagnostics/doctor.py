@@ -422,7 +422,7 @@ def examine_file(
     :param open_store: opens it, for writing where it is to be repaired
     :raises FileError: it cannot be opened, and not because it is damaged
     """
-    log = describe_log_damage(path) if path.exists() else None
+    log = describe_log_damage(path) if path.is_file() else None
     first: list[Check] = []
     try:
         store = open_store()

@@ -22,6 +22,9 @@ from hermes_memory_store.upkeep import backup
 REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
 """Those with pages of their own, which virtual tables do not have."""
 
+PLAUSIBLE_VERSIONS = 1_000
+"""How far above this program's version that of a store may be and still be a newer program's."""
+
 MIGRATED = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = 'hermes-memory'"
 
 
@@ -158,12 +161,15 @@ def describe_salvage(lost: Counter[str], kept: Path) -> str:
 def find_file_damage(path: Path) -> str | None:
     """Find damage that keeps a store from being opened at all; None when something else does, or nothing.
 
-    A header may be damaged so that it names another program or a version of the future: what stands in the file tells.
+    A header may be damaged so that it names another program or a version of the far future: what stands in the file tells.
+    A version that a newer program may well have written is left to that program.
     """
-    if is_store_missing(path):
+    if is_store_missing(path) or not path.is_file():
         return None
     try:
         with readable_copy(path) as made, database_copies.connect_plainly(made) as conn:
+            if STORE_VERSION < conn.execute("PRAGMA user_version").fetchone()[0] <= STORE_VERSION + PLAUSIBLE_VERSIONS:
+                return None
             versions = conn.execute(MIGRATED).fetchone()[0]
             conn.execute("SELECT count(*) FROM (SELECT 1 FROM journal LIMIT 1)").fetchone()
     except (errors.FileError, *SQLITE_FAILURES):

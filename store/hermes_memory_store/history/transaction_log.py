@@ -16,7 +16,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.history.replay import Replayer
-from hermes_memory_store.model import Actor, Millis
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Millis
 from hermes_memory_store.rows import journal, origin_rows
 from hermes_memory_store.rows.batch_mutation import defer_indexing
 from hermes_memory_store.rows.journal_records import JournalRecord, load_records
@@ -63,7 +63,8 @@ def replay_records(
     store: Store, rows: Iterable[JournalRecord], *, progress: Progress | None = None, total: int = 0
 ) -> ReplayReport:
     """Apply records to an empty store in one transaction, verifying each link of the chain."""
-    with store.db.write_transaction() as conn:
+    # Nothing of this program's own: the project it runs in would take the name that the log gives to the same one.
+    with store.attribute(UNKNOWN_ORIGIN), store.db.write_transaction() as conn:
         if conn.execute("SELECT EXISTS (SELECT 1 FROM journal) OR EXISTS (SELECT 1 FROM themes)").fetchone()[0]:
             raise errors.ArgumentError(f"{store.path} is not empty; a log is replayed into a new store", store.path)
         replayer = Replayer(store, conn)

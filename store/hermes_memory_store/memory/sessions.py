@@ -120,7 +120,7 @@ class Sessions:
 
         >>> session = store.sessions.open("ops", "night-shift", client="my-agent")
         >>> store.facts.write("ops", "V[port]: 5432", scope="setup", session=session).fact.actor
-        Actor(kind='session', name='night-shift')
+        Actor(kind='session', name='night-shift', title='my-agent #1')
         >>> store.sessions.get("ops", "night-shift").scope
         'setup'
 

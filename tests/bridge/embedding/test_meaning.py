@@ -87,7 +87,8 @@ async def test_the_shape_is_the_same_by_words_only(ask: Desk, meaning: VectorSer
     ask.hub.vectors = None
     words = [await ask(tool, query="car") for tool in tools]
     for here, there in zip(both, words, strict=True):
-        assert list(here.data) == list(there.data) == ["results", "count", "ranked_by"]
+        assert list(here.data) == list(there.data)
+        assert list(here.data)[:3] == ["results", "count", "ranked_by"]
         assert [list(one) for one in here.data["results"]] == [list(one) for one in there.data["results"]]
         assert there.data["ranked_by"] == "words only"
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
+from hermes_memory_bridge.runtime.call_dispatch import KEY, dispatch_call
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
@@ -35,7 +35,7 @@ class Desk:
         self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background, tools="all")
 
     async def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> ToolResult:
-        return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, key)
+        return await dispatch_call(self.hub, self.connection, TOOLS[tool], arguments, {KEY: key})
 
 
 @pytest.fixture
