@@ -18,6 +18,10 @@ SETS = Path(__file__).with_name("closing_sentences")
 
 SETS = Path(__file__).with_name("closing_sentences")
 
+SETS = Path(__file__).with_name("closing_sentences")
+
+SETS = Path(__file__).with_name("closing_sentences")
+
 EXPECTED = [
     (*pair, expected)
     for table, expected in ((CLOSING, True), (MORE_CLOSING, True), (TRAPS, False), (MORE_TRAPS, False))

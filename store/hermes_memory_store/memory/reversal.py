@@ -6,11 +6,9 @@ what is in the way and how to resolve it.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -40,13 +38,6 @@ LATER_ROWS = """
     SELECT j.change, j.op, j.before, j.after, j.undoes, j.actor_id, a.kind FROM journal j JOIN actors a ON a.id = j.actor_id
     WHERE j.uid = ? AND j.entity = ? AND j.seq > ? AND j.seq <= ? ORDER BY j.seq DESC
 """
-
-RIVAL_ROWS = f"""
-    SELECT f.uid, f.scope_id, f.tier, j.seq, j.change, j.undoes, j.before, j.after FROM facts f JOIN journal j ON j.uid = f.uid
-    WHERE f.theme_id = ? AND f.tier IN ({", ".join(f"'{tier}'" for tier in Tier)}) AND f.type = ? AND f.target = ?
-      AND f.uid <> ? AND j.seq > ? AND j.entity = 'fact' ORDER BY f.uid, j.seq DESC
-"""
-"""What happened since a row to other facts of the same type and target, with where they stand now, newest first."""
 
 TIER_BEFORE_REPLACEMENT = """
     SELECT before ->> 'tier' FROM journal
@@ -106,9 +97,6 @@ class Reversal:
         self._sparing = sparing
         self.left: list[str] = []
         """What of the change is left as it is, and why."""
-        self.rivals: dict[bytes, errors.UndoConflict] = {}
-        """Facts that returned to a place which another one has taken and left since, with what to say if they cannot both be
-        undone any more."""
 
     def reverse(self, row: Change) -> bool:
         """Revert one row; return False where it is left as it is. :raises UndoConflict: when something is in the way"""
@@ -143,8 +131,6 @@ class Reversal:
         tier = columns.get("tier", stored.tier)
         if tier in STANDING_TIERS:
             self._refuse_second(stored, scope, row)
-            if stored.tier not in STANDING_TIERS or scope.id != stored.scope_id:
-                self._note_rivals(stored, scope, row)
         if tier != Tier.WITHDRAWN and scope.status == ScopeStatus.WITHDRAWN:
             self._bring_back(scope)
         self._mutation.update_fact(stored, "undo", keep_time=True, **columns)
@@ -255,40 +241,6 @@ class Reversal:
             f"stands in its place by now; move that one to another scope, or undo {later} first",
             row.seq,
         )
-
-    def _note_rivals(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
-        """Note another fact that has taken and left, by changes that still hold, the place to which a fact returns.
-
-        Undone, those would bring that fact back to this place; each might then wait for the other for ever.
-        """
-        args = (stored.theme_id, stored.type, stored.target, stored.uid, row.seq)
-        rows = self._conn.execute(RIVAL_ROWS, args).fetchall()
-        for uid, group in itertools.groupby(rows, key=itemgetter(0)):
-            rival = self._mutation.fact_row(uid)
-            if rival is None or self._is_uncreated(rival):
-                continue
-            place: int | None = rival.scope_id
-            tier = rival.tier
-            for _, _, _, seq, change, undoes, before, after in group:
-                then = json.loads(before or "{}")
-                was_here = place == scope.id and tier in STANDING_TIERS
-                if "scope" in then:
-                    found = self._conn.execute(
-                        SCOPE_CALLED_THEN, (seq, stored.theme_id, then["scope"] or UNSCOPED)
-                    ).fetchone()
-                    place = None if found is None else found[0]
-                tier = then.get("tier", tier) if before is not None else Tier.WITHDRAWN
-                is_moved = "scope" in then or enters_or_leaves(then, json.loads(after or "{}"))
-                was_here = was_here or (place == scope.id and tier in STANDING_TIERS)
-                if was_here and is_moved and self._is_effective(row, change, undoes):
-                    where = f"scope {scope.label!r}" if scope.label else "no scope"
-                    self.rivals[stored.uid] = errors.UndoConflict(
-                        f"change {row.change} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
-                        f"{format_fact_name(rival)} has taken and left that place since, and each would then be in the way "
-                        f"of the other; undo {change} first",
-                        row.seq,
-                    )
-                    return
 
     def _reverse_scope(self, row: Change) -> bool:
         uid = uids.parse_uid(row.uid)

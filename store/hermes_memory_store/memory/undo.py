@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
-from hermes_memory_store.model import PERSON, Actor, Change, Tier, UndoResult
+from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, Tier, UndoResult
 from hermes_memory_store.rows.journal import COLUMNS, Journal, is_change_undone
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names
@@ -42,9 +42,11 @@ NAMESAKES = """
     WHERE one.uid = ?
 """
 
-CHANGES_OF = (
-    "SELECT DISTINCT change FROM journal WHERE uid = ? AND entity = 'fact' AND undoes IS NULL AND op <> 'purge'"
-)
+CHANGES_OF = """
+    SELECT DISTINCT change FROM journal
+    WHERE uid = ? AND entity IN ('fact', 'scope') AND undoes IS NULL AND op <> 'purge'
+      AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'relief')
+"""
 
 ROWS_AT_ONCE = 50
 """Rows of the journal that are looked through at once, from its end."""
@@ -216,20 +218,40 @@ class Undo:
         )
 
     def _take_one_back(
-        self,
-        conn: sqlite3.Connection,
-        first: int,
-        actor: Actor,
-        newest: int,
-        sparing: bool = False,
-        *,
-        is_trial: bool = False,
+        self, conn: sqlite3.Connection, first: int, actor: Actor, newest: int, sparing: bool
+    ) -> UndoResult:
+        """Revert one change, unless others that can be undone now could then never be undone.
+
+        Whatever holds can therefore be undone in the order of `_unwind`, and no order of undos comes to a dead end.
+
+        :raises UndoConflict: NothingToUndo
+        """
+        with suppress(PreviewRollback), self._db.savepoint(conn):
+            done = self._revert(conn, first, actor, newest, sparing)
+            related = self._load_related_changes(conn, done.uids)
+            if max(related, default=0) < first and self._journal.get(first).undoes is None:
+                return done  # it was the newest of them: all is as before it
+            _, stuck = self._unwind(conn, related)
+            if not stuck:
+                return done
+            raise PreviewRollback
+        order, stuck_anyway = self._unwind(conn, self._load_related_changes(conn, done.uids))
+        worse = [change for change in stuck if change not in stuck_anyway and change != first]
+        if worse and order:
+            raise errors.UndoConflict(
+                f"change {first} cannot be undone: change {worse[0]} could then no longer be undone, for each would be in "
+                f"the way of the other; undo {order[0]} first",
+                first,
+            )
+        return self._revert(conn, first, actor, newest, sparing)
+
+    def _revert(
+        self, conn: sqlite3.Connection, first: int, actor: Actor, newest: int, sparing: bool = False
     ) -> UndoResult:
         """Revert one change.
 
         :param newest: the journal's last row before any of this
         :param sparing: refuse whatever a person or a teammate has touched since, even in another column
-        :param is_trial: whether to skip the test that what holds can be undone after it
         """
         if self.is_undone(first):
             raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)
@@ -244,57 +266,55 @@ class Undo:
             said = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {why}" if why else "")
             raise errors.NothingToUndo(said, first)
         seqs = mutation.record(undoes=first)
-        if reversal.rivals and not is_trial:
-            self._refuse_deadlock(conn, reversal.rivals)
         touched = dict.fromkeys(row.uid for row, _ in undone)
         reverted = sorted((seq for _, numbers in undone for seq in numbers), reverse=True)
         return UndoResult(tuple(reverted), seqs, tuple(touched), tuple(reversal.left))
 
-    def _refuse_deadlock(self, conn: sqlite3.Connection, rivals: Mapping[bytes, errors.UndoConflict]) -> None:
-        """Refuse what was just undone where changes that hold could no more be undone, in whatever order.
+    def _unwind(self, conn: sqlite3.Connection, changes: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the order in which changes can be undone, and those that cannot. Nothing is changed.
 
-        :param rivals: facts that returned to places which others have taken and left, and how to refuse it
-        :raises UndoConflict: the first of those
+        Each time it is the newest that can be: once the first is undone, the others follow in the same order.
+
+        :param changes: newest first
         """
-        waiting = self._load_related_changes(conn, rivals)
+        order: list[int] = []
+        stuck = list(changes)
         with suppress(PreviewRollback), self._db.savepoint(conn):
-            while waiting:
-                refused = [change for change in waiting if not self._can_take_back(conn, change)]
-                if len(refused) == len(waiting):
-                    break
-                waiting = refused
+            while (change := next((one for one in stuck if self._can_revert(conn, one)), None)) is not None:
+                order.append(change)
+                stuck.remove(change)
             raise PreviewRollback
-        if waiting:
-            raise next(iter(rivals.values()))
+        return order, stuck
 
-    def _can_take_back(self, conn: sqlite3.Connection, change: int) -> bool:
+    def _can_revert(self, conn: sqlite3.Connection, change: int) -> bool:
         """Revert a change; return whether nothing is in the way."""
         try:
             with self._db.savepoint(conn):
-                self._take_one_back(conn, change, PERSON, self._journal.last_seq(), is_trial=True)
+                self._revert(conn, change, PERSON, self._journal.last_seq())
         except errors.UndoConflict:
             return False
         except errors.NothingToUndo:
             pass  # nothing of it is left
         return True
 
-    def _load_related_changes(self, conn: sqlite3.Connection, facts: Collection[bytes]) -> list[int]:
-        """Load the changes that hold of the facts that share type and target with some, and of what these changed besides.
+    def _load_related_changes(self, conn: sqlite3.Connection, touched: Collection[str]) -> list[int]:
+        """Load the changes that hold of some facts and scopes, of the facts that could stand in their places, and so on.
 
-        Newest first.
+        Newest first. What relief did relates nothing: it is never in the way.
         """
-        things: list[bytes] = [uid for fact in facts for (uid,) in conn.execute(NAMESAKES, (fact,))]
+        things = [uids.parse_uid(uid) for uid in touched]
         seen, changes = set(things), dict[int, bool]()
         while things:
-            for (change,) in conn.execute(CHANGES_OF, (things.pop(),)).fetchall():
-                if change in changes:
-                    continue
-                changes[change] = not self.is_undone(change)
-                if changes[change]:
-                    rows = [self._journal.change(row) for row in load_change_rows(conn, change)]
-                    more = {uids.parse_uid(row.uid) for row in rows if row.entity == "fact"} - seen
-                    things += more
-                    seen |= more
+            thing = things.pop()
+            more = {uid for (uid,) in conn.execute(NAMESAKES, (thing,))}
+            for (change,) in conn.execute(CHANGES_OF, (thing,)).fetchall():
+                if change not in changes:
+                    changes[change] = not self.is_undone(change)
+                    if changes[change]:
+                        rows = [self._journal.change(row) for row in load_change_rows(conn, change)]
+                        more |= {uids.parse_uid(row.uid) for row in rows if row.actor != RELIEF}
+            things += more - seen
+            seen |= more
         return sorted((change for change, holds in changes.items() if holds), reverse=True)
 
 

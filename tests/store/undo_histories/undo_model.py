@@ -277,23 +277,22 @@ class UndoModel:
             if one.undoes is None or (deed.undoes is not None and one.undoes < deed.number)
         ]
 
-    def rivals(self, number: int) -> list[str]:
-        """What may refuse a change that nothing else is in the way of: others have taken and left a place to which it returns."""
-        deed = self.deeds[number]
-        facts = [uid for uid in deed.touched if uid in self.now and is_fact(self.now[uid])]
-        return [why for uid in facts for why in self._rivals(deed, uid)]
+    def related_later(self, number: int) -> list[int]:
+        """Later changes that hold and may wait for one that is undone beneath them: of the same things and places, and so on."""
+        found, names = {number}, set[tuple[str, ...]]()
+        more = [self.deeds[number]]
+        while more:
+            for deed in more:
+                names |= {self._name(uid) for uid in deed.acts if uid in self.now and uid not in deed.by_relief}
+            holds = [self.deeds[one] for one in self.standing_deeds() if one not in found]
+            more = [one for one in holds if any(uid in self.now and self._name(uid) in names for uid in one.acts)]
+            found |= {one.number for one in more}
+        first = self.deeds[number].undoes or number
+        return sorted(one for one in found if one > first and one != number)
 
-    def _rivals(self, deed: Deed, uid: str) -> list[str]:
-        """Later changes that hold and brought another fact to the place to which a fact returns, or took it from there."""
-        here = place_of(deed.before.get(uid))
-        return [
-            f"{other} was in the place of {uid}, says {one.number}"
-            for one in self._later_deeds(deed)
-            for other in one.acts
-            if other != uid and other in self.now and is_fact(self.now[other]) and not self.is_uncreated(other)
-            if {"scope", "tier"} & one.sets[other] and place_of(one.before.get(other)) != place_of(one.after[other])
-            if here and here in (place_of(one.before.get(other)), place_of(one.after[other]))
-        ]
+    def _name(self, uid: str) -> tuple[str, ...]:
+        thing = self.now[uid]
+        return (thing["type"], thing["target"]) if is_fact(thing) else (uid,)
 
     def touched_since(self, number: int) -> set[str]:
         """Facts of a change that somebody else meant to change since, and that are so still."""
@@ -362,11 +361,6 @@ class UndoModel:
             return uid in deed.acts
         former = deed.before.get(uid, {"status": "withdrawn"})
         return former["status"] == "withdrawn" and deed.after.get(uid, former)["status"] != "withdrawn"
-
-
-def place_of(thing: Thing | None) -> tuple[str, ...] | None:
-    """The place in which a fact stands, which no other can share."""
-    return (thing["scope"], thing["type"], thing["target"]) if thing and thing["tier"] in STANDING else None
 
 
 def has_crossed(deed: Deed, uid: str) -> bool:

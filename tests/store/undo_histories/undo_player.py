@@ -156,7 +156,7 @@ class UndoPlayer(Player):
             if deed is not None and deed.exact:
                 why = model.blockers(number)
                 if not why and "in the way of the other" in refused.message:
-                    why = model.rivals(number)
+                    why = [f"{later} would wait for it" for later in model.related_later(number)]
                 assert why or is_void(model, number, before), f"undo of {number} is refused: {refused}"
             return None
         self.check(model, done, before)
