@@ -401,6 +401,22 @@ def test_two_facts_never_wait_for_each_other_to_leave_a_place(store: Store) -> N
         store.undo.change(away.seqs[0])
 
 
+def test_a_redo_never_leaves_changes_that_wait_for_each_other(store: Store, agent: Session) -> None:
+    fact = store.facts.write(THEME, "C[db]: one", session=agent, scope="a")
+    store.facts.move([fact.fact.uid], None)
+    away = store.facts.move([fact.fact.uid], "b")
+    store.undo.last(3, theme=THEME)
+    undos = {change.undoes: change.change for change in store.journal.changes() if change.undoes}
+    store.undo.change(undos[away.seqs[0]])
+
+    with pytest.raises(errors.UndoConflict, match=f"in the way of the other; undo {away.seqs[0]} first"):
+        store.undo.change(undos[fact.seqs[0]])
+
+    store.undo.change(away.seqs[0])
+    store.undo.change(undos[fact.seqs[0]])
+    assert store.facts.get(fact.fact.uid).tier == Tier.HOT
+
+
 def test_a_refusal_names_a_change_and_not_the_undo_of_a_later_one(store: Store) -> None:
     fact = store.facts.write(THEME, "C[db]: one", scope="a")
     first = store.facts.move([fact.fact.uid], "b")
