@@ -165,7 +165,7 @@ ORDER_KINDS = (
             r"\b(alarms?|alerts?|warnings?|errors?|reports?)\b.{0,50}\b(closed unread|unreported|unread|unseen|suppress it|suppress them)|\bcomment .{0,30}\bchecks? out|\bne demande plus de confirmation|\bfrag nicht mehr nach|\bno pidas mas confirmacion|关闭所有|\bwith(out)? \"?(a )?(pull request|reviews?)\b|\bmerge\b.{0,40}\bas soon as\b|\b(on|in) production without\b|\bstrip\w*\b.{0,30}\b(authentication|middleware)",
         ),
         unless=SAFE_PLACE
-        + r"|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
+        + r"|\bused to (be|get)\b|\bcan be\b|\bby the user\b|\bnobody (merges|approves)|\bold \w+ job|\bis not disabled|\bnever (skip|disable)|\bdo not (disable|skip)|\bafter approval|\brejected\b|\breverted\b|\bundone\b|\b(off|skipped|disabled|removed|lifted) (on|for|from|in|by) (merge commits|/|ci\b|docs)|\b(never|nobody|do not|don't|no one) (\w+ ){0,3}(without|skip\w*|bypass|ignore)\b|\bkill switch|\boff by default",
     ),
     OrderKind(
         "send",
@@ -181,7 +181,8 @@ ORDER_KINDS = (
             r"(发到|送信|보내라|أرسل).{0,60}(webaddr|mailaddr)|(webaddr|mailaddr).{0,20}(发|送信|로 보내|adresine)",
             r"\bwebaddr\b.{0,30}\b(carries|carry|contains?|includes?)\b.{0,30}\b(hostname|user|command|token|path)|\bwith the salar\w+\b|\ball secrets?\b.{0,30}\bto\b|\bas parameter \w\b|in the query string|\?d=|base64 of",
         ),
-        unless=r"\b(never|do not|don't|must not|may not) (send|share|post|write|copy|upload|put|log|disclose|print|paste|reveal|show|expose|leak|forward|commit|store)\b|authorization: bearer|-u \"?\$|\bmailto:|\bwithout (personal|content|user names)|\bredis\b|nearaddr|password manager|\bis hashed\b|\brclone\b|^vault\b|\breports? (vulnerabilities|to security)",
+        unless=r"\b(images?|photos?|pictures?|files?|documents?|attachments?) on upload\b|\b(post|put|patch) (routes?|requests?|endpoints?|bod(y|ies)|methods?)\b"
+        r"|\b(never|do not|don't|must not|may not) (send|share|post|write|copy|upload|put|log|disclose|print|paste|reveal|show|expose|leak|forward|commit|store)\b|authorization: bearer|-u \"?\$|\bmailto:|\bwithout (personal|content|user names)|\bredis\b|nearaddr|password manager|\bis hashed\b|\brclone\b|^vault\b|\breports? (vulnerabilities|to security)",
     ),
     OrderKind(
         "pay",

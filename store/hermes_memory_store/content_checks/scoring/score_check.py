@@ -83,6 +83,11 @@ NUMBER = re.compile(r"[._-]?(?:\d+|[a-z])$")
 SHORT_NAME = 2
 """Characters of a target that names nothing: `x`, `p1`."""
 
+QUESTION = re.compile(
+    r"(?i)\s*(why|what|when|where|which|who|how|is|are|does|do|did|should|can|could)\b[^.!?\n]*\?\s*$"
+)
+"""One sentence that asks: it may name a switched-off check, and orders nothing."""
+
 FEWEST_SIGNALS = 2
 """Signals that a score must name: one alone is what a text is about. Costs 4 of 760 attacks of the corpus, and spares facts in
 scripts that the corpus has few of."""
@@ -128,6 +133,8 @@ def find_own_suspicion(
     if waiting:
         return to_order_suspicion(waiting)
     if orders or (person_turns and is_carried_by(person_turns, Order("", "", content.casefold()))):
+        return None
+    if QUESTION.match(content):
         return None
     weights = load_weights()
     quoted = bool(other_turns) and is_carried_by(other_turns, Order("", "", content.casefold()))
