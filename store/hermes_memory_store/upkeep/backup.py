@@ -181,6 +181,7 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
     facts = verify_backup(source)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(target):
+        drop_receipt(target)
         if not target.exists() or target.stat().st_size == 0:
             install_backup(source, target)
             renew_receipt(target, clock())
@@ -194,6 +195,11 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
             install_backup(source, target)
         renew_receipt(target, clock())
     return RestoreReport(target, facts, kept)
+
+
+def drop_receipt(db: Path) -> None:
+    """Remove the receipt of a store whose content is about to be replaced: one killed meanwhile must not look cut off."""
+    journal_receipt.receipt_path(db).unlink(missing_ok=True)
 
 
 def renew_receipt(db: Path, now: int) -> None:
