@@ -235,7 +235,8 @@ class Undo:
             if not stuck:
                 return done
             raise PreviewRollback
-        order, stuck_anyway = self._unwind(conn, self._load_related_changes(conn, done.uids))
+        held = {*related, *self._load_related_changes(conn, done.uids)}  # a redo relates more: judge the same changes
+        order, stuck_anyway = self._unwind(conn, sorted((one for one in held if not self.is_undone(one)), reverse=True))
         worse = [change for change in stuck if change not in stuck_anyway and change != first]
         if worse and order:
             raise errors.UndoConflict(
