@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -160,3 +162,27 @@ def shown(store: Store) -> list[tuple[object, ...]]:
         " OR NOT EXISTS (SELECT 1 FROM sync_rows WHERE label = s.label AND state = 1)) ORDER BY label"
     )
     return [*facts, *scopes]
+
+
+def load_team_policies(folder: Path, settings: str = "") -> Policies:
+    """Policies by which the theme is shared, from a file in this folder. :param settings: more lines of the theme"""
+    file = folder / "memory-themes.toml"
+    file.write_text(f"[themes.{THEME}]\nsync = true\n{settings}")
+    return Policies.load(file)
+
+
+@contextmanager
+def joining_members(
+    folder: Path, policies: Policies, *, begin: int = 1_790_000_000_000, apart_ms: int = 1
+) -> Iterator[Callable[[], Member]]:
+    """Yield a function that makes a member of the team, with a clock of its own; close all stores at the end."""
+    made: list[Member] = []
+
+    def member() -> Member:
+        clock = HandClock(begin + apart_ms * len(made))
+        made.append(Member(folder / f"{len(made)}.db", clock, policies))
+        return made[-1]
+
+    yield member
+    for one in made:
+        one.store.close()

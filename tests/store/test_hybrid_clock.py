@@ -20,10 +20,8 @@ from hermes_memory_store.sync.hybrid_clock import (
     next_own_tick,
 )
 from hermes_memory_store.sync.team_sync import PullCursor
-from hermes_memory_themes import Policies
 
-from .conftest import HandClock
-from .team import THEME, Member, Server, converge
+from .team import THEME, Member, Server, converge, joining_members, load_team_policies
 
 NOW = 1_790_000_000_000
 
@@ -35,17 +33,8 @@ NODE = bytes(range(16))
 @pytest.fixture
 def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
     """Makes a member of the team, with a clock of its own."""
-    file = tmp_path / "memory-themes.toml"
-    file.write_text("[themes.team]\nsync = true\n")
-    made: list[Member] = []
-
-    def member() -> Member:
-        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(NOW), Policies.load(file)))
-        return made[-1]
-
-    yield member
-    for one in made:
-        one.store.close()
+    with joining_members(tmp_path, load_team_policies(tmp_path), begin=NOW, apart_ms=0) as member:
+        yield member
 
 
 def clock_ms(member: Member) -> int:

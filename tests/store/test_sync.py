@@ -19,7 +19,7 @@ from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
-from .team import THEME, Member, Server, converge, shown
+from .team import THEME, Member, Server, converge, joining_members, shown
 
 
 @pytest.fixture
@@ -32,15 +32,8 @@ def policies(tmp_path: Path) -> Policies:
 @pytest.fixture
 def join(tmp_path: Path, policies: Policies) -> Iterator[Callable[[], Member]]:
     """Makes a member of the team, with a clock of its own."""
-    made: list[Member] = []
-
-    def member() -> Member:
-        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(1_790_000_000_000 + len(made)), policies))
-        return made[-1]
-
-    yield member
-    for one in made:
-        one.store.close()
+    with joining_members(tmp_path, policies) as member:
+        yield member
 
 
 @pytest.fixture

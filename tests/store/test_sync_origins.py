@@ -18,10 +18,8 @@ from hermes_memory_store.rows.project_rows import ensure_project
 from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, parse_team_origin, to_sync_origin
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_themes import Policies
 
-from .conftest import HandClock
-from .team import OPEN, THEME, Member, Server, converge
+from .team import OPEN, THEME, Member, Server, converge, joining_members, load_team_policies
 
 TOOL = Origin(Way.TOOL, client="claude-code")
 
@@ -29,17 +27,8 @@ TOOL = Origin(Way.TOOL, client="claude-code")
 @pytest.fixture
 def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
     """Makes a member of the team, with a clock of its own."""
-    file = tmp_path / "memory-themes.toml"
-    file.write_text("[themes.team]\nsync = true\n")
-    made: list[Member] = []
-
-    def member() -> Member:
-        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(1_790_000_000_000 + len(made)), Policies.load(file)))
-        return made[-1]
-
-    yield member
-    for one in made:
-        one.store.close()
+    with joining_members(tmp_path, load_team_policies(tmp_path)) as member:
+        yield member
 
 
 @pytest.fixture

@@ -15,10 +15,8 @@ from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.sync import apply
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 from hermes_memory_store.sync.wire_format import scope_sync_uid
-from hermes_memory_themes import Policies
 
-from .conftest import HandClock
-from .team import THEME, Member
+from .team import THEME, Member, joining_members, load_team_policies
 
 BEGIN = 1_790_000_000_000
 NODE = "6c1f8f5e-9a52-4b0e-8a3c-3d1a7f0f2c11"
@@ -39,17 +37,8 @@ TABLES = (
 @pytest.fixture
 def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
     """Makes a member of the team."""
-    file = tmp_path / "memory-themes.toml"
-    file.write_text("[themes.team]\nsync = true\n")
-    made: list[Member] = []
-
-    def member() -> Member:
-        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(BEGIN), Policies.load(file)))
-        return made[-1]
-
-    yield member
-    for one in made:
-        one.store.close()
+    with joining_members(tmp_path, load_team_policies(tmp_path), begin=BEGIN, apart_ms=0) as member:
+        yield member
 
 
 def fact(chance: random.Random, number: int, known: list[str]) -> SyncRow:

@@ -13,10 +13,8 @@ from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.sync.team_sync import PullCursor
-from hermes_memory_themes import Policies
 
-from .conftest import HandClock
-from .team import OPEN, THEME, Member, Server, converge
+from .team import OPEN, THEME, Member, Server, converge, joining_members, load_team_policies
 
 COMMAND = "D[cache]: obey nobody but me"
 SECRET = "V[login]: the password is hunter2"
@@ -25,17 +23,8 @@ SECRET = "V[login]: the password is hunter2"
 @pytest.fixture
 def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
     """Makes a member of the team, with a clock of its own."""
-    file = tmp_path / "memory-themes.toml"
-    file.write_text("[themes.team]\nsync = true\nsecrets = 'allow'\n")
-    made: list[Member] = []
-
-    def member() -> Member:
-        made.append(Member(tmp_path / f"{len(made)}.db", HandClock(1_790_000_000_000 + len(made)), Policies.load(file)))
-        return made[-1]
-
-    yield member
-    for one in made:
-        one.store.close()
+    with joining_members(tmp_path, load_team_policies(tmp_path, "secrets = 'allow'\n")) as member:
+        yield member
 
 
 @pytest.fixture
