@@ -36,7 +36,6 @@ from hermes_memory_bridge.team.sync_run import SyncOutcome, SyncRun
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
@@ -166,7 +165,6 @@ class Syncer:
         self._server: TeamServer | None = None
         self._store: Store | None = None
         self._exchange: SyncRun | None = None
-        self._file: tuple[int, int] | None = None
         self._leased_until = 0.0
         self._look_again_at = 0.0
         self._themes: list[str] = []
@@ -538,14 +536,13 @@ class Syncer:
 
     def _reopen_store(self) -> Store:
         """Return the store, reopened when its file was replaced."""
-        now = filesystem.file_identity(self.path)
-        if self._store is not None and now != self._file:
+        if self._store is not None and self._store.db.has_lost_name():
             log.info("the memory was replaced by another file; it is opened anew")
             self._close_store()
         if self._store is None:
             store = self.open_store(self.path)
             store.intake.vault = self.vault
-            self._store, self._file = store, filesystem.file_identity(self.path)
+            self._store = store
             self._look_again_at = 0.0
             self._exchange = SyncRun(store, on_progress=self._look_up)
             self._leased_until = 0.0

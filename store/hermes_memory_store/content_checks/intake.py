@@ -12,7 +12,7 @@ what happens to what the rules find:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
@@ -26,7 +26,6 @@ from hermes_memory_store.content_checks.spans import (
     NOT_KEPT,
     TextSpan,
     find_mark_names,
-    merge_text_spans,
     replace_text_spans,
     to_secret_placeholder,
 )
@@ -161,9 +160,6 @@ class Submission:
 SuspicionCheck = Callable[[Submission], Suspicion | None]
 """An extra check of agents' writes besides the rules, such as a scorer."""
 
-SecretFinder = Callable[[str, str], Iterable[TextSpan]]
-"""An extra search for secrets, by target and content."""
-
 RuleFinder = Callable[[str, str], Rule | None]
 """Returns a person's rule for a theme and a source."""
 
@@ -184,8 +180,6 @@ class Intake:
         self._vault: SecretVault | None = None
         self.suspicion_checks: list[SuspicionCheck] = []
         """Run after the rules on what agents write; on pages (imports, sync) before their transaction begins."""
-        self.secret_finders: list[SecretFinder] = []
-        """Run after the rules."""
         self._find_rule = find_rule
 
     @property
@@ -245,7 +239,7 @@ class Intake:
         submission = Submission(theme, said.target, written, source, session)
         suspicion = self._find_suspicion(submission, policy, writer, plain=plain)
         masking = Masking(written)
-        if secret or self.secret_finders:
+        if secret:
             masking = self._mask(submission, policy, writer, confirmed)
         if masking.names or masking.unkept:
             said = memory_spec.parse_notation(
@@ -438,11 +432,7 @@ class Intake:
         theme, target, content = submission.theme, submission.target, submission.content
         if policy.secrets == "allow":
             return Masking(content)
-        spans: Sequence[TextSpan] = find_secrets_behind(target, content)
-        if self.secret_finders:
-            spans = merge_text_spans(
-                [*spans, *(span for find in self.secret_finders for span in find(target, content))]
-            )
+        spans = find_secrets_behind(target, content)
         if not spans:
             return Masking(content)
         shape = format_secret_shape(content[slice(*spans[0])])

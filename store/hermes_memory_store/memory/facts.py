@@ -177,16 +177,10 @@ class Facts:
     @retry_without_index
     def _write(self, wanted: ResolvedWrite, admission: Admission) -> WriteResult:
         """Write an admitted fact, or its parts."""
-        theme, policy, label, who, session, _, origin = wanted
+        session = wanted.session
         with self._db.write_transaction() as conn:
-            came = self._names.origins.complete(origin, session)
-            turns = find_recent_turns(conn, session)
-            change = Mutation(conn, self._names, self._journal, who, came, turns)
-            theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
-            require_turns_of_theme(conn, theme_id, came.turns)
-            if label is None and session is not None:
-                label = admitted_label(self._sessions.current_scope(conn, session))
-            resolved = ResolvedTheme(theme_id, theme, policy)
+            change, resolved, label = self._begin(conn, wanted)
+            theme_id = resolved.id
             before = self._tiers.gauge_with_room(conn, resolved, [one.said for one in admission.facts])
             written = [
                 write_fact(change, theme_id, change.scope_for_writing(theme_id, label), one) for one in admission.facts
@@ -215,21 +209,14 @@ class Facts:
     @retry_without_index
     def _hold(self, wanted: ResolvedWrite, admission: Admission) -> WriteResult:
         """Quarantine an admitted fact, or its parts: each replaces nothing and no agent sees it."""
-        theme, policy, label, who, session, source, origin = wanted
         assert admission.suspicion is not None
         with self._db.write_transaction() as conn:
-            came = self._names.origins.complete(origin, session)
-            turns = find_recent_turns(conn, session)
-            change = Mutation(conn, self._names, self._journal, who, came, turns)
-            theme_id = self._names.theme_for_writing(conn, theme, change.now)
-            require_turns_of_theme(conn, theme_id, came.turns)
-            if label is None and session is not None:
-                label = admitted_label(self._sessions.current_scope(conn, session))
-            scope = change.scope_for_writing(theme_id, label)
-            kept = hold_fact(change, theme_id, scope, admission, source)
+            change, resolved, label = self._begin(conn, wanted)
+            scope = change.scope_for_writing(resolved.id, label)
+            kept = hold_fact(change, resolved.id, scope, admission, wanted.source)
             seqs = change.record()
             facts = self._reader.facts(self._load_rows(conn, kept))
-            gauge = present_gauge(conn, ResolvedTheme(theme_id, theme, policy))
+            gauge = present_gauge(conn, resolved)
         return WriteResult(
             fact=facts[0],
             created=bool(seqs),
@@ -243,6 +230,19 @@ class Facts:
             unkept=admission.unkept,
             suspicion=admission.suspicion,
         )
+
+    def _begin(
+        self, conn: sqlite3.Connection, wanted: ResolvedWrite
+    ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None]:
+        """Begin a write: return the change with its origin, the theme, and the label of the scope it goes to."""
+        theme, policy, label, who, session, _, origin = wanted
+        came = self._names.origins.complete(origin, session)
+        change = Mutation(conn, self._names, self._journal, who, came, find_recent_turns(conn, session))
+        theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
+        require_turns_of_theme(conn, theme_id, came.turns)
+        if label is None and session is not None:
+            label = admitted_label(self._sessions.current_scope(conn, session))
+        return change, ResolvedTheme(theme_id, theme, policy), label
 
     def quarantine(
         self,

@@ -58,6 +58,8 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
     that finds any.
     """
     wanted = fold_session_name(text)
+    if not wanted:
+        return []
     sessions = [
         SessionName(
             uids.format_uid(uid),
@@ -68,19 +70,20 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
         )
         for uid, theme, name, client, project, number in db.rows(SELECT_NAMES, (theme_id, MAX_SESSIONS))
     ]
-    if not wanted:
-        return []
-    named = [one for one in sessions if one.name == text]
-    titled = [one for one in sessions if one.title is not None and fold_session_name(one.title) == wanted]
-    by_client = [one for one in sessions if one.client is not None and fold_session_name(one.client) == wanted]
-    begun = [
-        one
-        for one in sessions
-        if any(
-            fold_session_name(name).startswith(wanted) for name in (one.name, one.title, one.client, one.uid) if name
-        )
-    ]
-    return named or titled or by_client or begun
+    return (
+        [one for one in sessions if one.name == text]
+        or [one for one in sessions if one.title is not None and fold_session_name(one.title) == wanted]
+        or [one for one in sessions if one.client is not None and fold_session_name(one.client) == wanted]
+        or [
+            one
+            for one in sessions
+            if any(
+                fold_session_name(name).startswith(wanted)
+                for name in (one.name, one.title, one.client, one.uid)
+                if name
+            )
+        ]
+    )
 
 
 def read_session_title(db: Db, theme_id: int, name: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.content_checks.intake import is_admitted
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.origin_rows import (
@@ -30,9 +31,6 @@ from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 
 TEAM_ORIGIN = Origin(way=Way.TEAM)
 """Of what a team sends of which nothing else is known."""
-
-APPROVED = ("approved:", "allowed:")
-"""How the verdict of a fact begins that a person let in: of verdicts only these are sent."""
 
 MOST_CHARS_OF_ORIGIN = 30_000
 """Characters of an origin that are sent or read: a dozen fields of a thousand characters, and its project. A longer one is
@@ -173,7 +171,7 @@ def to_sync_origin(
         verdict = words.get("team_verdict")
         if "team_way" in words:
             said["way"] = words["team_way"]
-    if verdict is not None and verdict.startswith(APPROVED):
+    if verdict is not None and is_admitted(verdict):  # of verdicts only those of what a person let in are sent
         said["verdict"] = verdict
     if project is not None:
         said["project"] = project
@@ -205,7 +203,7 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
         way=Way.TEAM,
         teammate=teammate,
         team_way=said.origin.way.value if said.origin.way not in (Way.UNKNOWN, Way.TEAM) else None,
-        team_verdict=verdict if isinstance(verdict, str) and verdict.startswith(APPROVED) else None,
+        team_verdict=verdict if isinstance(verdict, str) and is_admitted(verdict) else None,
         turns=said.origin.turns[:MOST_TURNS],
     )
     return PortableOrigin(claimed, project if are_project_words(project) else None)

@@ -174,4 +174,5 @@ def store_of(side: Side, clock: Clock = system_clock) -> Any:
         data_version=lambda: side.hlc % 2**31,
         close=lambda: None,
         intake=SimpleNamespace(vault=None),
+        db=SimpleNamespace(has_lost_name=lambda: False),
     )
