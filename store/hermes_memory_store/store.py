@@ -72,9 +72,8 @@ class Store:
         self.policies = policies
         self.names = Names(db)
         self.journal = Journal(db, self.names, clock)
-        self.intake = intake or Intake(policies, lambda theme, source: self.sources.rule(theme, source))
-        """What every text passes on its way in."""
-        self.intake.suspicion_checks.append(lambda submission: self.scored_writes(submission))
+        self.intake = intake or self._make_intake()
+        """What every text passes on its way in; a reader shares it with the store it reads for."""
         self.reads = reads or ReadLog(db, self.names, clock)
         self.tiers = Tiers(db, self.names, self.journal, policies)
         self.scopes = Scopes(db, self.names, self.journal, self.intake)
@@ -84,6 +83,11 @@ class Store:
         db.before_commit(self._stamp)
         db.rescue = self._rescue
         self._receipts = ReceiptWriter(db)
+
+    def _make_intake(self) -> Intake:
+        intake = Intake(self.policies, lambda theme, source: self.sources.rule(theme, source))
+        intake.suspicion_checks.append(lambda submission: self.scored_writes(submission))
+        return intake
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
 
