@@ -18,7 +18,8 @@ import difflib
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +27,7 @@ from typing import Any, Self
 from hermes_memory_themes import embedding_settings
 from hermes_memory_themes.embedding_settings import EmbeddingSettings
 from hermes_memory_themes.theme_errors import PolicyError, ThemeError
-from hermes_memory_themes.theme_identity import ThemeKind, classify_theme, normalise_theme
+from hermes_memory_themes.theme_identity import PERSONAL, ThemeKind, classify_theme, normalise_theme
 
 FILE_NAME = "memory-themes.toml"
 
@@ -60,6 +61,13 @@ class ThemePolicy:
     """With `filtered`: shortest message that is kept, in characters."""
     turn_days: int = 0
     """How long a captured message is kept, in days; 0 for ever."""
+    branches: str = "mark"
+    """What happens to facts of a branch that is not merged and not the reader's: `mark` labels and ranks them lower, `hold`
+    keeps them back, `off` gives them like all others."""
+    hook_turn_days: int = 90
+    """How long a message that a host's hooks brought is kept where `turn_days` is 0, in days; 0 for ever."""
+    capture_subagents: bool = False
+    """Whether what a host's subagents say is captured, too, where capture is allowed."""
 
 
 RANGES = {
@@ -69,10 +77,15 @@ RANGES = {
     "retention_days": (0, 3_650),
     "turn_min_chars": (0, 10_000),
     "turn_days": (0, 36_500),
+    "hook_turn_days": (0, 36_500),
 }
 """Least and greatest value of each number."""
 
-CHOICES = {"secrets": ("mask", "refuse", "allow"), "turns": ("all", "filtered", "none")}
+CHOICES = {
+    "secrets": ("mask", "refuse", "allow"),
+    "turns": ("all", "filtered", "none"),
+    "branches": ("mark", "hold", "off"),
+}
 
 KEYS = {field.name: field.type for field in fields(ThemePolicy)}
 
@@ -86,6 +99,8 @@ class Policies:
         self._looked_at: float | None = None
         self._document: dict[str, Any] = {}
         self._known: dict[str, ThemePolicy] = {}
+        self.project_checks: list[Callable[[str], bool]] = []
+        """Whether a theme is that of a project, which is of kind `theme` whatever its name; one check for each open store."""
 
     @classmethod
     def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Self:
@@ -107,11 +122,39 @@ class Policies:
         policy = self._known.get(theme)
         if policy is None:
             document = self._document
+            kind = self.kind_of(theme)
             policy = replace(ThemePolicy(), **document.get("defaults", {}))
-            policy = replace(policy, **document.get("kinds", {}).get(classify_theme(theme).value, {}))
+            policy = replace(policy, **document.get("kinds", {}).get(kind.value, {}))
             policy = replace(policy, **document.get("themes", {}).get(theme, {}))
-            self._known[theme] = policy
+            if theme == PERSONAL:  # what holds for all themes is not meant for the person's own facts
+                named = document.get("themes", {}).get(theme, {})
+                policy = replace(policy, sync=named.get("sync", False), sync_turns=named.get("sync_turns", False))
+            if kind in (ThemeKind.DEFAULT, ThemeKind.THEME) or "kinds" not in document:
+                self._known[theme] = policy  # another may become the theme of a project
         return policy
+
+    def kind_of(self, theme: str) -> ThemeKind:
+        """Return the kind of a theme: `theme` for that of a project, else by its name."""
+        kind = classify_theme(theme)
+        if kind in (ThemeKind.DEFAULT, ThemeKind.THEME):
+            return kind
+        # The first store alone is asked: two that waited for each other's locks would never go on.
+        is_project = bool(self.project_checks) and self.project_checks[0](theme)
+        return ThemeKind.THEME if is_project else kind
+
+    @property
+    def has_project_themes(self) -> bool:
+        """Check whether projects may have themes of their own: unless the file says `projects = false`."""
+        with suppress(
+            PolicyError
+        ):  # a mistake in the file is reported by what needs a policy; until then this is as it was
+            self._load_document()
+        return bool(self._document.get("projects", True))
+
+    def names_theme(self, theme: str) -> bool:
+        """Check whether the file has a table for this very theme."""
+        self._load_document()
+        return theme in self._document.get("themes", {})
 
     def embedding_settings(self, environ: Mapping[str, str] | None = None) -> EmbeddingSettings:
         """Return the embedding settings of the file and the environment as they are now. :raises PolicyError:"""
@@ -169,8 +212,12 @@ def load_policy_document(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
     lines = TomlLines(path, text)
-    known = ("defaults", "kinds", "themes", "embedding")
+    known = ("projects", "defaults", "kinds", "themes", "embedding")
     for name, table in document.items():
+        if name == "projects":
+            if not isinstance(table, bool):
+                raise lines.error((), name, f"projects must be true or false, not {table!r}")
+            continue
         if name not in known:
             raise lines.error(
                 (), name, f"unknown table {name!r}{format_suggestion(name, known)}; known: {', '.join(known)}"
@@ -315,9 +362,16 @@ def policy_file_template() -> str:
         "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
         "turn_min_chars": "with filtered: shortest message that is kept, in characters",
         "turn_days": "how long a captured message is kept, in days; 0 for ever",
+        "branches": "facts of unmerged branches are labelled and ranked lower, held back, or left alone: mark, hold, off",
+        "hook_turn_days": "the same for what hosts' hooks bring, where turn_days is 0",
+        "capture_subagents": "capture what a host's subagents say, too, where capture is allowed",
     }
     lines = [
         "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",
+        "",
+    ]
+    lines += [
+        "# projects = true  # each project has a theme of its own, unless one is named; false: all have `default`",
         "",
     ]
     lines.append("[defaults]")

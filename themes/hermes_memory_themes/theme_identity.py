@@ -21,6 +21,9 @@ ThemeName = NewType("ThemeName", str)
 
 DEFAULT = ThemeName("default")
 
+PERSONAL = ThemeName("personal")
+"""The theme of the person's own facts: about them, their machine and their way of working."""
+
 MAX_THEME = 64
 """Characters of a theme's name."""
 

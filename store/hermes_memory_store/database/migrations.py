@@ -12,6 +12,7 @@ from sqlite_utils import Database, Migrations
 
 from hermes_memory_store.database.schema import (
     APPLICATION_ID,
+    EIGHTH_SCHEMA,
     FIFTH_SCHEMA,
     FIRST_SCHEMA,
     FOURTH_SCHEMA,
@@ -72,6 +73,13 @@ def m006_sync_whole(db: Database) -> None:
 def m007_origins(db: Database) -> None:
     """Create projects and the origins of facts, turns and changes, verdicts, and the numbers of sessions."""
     for statement in SEVENTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m008_hosts(db: Database) -> None:
+    """Create the sessions of hosts, the themes of places, and what is known of branches."""
+    for statement in EIGHTH_SCHEMA:
         db.execute(statement)
 
 

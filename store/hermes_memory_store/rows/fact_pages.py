@@ -121,12 +121,13 @@ def count_facts(db: Db, names: Names, wanted: FactFilter) -> int:
 
 def select_ranges(db: Db, names: Names, wanted: FactFilter) -> FactSelection:
     """Resolve the names of a filter and collect its ranges."""
-    theme_id = None if wanted.theme is None else names.theme_or_none(wanted.theme)
-    if wanted.theme is not None and theme_id is None:
+    theme_ids = names.known_theme_keys(wanted.themes)
+    theme_id = theme_ids[0] if len(wanted.themes) == len(theme_ids) == 1 else None
+    if wanted.theme is not None and not theme_ids:
         return FactSelection([], None, ["0"], [], None, [])
     scope_ids = names.scope_ids(wanted)
     tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
-    tallies = db.rows(*tally_query(theme_id, scope_ids, tiers, wanted))
+    tallies = db.rows(*tally_query(theme_ids, scope_ids, tiers, wanted))
     selection = FactSelection(
         tallies, scope_ids, *filter_conditions(names, wanted), None, [], actor_condition(names, wanted, theme_id)
     )
@@ -134,7 +135,7 @@ def select_ranges(db: Db, names: Names, wanted: FactFilter) -> FactSelection:
 
 
 def tally_query(
-    theme_id: int | None, scope_ids: list[int] | None, tiers: frozenset[Tier], wanted: FactFilter
+    theme_ids: list[int], scope_ids: list[int] | None, tiers: frozenset[Tier], wanted: FactFilter
 ) -> tuple[str, list[Any]]:
     """Return the query for the ranges that hold facts, and their counts.
 
@@ -142,9 +143,8 @@ def tally_query(
     """
     scope = "0" if scope_ids is None else "scope_id"
     where, args = ["facts > 0"], []  # type: tuple[list[str], list[Any]]
-    if theme_id is not None:
-        where.append("theme_id = ?")
-        args.append(theme_id)
+    if theme_ids:
+        where.append(f"theme_id IN ({join_keys(theme_ids)})")
     if scope_ids is not None:
         where.append(f"scope_id IN ({', '.join(map(str, scope_ids))})")
     for column, values in (("tier", tiers), ("type", wanted.types)):
@@ -170,20 +170,26 @@ def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list
         where.append("updated_at >= ?")
         args.append(wanted.after)
     if wanted.by is not None:
-        actors, origins = names.authors_called(wanted.by, wanted.theme)
+        actors, origins = names.authors_in(wanted.by, wanted.themes)
         where.append(f"(actor_id IN ({join_keys(actors)}) OR origin_id IN ({join_keys(origins)}))")
-    if wanted.ways or wanted.projects:
+    if wanted.ways or wanted.projects or wanted.branches:
         where.append(origin_condition(names, wanted))
     if wanted.pinned is not None:
         where.append("pinned = 1" if wanted.pinned else "pinned = 0")
+    if wanted.seen_from is not None and wanted.theme is not None:
+        where.append(names.seen_from_condition([wanted.theme], wanted.seen_from))
+    if wanted.theme is not None and names.known_theme_keys(wanted.also):  # a condition makes a search check every hit
+        where.append(names.seen_from_condition(wanted.themes, wanted.theme))
     return where, args
 
 
 def origin_condition(names: Names, wanted: FactFilter) -> str:
-    """Return the condition for facts by one of these ways and of one of these projects, as SQL."""
-    theme_id = None if wanted.theme is None else names.theme_or_none(wanted.theme)
-    found = f"origin_id IN ({join_keys(names.origins.keys(theme_id, wanted.ways, wanted.projects))})"
-    return f"({found} OR origin_id IS NULL)" if Way.UNKNOWN in wanted.ways and not wanted.projects else found
+    """Return the condition for facts by one of these ways, of one of these projects and branches, as SQL."""
+    theme_id = names.theme_or_none(wanted.theme) if wanted.theme is not None and not wanted.also else None
+    keys = names.origins.keys(theme_id, wanted.ways, wanted.projects, wanted.branches)
+    found = f"origin_id IN ({join_keys(keys)})"
+    unknown = Way.UNKNOWN in wanted.ways and not wanted.projects and not wanted.branches
+    return f"({found} OR origin_id IS NULL)" if unknown else found
 
 
 def join_keys(keys: Iterable[int]) -> str:
@@ -205,7 +211,7 @@ def use_selective_condition(
         candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
     if wanted.by is not None:
         candidates.append((actor_condition(names, wanted, theme_id), []))
-    elif wanted.projects or (wanted.ways and Way.UNKNOWN not in wanted.ways):
+    elif wanted.projects or wanted.branches or (wanted.ways and Way.UNKNOWN not in wanted.ways):
         candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, wanted)}", []))
     if wanted.target is not None and theme_id is not None:
         tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
@@ -240,7 +246,7 @@ def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> s
     """
     if wanted.by is None:
         return "WHERE 1"
-    actors, origins = names.authors_called(wanted.by, wanted.theme)
+    actors, origins = names.authors_in(wanted.by, wanted.themes)
     source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({join_keys(actors)})"
     if theme_id is not None:
         source += f" AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
@@ -252,7 +258,7 @@ def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> s
 
 def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:
     """Check whether that index condition leaves at most `SORTABLE_FACTS` facts."""
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM facts {source} LIMIT {SORTABLE_FACTS + 1})"
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM facts f {source} LIMIT {SORTABLE_FACTS + 1})"
     return bool(db.value(sql, args) <= SORTABLE_FACTS)
 
 
@@ -264,7 +270,7 @@ def count_selected_facts(db: Db, selection: FactSelection, *, most: int | None =
     where = " AND ".join([source, *range_conditions(selection), *selection.conditions])
     bound = "" if most is None else f" LIMIT {most + 1}"
     return int(
-        db.value(f"SELECT count(*) FROM (SELECT 1 FROM facts {where}{bound})", (*selection.few_args, *selection.args))
+        db.value(f"SELECT count(*) FROM (SELECT 1 FROM facts f {where}{bound})", (*selection.few_args, *selection.args))
     )
 
 
@@ -294,7 +300,7 @@ def sorted_keys(
         return []
     if selection.few:
         where = " AND ".join([selection.few, *range_conditions(selection), *selection.conditions])
-        sql = f"SELECT {key}, id FROM facts {where}{beyond}{tail}"
+        sql = f"SELECT {key}, id FROM facts f {where}{beyond}{tail}"
         return db.rows(sql, (*selection.few_args, *selection.args, *beyond_args))
     index, owner, ranges = ordered_ranges(selection, sort)
     extra = "".join(f" AND {condition}" for condition in selection.conditions) + beyond
@@ -303,7 +309,7 @@ def sorted_keys(
     found: list[tuple[Any, int]] = []
     for some in in_chunks(ranges, RANGES_AT_ONCE):
         parts = [
-            f"SELECT {key}, id FROM facts INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
+            f"SELECT {key}, id FROM facts f INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
             for _ in some
         ]
         args: list[Any] = []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
+from hermes_memory_store.places.place_queries import format_seen_from
 from hermes_memory_store.rows.origin_rows import OriginRows
 from hermes_memory_store.rows.session_names import (
     CANDIDATES_SHOWN,
@@ -19,6 +21,7 @@ from hermes_memory_store.rows.session_names import (
     read_session_title,
 )
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
+from hermes_memory_themes.theme_identity import DEFAULT
 
 UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
@@ -164,6 +167,20 @@ class Names:
         """Return every theme that was ever written to, by name."""
         return [row[0] for row in self._db.rows("SELECT name FROM themes ORDER BY name")]
 
+    def known_theme_keys(self, names: Iterable[str]) -> list[int]:
+        """Return the keys of those of these themes that were ever written to."""
+        return [key for key in map(self.theme_or_none, names) if key is not None]
+
+    def seen_from_condition(self, themes: Iterable[str], seen_from: str) -> str:
+        """Return the condition for facts `f` of themes as the theme of a project reads them, as SQL."""
+        own_id, parts = self.theme_or_none(seen_from), ["0"]
+        for theme in themes:
+            for key in self.known_theme_keys([theme]):
+                default_id = key if theme == DEFAULT else None
+                seen = "1" if theme == seen_from else format_seen_from(self._db.rows, default_id, own_id, seen_from)
+                parts.append(f"(f.theme_id = {key} AND {seen})")
+        return f"({' OR '.join(parts)})"
+
     def actor(self, conn: sqlite3.Connection, actor: Actor) -> int:
         """Return the key of an actor, created when it is new. Call it inside a write transaction."""
         key = self.known_actor_keys.get((actor.kind, actor.name))
@@ -244,6 +261,22 @@ class Names:
         theme_id = None if theme is None else self.theme_or_none(theme) or 0
         written = {self.actor_by_key(key).name for key in actors}
         return actors, [key for key, name in self.origins.keys_of_client(theme_id, text) if name not in written]
+
+    def authors_in(self, text: str, themes: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Return the keys as `authors_called` does, of all that one of these themes knows; of all themes where none is named.
+
+        :raises UnknownSession: none of them knows one; as `authors_called`
+        """
+        found: list[tuple[list[int], list[int]]] = []
+        unknown: errors.UnknownSession | None = None
+        for theme in themes or (None,):
+            try:
+                found.append(self.authors_called(text, theme))
+            except errors.UnknownSession as error:
+                unknown = unknown or error
+        if unknown is not None and not found:
+            raise unknown
+        return [key for actors, _ in found for key in actors], [key for _, origins in found for key in origins]
 
     def _actors_of_sessions(self, text: str, theme_id: int | None, wrote: str) -> list[tuple[int]]:
         """Return the keys of the actors of sessions by title, client or a unique beginning; candidates when ambiguous."""
@@ -345,14 +378,14 @@ class Names:
         """
         if not wanted.scopes:
             return None
-        theme = None if wanted.theme is None else self.find_theme_name(wanted.theme)
+        themes = json.dumps([self.find_theme_name(theme) for theme in wanted.themes])
         keys: list[int] = []
         for label in wanted.scopes:
             sql = (
                 "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
-                " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 IS NULL OR name = ?2)"
+                " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 = '[]' OR name IN (SELECT value FROM json_each(?2)))"
             )
-            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, theme))]
+            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, themes))]
             if not found and label:
                 raise errors.UnknownScope(label, self.labels(wanted.theme))
             keys += found

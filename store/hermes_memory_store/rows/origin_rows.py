@@ -212,8 +212,10 @@ class OriginRows:
             self._load(key)
         return self._digests.get(key, b"")
 
-    def keys(self, theme_id: int | None, ways: Collection[Way], projects: Collection[str]) -> list[int]:
-        """Return the keys of the origins with one of these ways, and of one of these projects; empty: any.
+    def keys(
+        self, theme_id: int | None, ways: Collection[Way], projects: Collection[str], branches: Collection[str] = ()
+    ) -> list[int]:
+        """Return the keys of the origins with one of these ways, of one of these projects and branches; empty: any.
 
         :raises QueryError: no such project is known in this theme
         """
@@ -227,6 +229,9 @@ class OriginRows:
         if projects:
             found = self.projects_called(theme_id, projects)
             where.append(f"project_id IN ({', '.join(map(str, found))})")
+        if branches:
+            where.append(f"branch IN ({', '.join('?' * len(branches))})")
+            args += sorted(branches)
         return [key for (key,) in self._db.rows(f"SELECT id FROM origins WHERE {' AND '.join(where)}", args)]
 
     def projects_called(self, theme_id: int | None, names: Collection[str]) -> list[int]:

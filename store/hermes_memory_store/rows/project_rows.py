@@ -13,6 +13,9 @@ from hermes_memory_store.content_checks.intake import to_listed_name, to_masked_
 MAX_PROJECT_NAME = 120
 """Characters of a project's name: a folder's name is at most 255 bytes, and a screen shows far fewer."""
 
+PLACES = "places"
+"""Entity of the journal: by what the themes of places are chosen."""
+
 NAMELESS = "project"
 """What a project is called whose folder or URL has no name: `/`."""
 
@@ -153,6 +156,11 @@ def merge_projects(conn: sqlite3.Connection, key: int, into: int) -> None:
     """Let a project join another one: its identities become the other's, its name still finds it."""
     conn.execute("UPDATE projects SET joined_id = ?1 WHERE id = ?2 OR joined_id = ?2", (into, key))
     conn.execute("UPDATE project_aliases SET project_id = ? WHERE project_id = ?", (into, key))
+
+
+def write_place_choice(conn: sqlite3.Connection, places: str, at: int | None) -> None:
+    """Write by what the themes of places are chosen."""
+    conn.execute("INSERT OR REPLACE INTO place_choice (id, places, chosen_at) VALUES (1, ?, ?)", (places, at))
 
 
 def are_project_words(words: Any, *, depth: int = 0) -> bool:
