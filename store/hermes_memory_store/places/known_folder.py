@@ -1,0 +1,75 @@
+"""The project and the branch of a folder that the store has seen before: four small files of a repository at most.
+
+Only what is as it was then: a new repository, an odd one, or one whose configuration has changed since is read in full by
+`project_sighting.py`, whose import takes as long as an interpreter's start.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hermes_memory_store.places.bounded_files import MAX_SMALL, read_bounded, read_pointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_memory_store.places.place_queries import Ask
+
+KNOWN = """
+    SELECT coalesce(p.joined_id, p.id), a.seen_at FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    WHERE a.kind = ? AND a.value = ?
+"""
+
+MOST_PARENTS = 100
+
+BRANCH = "ref: refs/heads/"
+
+
+class KnownFolder:
+    """What is known of a folder: its project's key and its branch, None for what takes a full look."""
+
+    __slots__ = ("branch", "is_plain", "project")
+
+    def __init__(self, project: int | None = None, branch: str | None = None, *, is_plain: bool = False) -> None:
+        """:param is_plain: whether it is in no repository, so that its path is all that it is known by"""
+        self.project = project
+        self.branch = branch
+        self.is_plain = is_plain
+
+
+def find_known_folder(ask: Ask, folder: str) -> KnownFolder:
+    """Find the project of a folder, if the store knows it and it is as it was."""
+    try:
+        place = at = os.path.realpath(folder)
+    except (OSError, ValueError):
+        return KnownFolder()
+    for _ in range(MOST_PARENTS):
+        dotted = os.path.join(at, ".git")
+        if os.path.lexists(dotted):
+            return find_known_repository(ask, dotted)
+        if os.path.lexists(os.path.join(at, "HEAD")) and os.path.isdir(os.path.join(at, "objects")):
+            return find_known_repository(ask, at)
+        at, below = os.path.dirname(at), at
+        if at == below:
+            break
+    rows = ask(KNOWN, ("path", place))
+    return KnownFolder(rows[0][0] if rows else None, is_plain=True)
+
+
+def find_known_repository(ask: Ask, git_dir: str) -> KnownFolder:
+    """Find the project of a `.git`, a directory or the file that points to one, or of a bare repository."""
+    if not os.path.isdir(git_dir):  # a worktree or a submodule
+        git_dir = read_pointer(git_dir, os.path.dirname(git_dir), b"gitdir:") or ""
+    head = os.path.join(git_dir, "HEAD")
+    if not git_dir or os.path.islink(head):
+        return KnownFolder()
+    common = os.path.realpath(read_pointer(os.path.join(git_dir, "commondir"), git_dir, b"") or git_dir)
+    text = read_bounded(head, MAX_SMALL)
+    try:
+        changed_at = os.stat(os.path.join(common, "config")).st_mtime_ns // 1_000_000
+        rows = ask(KNOWN, ("dir", common))
+    except (OSError, ValueError):
+        return KnownFolder()
+    if text is None or not rows or changed_at > rows[0][1]:
+        return KnownFolder()
+    branch = text.strip().decode("utf-8", "replace")
+    return KnownFolder(rows[0][0], branch.removeprefix(BRANCH) if branch.startswith(BRANCH) else None)

@@ -1,0 +1,68 @@
+"""What a folder shows of its project at one moment: identities, branch and commit."""
+
+from __future__ import annotations
+
+import os
+
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.places.git_files import find_repository, read_head, read_remote_url
+from hermes_memory_store.places.remote_urls import normalise_remote, remote_label
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSighting:
+    """A project as one folder shows it."""
+
+    root: str
+    """The working tree, or the folder itself where there is no repository; absolute, without symbolic links."""
+    folder: str = "."
+    """The folder, relative to `root`."""
+    common: str | None = None
+    """The directory that all working trees of the repository share; None: there is no repository."""
+    remote: str | None = None
+    """The remote's normalised URL."""
+    branch: str | None = None
+    commit: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What people would call it."""
+        if self.remote is not None:
+            return remote_label(self.remote)
+        return os.path.basename(self.root).removesuffix(".git")
+
+    @property
+    def identities(self) -> tuple[tuple[str, str], ...]:
+        """Kinds and values by which it is recognised here."""
+        found = (("remote", self.remote), ("dir", self.common), ("path", self.root))
+        return tuple((kind, value) for kind, value in found if value is not None)
+
+
+def read_project(folder: str | os.PathLike[str]) -> ProjectSighting:
+    """Read what a folder shows of its project: a dozen small files at most, and no process.
+
+    It never raises for an odd folder: one that is gone or unreadable is a project by its path.
+    """
+    path = os.fspath(folder).replace("\0", "")
+    try:
+        place = os.path.realpath(path)
+    except OSError:
+        place = os.path.abspath(path)
+    repository = find_repository(place)
+    if repository is None:
+        return ProjectSighting(root=place)
+    url, head = read_remote_url(repository), read_head(repository)
+    return ProjectSighting(
+        root=repository.root,
+        folder=os.path.relpath(place, repository.root),
+        common=repository.common,
+        remote=None if url is None else normalise_remote(url),
+        branch=head.branch,
+        commit=head.commit,
+    )
+
+
+def to_project(seen: ProjectSighting) -> ProjectSighting | None:
+    """Return a sighting unless its folder is where programs are started that work nowhere: `/`, or the user's home."""
+    nowhere = seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))
+    return None if nowhere else seen
