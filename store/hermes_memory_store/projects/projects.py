@@ -17,8 +17,9 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
-from hermes_memory_store.projects.git_files import Repository, read_head
-from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.places.git_files import Repository, read_head, read_remote_url
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.places.remote_urls import normalise_remote
 from hermes_memory_store.projects.root_commits import find_root_commit
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.project_rows import (
@@ -33,9 +34,13 @@ FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = 
 
 PUT_ALIAS = """
     INSERT INTO project_aliases VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET project_id = excluded.project_id
+    ON CONFLICT DO UPDATE SET project_id = excluded.project_id, seen_at = excluded.seen_at
     WHERE project_id <> excluded.project_id
 """
+
+SEEN_BEFORE = "SELECT seen_at < ?2 FROM project_aliases WHERE kind = 'dir' AND value = ?1"
+
+PUT_SEEN_AT = "UPDATE project_aliases SET seen_at = ?2 WHERE kind = 'dir' AND value = ?1 AND seen_at < ?2"
 
 HAS_ALIAS = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = ?"
 
@@ -102,20 +107,30 @@ class Projects:
         )
 
     def recognise(self, seen: ProjectSighting) -> str | None:
-        """Return the name of the project that was seen, known from now on; None: it is new and the store read-only."""
+        """Return the name of the project that was seen, known from now on; None: it is new and the store read-only.
+
+        A store that is open for reading names the project which a new worktree or clone would join.
+        """
         identities = storable_identities(seen)
         name = self._known.get(identities)
         if name is None:
             name = self._find(identities)
             if name is None:
                 if self._db.read_only:
-                    return None
+                    return self._find_joined(identities)
                 with self._db.write_transaction() as conn:
                     key = join_project(conn, seen.label, identities, self._clock())
                     name = str(conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()[0])
                 self._names.origins.forget()
+            else:
+                self._note_same_remote(seen)
             self._known[identities] = name
         return name
+
+    def find(self, seen: ProjectSighting) -> str | None:
+        """Return the name of the project that was seen; None where it, or an identity of it, is new. Nothing is written."""
+        identities = storable_identities(seen)
+        return self._known.get(identities) or self._find(identities)
 
     def get(self, name: str) -> Project:
         """Return a project by its name, or by that of one which has joined it. :raises QueryError: there is none"""
@@ -192,12 +207,34 @@ class Projects:
         self._known.clear()
         self._names.origins.forget()
 
+    def _note_same_remote(self, seen: ProjectSighting) -> None:
+        """Note that a configuration which has changed since names the same remote: `known_folder.py` believes it then."""
+        if seen.common is None or self._db.read_only:
+            return
+        try:
+            changed_at = os.stat(os.path.join(seen.common, "config")).st_mtime_ns // 1_000_000
+        except (OSError, ValueError):
+            return
+        words = to_storable_identity(seen.common), changed_at
+        if not self._db.value(SEEN_BEFORE, words):
+            return
+        url = read_remote_url(Repository(seen.root, seen.common, seen.common))
+        if (None if url is None else normalise_remote(url)) == seen.remote:
+            with self._db.write_transaction() as conn:
+                conn.execute(PUT_SEEN_AT, words)
+
     def _find(self, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project whose identities these all are."""
         keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
         if len(keys) != 1 or None in keys:
             return None
         return str(self._db.value("SELECT name FROM projects WHERE id = ?", (keys.pop(),)))
+
+    def _find_joined(self, identities: tuple[tuple[str, str], ...]) -> str | None:
+        """Find the project that a sighting would join, as `join_project` chooses it."""
+        known = {kind: self._db.value(FIND_ALIAS, (kind, value)) for kind, value in identities}
+        key = next((known[kind] for kind in ("remote", "dir", "path") if known.get(kind) is not None), None)
+        return None if key is None else str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
 
 
 def storable_identities(seen: ProjectSighting) -> tuple[tuple[str, str], ...]:

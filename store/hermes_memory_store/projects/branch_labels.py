@@ -1,0 +1,181 @@
+"""Facts marked with the branch they were written on, for the reader whom the current origin names.
+
+The reader is where the present change or read comes from (`Store.attribute`): project, branch and commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.errors import PolicyInvalid
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact, Origin
+from hermes_memory_store.notation import token_estimate
+from hermes_memory_store.quick.branch_marks import BranchMark, HotPlace, WrittenAt, find_branch_marks, is_lowered
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.rows.project_rows import FIND_PROJECT, fold_project_name
+from hermes_memory_themes import Policies, PolicyError
+
+MARK, HOLD, OFF = "mark", "hold", "off"
+"""Values of a theme's `branches`."""
+
+Whereabouts = tuple[str | None, str | None, str | None]
+"""Name of a project, branch and commit."""
+
+LOWERED_SCORE = 0.5
+"""What the score of a fact of an unmerged branch is worth beside others."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFact:
+    """A fact as it is given."""
+
+    fact: Fact
+    mark: BranchMark | None = None
+    is_lowered: bool = False
+    """Whether it is ranked behind others."""
+
+    @property
+    def line(self) -> str:
+        """The fact's notation, and behind it the label of its branch."""
+        return self.fact.notation if self.mark is None else f"{self.fact.notation} {self.mark.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFacts:
+    """Facts as they are given, in their order, without those that are held back."""
+
+    given: Sequence[MarkedFact]
+    held: Sequence[MarkedFact] = ()
+
+    @property
+    def held_note(self) -> str | None:
+        """A sentence that counts what is held back, and says how to see it."""
+        if not self.held:
+            return None
+        names = sorted({one.fact.origin.branch for one in self.held if one.fact.origin.branch})
+        count = f"{len(self.held)} fact{'s' if len(self.held) > 1 else ''}"
+        return f"{count} of unmerged branches held back; to see them search with branch:{names[0] if names else 'NAME'}"
+
+
+HotRow = tuple[int, str, int, int, int | None, int, int, int | None]
+"""Of a hot fact: key, type, whether it is pinned, when it was changed and read last, tokens, keys of its actor and origin."""
+
+
+class BranchLabels:
+    """Mark facts with their branches, as the policies of their themes say."""
+
+    def __init__(self, db: Db, names: Names, policies: Policies) -> None:
+        self._db = db
+        self._names = names
+        self._policies = policies
+        self._version: tuple[Whereabouts, int, int] | None = None
+        self._known: dict[Whereabouts, BranchMark | None] = {}
+        """What was found for the newest reader, in that state of the store."""
+        self._keys: dict[str, int] = {}
+        """Keys of projects by name: a name that a project had is never that of another one."""
+        db.on_rollback(self._keys.clear)
+
+    def find_marks(self, theme: str, origins: Iterable[Origin]) -> Mapping[Whereabouts, BranchMark]:
+        """Return the marks of those of these origins that have one, by `whereabouts`."""
+        if self._setting(theme) == OFF:
+            return {}
+        reader = whereabouts(self._names.origins.current())
+        wanted = {place for origin in origins if is_apart(place := whereabouts(origin), reader)}
+        return self._find_marks_of(wanted, reader) if wanted else {}
+
+    def _find_marks_of(self, wanted: Collection[Whereabouts], reader: Whereabouts) -> Mapping[Whereabouts, BranchMark]:
+        """Return the marks of these places; what was found for the same reader holds until the store changes."""
+        version = (reader, self._db.value("PRAGMA data_version"), self._db.conn.total_changes)
+        if version != self._version:
+            self._version, self._known = version, {}
+        missing = [place for place in wanted if place not in self._known]
+        if missing:
+            keys = {name: self._project_key(name) for name in {place[0] for place in (*missing, reader)}}
+            places = {place: WrittenAt(keys[place[0]], place[1], place[2]) for place in missing}
+            at = WrittenAt(keys[reader[0]], reader[1], reader[2])
+            marks = find_branch_marks(self._db.rows, set(places.values()), at)
+            self._known |= {place: marks.get(one) for place, one in places.items()}
+        return {place: mark for place in wanted if (mark := self._known[place]) is not None}
+
+    def _setting(self, theme: str) -> str:
+        """Return what a theme's policy says of branches; with a mistake in the file nothing is held back, and reads go on."""
+        try:
+            return self._policies.for_theme(theme).branches
+        except (PolicyError, PolicyInvalid):
+            return MARK
+
+    def mark(self, facts: Iterable[Fact], *, shown_branches: frozenset[str] = frozenset()) -> MarkedFacts:
+        """Return the facts with their marks, without those that their theme holds back.
+
+        :param shown_branches: branches of which nothing is held back, since they were asked for by name
+        """
+        facts = list(facts)
+        given: list[MarkedFact] = []
+        held: list[MarkedFact] = []
+        marks = {
+            theme: self.find_marks(theme, [one.origin for one in facts if one.theme == theme])
+            for theme in {one.theme for one in facts}
+        }
+        for fact in facts:
+            mark = marks[fact.theme].get(whereabouts(fact.origin))
+            lowered = is_lowered(mark, fact.type.value, fact.actor.kind, fact.theme, is_pinned=fact.pinned)
+            one = MarkedFact(fact, mark, lowered)
+            holds = one.is_lowered and self._setting(fact.theme) == HOLD
+            (held if holds and fact.origin.branch not in shown_branches else given).append(one)
+        return MarkedFacts(given, held)
+
+    def mark_named(self, fact: Fact) -> MarkedFact:
+        """Return one fact with its mark: one that was asked for by its name is never held back."""
+        marks = self.find_marks(fact.theme, [fact.origin])
+        return MarkedFact(fact, marks.get(whereabouts(fact.origin)))
+
+    def place_hot_facts(self, theme: str, rows: Sequence[HotRow]) -> dict[int, HotPlace]:
+        """Return how marks change the places of hot facts, by key; facts without a mark are missing."""
+        by_key = self._names.origins.by_key
+        origins = {key: by_key(key) for key in {row[7] for row in rows} if key is not None}
+        marks = self.find_marks(theme, origins.values())
+        if not marks:
+            return {}
+        of_origins = {key: mark for key, origin in origins.items() if (mark := marks.get(whereabouts(origin)))}
+        holds = self._setting(theme) == HOLD
+        found: dict[int, HotPlace] = {}
+        for key, kind, pinned, _, _, _, actor_id, origin_id in rows:
+            mark = None if origin_id is None else of_origins.get(origin_id)
+            if mark is not None:
+                author = self._names.actor_by_key(actor_id).kind
+                lowered = is_lowered(mark, kind, author, theme, is_pinned=bool(pinned))
+                found[key] = HotPlace(mark, lowered, lowered and holds, label_tokens(mark))
+        return found
+
+    def _project_key(self, name: str | None) -> int | None:
+        if name is None:
+            return None
+        key = self._keys.get(name)
+        if key is None:
+            key = self._db.value(FIND_PROJECT, (fold_project_name(name),))
+            if key is not None:
+                self._keys[name] = key
+        return key
+
+
+@lru_cache(maxsize=1024)
+def label_tokens(mark: BranchMark) -> int:
+    """Return what the label of a mark costs."""
+    return token_estimate.estimate_tokens(mark.label)
+
+
+def whereabouts(origin: Origin) -> Whereabouts:
+    """Return the name of the project, the branch and the commit of an origin."""
+    return origin.project, origin.branch, origin.commit
+
+
+def is_apart(place: Whereabouts, reader: Whereabouts) -> bool:
+    """Check whether something was written at a branch or commit that is not the reader's, by their names alone."""
+    project, branch, commit = place
+    if branch is None and commit is None:
+        return False
+    same = branch == reader[1] if branch is not None else commit == reader[2]
+    return not same or project is None or project != reader[0]
