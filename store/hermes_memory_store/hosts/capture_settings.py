@@ -1,0 +1,124 @@
+"""Change whether what is said may be kept. `capture_switch.py` reads what this writes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.hosts.capture_switch import (
+    UNTIL_RESUMED,
+    CaptureSwitch,
+    load_capture_switch,
+    to_capture_path,
+    to_now,
+)
+
+
+def allow_capture(store_path: str | os.PathLike[str], host: str, allowed: bool) -> CaptureSwitch:
+    """Say whether the hooks of a host may bring what is said. Returns what holds then.
+
+    :raises FileError: the switch cannot be written
+    """
+
+    def answer(switch: CaptureSwitch) -> None:
+        switch.hosts[host] = allowed
+
+    return change_capture_switch(store_path, answer)
+
+
+def switch_capture(store_path: str | os.PathLike[str], *, off: bool) -> CaptureSwitch:
+    """Stop capture everywhere, or end that. Returns what holds then. :raises FileError: the switch cannot be written"""
+
+    def turn(switch: CaptureSwitch) -> None:
+        switch.off = off
+        if not off:
+            switch.paused_until = None
+
+    return change_capture_switch(store_path, turn)
+
+
+def switch_capture_in_folder(
+    store_path: str | os.PathLike[str], folder: str | os.PathLike[str], *, off: bool
+) -> CaptureSwitch:
+    """Stop capture in a folder and below it, or end that. Returns what holds then.
+
+    :raises FileError: the switch cannot be written
+    """
+    place = os.path.realpath(folder)
+
+    def turn(switch: CaptureSwitch) -> None:
+        others = [one for one in switch.folders if one != place]
+        switch.folders = [*others, place] if off else others
+
+    return change_capture_switch(store_path, turn)
+
+
+def pause_capture(
+    store_path: str | os.PathLike[str], duration_ms: int | None = None, *, now: int | None = None
+) -> CaptureSwitch:
+    """Stop capture for a while. Returns what holds then.
+
+    :param duration_ms: for how long; until it is resumed unless given
+    :param now: UTC milliseconds; the system's clock unless given
+    :raises FileError: the switch cannot be written
+    """
+
+    def turn(switch: CaptureSwitch) -> None:
+        switch.paused_until = UNTIL_RESUMED if duration_ms is None else to_now(now) + duration_ms
+
+    return change_capture_switch(store_path, turn)
+
+
+def resume_capture(store_path: str | os.PathLike[str]) -> CaptureSwitch:
+    """End a pause. Returns what holds then. :raises FileError: the switch cannot be written"""
+
+    def turn(switch: CaptureSwitch) -> None:
+        switch.paused_until = None
+
+    return change_capture_switch(store_path, turn)
+
+
+def change_capture_switch(store_path: str | os.PathLike[str], change: Callable[[CaptureSwitch], None]) -> CaptureSwitch:
+    """Change the switch of a store in one step, however many programs do so. Returns what holds then.
+
+    A damaged file may have said that capture is off, so what replaces it says so, unless the change ends that.
+
+    :raises FileError: the switch cannot be written
+    """
+    path = Path(to_capture_path(store_path))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with hold_folder(path.parent):
+            switch = load_capture_switch(store_path)
+            if switch.trouble:
+                switch = CaptureSwitch(off=True)
+            change(switch)
+            document = {
+                "hosts": switch.hosts,
+                "off": switch.off,
+                "paused_until": switch.paused_until,
+                "folders": switch.folders,
+            }
+            with atomic_write(path, encoding="utf-8", encoding_errors="surrogateescape") as file:
+                json.dump(document, file, indent=2)
+                file.write("\n")
+    except OSError as error:
+        raise errors.FileError(f"{path} cannot be written: {error.strerror or error}", path) from error
+    return switch
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder itself, which leaves no file behind. :raises OSError:"""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,192 @@
+"""Whether what is said may be kept: the answer for one host in one folder, at this moment.
+
+`<store>.capture.json` says which hosts' hooks may bring what is said, whether capture is off or paused, and in which folders
+nothing is kept. A file `.hermes-memory-off` in a folder says the same for it and all below it. Every writer of turns asks
+here just before it writes. What cannot be read allows nothing. Standard library alone: the hook program imports this.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from hermes_memory_store.compact_json import parse_whole_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OFF_FILE = ".hermes-memory-off"
+"""The name of a file, or folder, that stops capture in its folder and below."""
+
+UNTIL_RESUMED = -1
+"""`paused_until` of a pause without an end."""
+
+MOST_READ = 1 << 20
+"""Bytes of the switch's file; a larger one is none of ours."""
+
+
+class CaptureRuling:
+    """Whether capture is allowed; if not, why, as words for people that follow `capture is `."""
+
+    __slots__ = ("allowed", "why")
+
+    def __init__(self, allowed: bool, why: str = "") -> None:
+        self.allowed = allowed
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"CaptureRuling({self.allowed}, {self.why!r})"
+
+
+class CaptureSwitch:
+    """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
+
+    __slots__ = ("folders", "hosts", "off", "paused_until", "trouble")
+
+    def __init__(
+        self,
+        hosts: dict[str, bool] | None = None,
+        *,
+        off: bool = False,
+        paused_until: int | None = None,
+        folders: list[str] | None = None,
+        trouble: str = "",
+    ) -> None:
+        self.hosts = hosts or {}
+        """Hosts whose person has answered, and what."""
+        self.off = off
+        self.paused_until = paused_until
+        """UTC milliseconds, `UNTIL_RESUMED`, or None."""
+        self.folders = folders or []
+        """Absolute paths, links resolved: nothing is kept in them, nor below."""
+        self.trouble = trouble
+        """Why the file cannot be read; it then allows nothing."""
+
+    def is_paused(self, now: int) -> bool:
+        """Check whether a pause lasts. :param now: UTC milliseconds"""
+        return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)
+
+    def find_general_stop(self, now: int) -> str:
+        """Return why nothing at all may be kept; empty when something may. :param now: UTC milliseconds"""
+        if self.trouble:
+            return self.trouble
+        if self.off:
+            return "off everywhere"
+        return f"paused until {format_pause_end(self.paused_until, now)}" if self.is_paused(now) else ""
+
+
+def may_capture(store_path: str, host: str, folder: str, *, now: int | None = None) -> CaptureRuling:
+    """Return whether what is said may be kept.
+
+    :param host: the host whose hook brings it; empty for other ways (a tool, the memory provider), which need no permission of
+        their own
+    :param folder: where it is said, absolute; empty when nobody knows
+    :param now: UTC milliseconds; the system's clock unless given
+    """
+    switch = load_capture_switch(store_path)
+    stop = switch.find_general_stop(to_now(now)) or find_folder_stop(switch, folder)
+    if not stop and host and switch.hosts.get(host) is not True:
+        stop = f"not allowed to {host}"
+    return CaptureRuling(not stop, stop)
+
+
+def describe_capture(store_path: str, folder: str, *, now: int | None = None) -> str:
+    """Return what screens show while capture is stopped: `capture is paused until 14:02`; empty when it is not.
+
+    :param folder: as of `may_capture`
+    """
+    switch = load_capture_switch(store_path)
+    stop = switch.find_general_stop(to_now(now)) or find_folder_stop(switch, folder)
+    return f"capture is {stop}" if stop else ""
+
+
+def to_capture_path(store_path: str | os.PathLike[str]) -> str:
+    """Return the path of a store's switch."""
+    return os.path.realpath(os.path.expanduser(os.fspath(store_path))) + ".capture.json"
+
+
+def load_capture_switch(store_path: str | os.PathLike[str]) -> CaptureSwitch:
+    """Load the switch of a store. What cannot be read becomes a switch with `trouble`."""
+    path = to_capture_path(store_path)
+    try:
+        # Not blocking: something else of that name, such as a pipe, must hold nobody up.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            said = file.read(MOST_READ + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return CaptureSwitch()
+    except (OSError, ValueError) as error:
+        return CaptureSwitch(trouble=f"off, since {path} cannot be read: {getattr(error, 'strerror', None) or error}")
+    try:
+        return parse_capture_switch(said)
+    except ValueError:
+        return CaptureSwitch(
+            trouble=f"off, since {path} is damaged; `hermes-memory-tui capture off` or `capture on` writes it anew"
+        )
+
+
+def parse_capture_switch(said: bytes) -> CaptureSwitch:
+    """Parse the file's content. :raises ValueError: it is not what this program writes"""
+    document: Any = parse_whole_object(said.decode("utf-8")) if len(said) <= MOST_READ else None
+    if document is None:
+        raise ValueError("no object")
+    hosts, off = document.get("hosts", {}), document.get("off", False)
+    paused, folders = document.get("paused_until"), document.get("folders", [])
+    if not isinstance(hosts, dict) or not isinstance(off, bool) or not isinstance(folders, list):
+        raise ValueError("other types")
+    if paused is not None and (not isinstance(paused, int) or isinstance(paused, bool)):
+        raise ValueError("no time")
+    if not all(isinstance(folder, str) for folder in folders):
+        raise ValueError("no path")
+    answers = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
+    return CaptureSwitch(answers, off=off, paused_until=paused, folders=folders)
+
+
+def find_folder_stop(switch: CaptureSwitch, folder: str) -> str:
+    """Return why nothing is kept in a folder; empty when something may be."""
+    if not folder:
+        return ""
+    try:
+        places = dict.fromkeys((os.path.realpath(folder), os.path.abspath(folder)))
+        for place in places:
+            for off in switch.folders:
+                if place == off or place.startswith(off.rstrip("/") + "/"):
+                    return f"off in {off}"
+            while True:
+                marker = os.path.join(place, OFF_FILE)
+                if is_entry(marker):
+                    return f"off here, since {marker} exists"
+                above = os.path.dirname(place)
+                if above == place:
+                    break
+                place = above
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"off here, since nobody can tell whether {OFF_FILE} exists: {reason}"
+    return ""
+
+
+def is_entry(path: str) -> bool:
+    """Check whether anything has this name, be it a link that leads nowhere. :raises OSError: that cannot be told"""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def format_pause_end(until: int | None, now: int) -> str:
+    """Format the end of a pause by the local clock: `14:02`, with the date when that is another day."""
+    if until is None or until == UNTIL_RESUMED:
+        return "resumed"
+    try:
+        end, today = time.localtime(until / 1000), time.localtime(now / 1000)
+    except (OverflowError, ValueError, OSError):
+        return "resumed"
+    form = "%H:%M" if end[:3] == today[:3] else "%Y-%m-%d %H:%M"
+    return time.strftime(form, end)
+
+
+def to_now(now: int | None) -> int:
+    """Return the moment given, else the system's."""
+    return time.time_ns() // 1_000_000 if now is None else now

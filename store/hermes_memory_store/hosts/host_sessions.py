@@ -1,0 +1,229 @@
+"""Sessions of hosts: when their hooks were heard last, in which window they are, and what they were given.
+
+No content stands here: names, times and counts. A host's session is one of ours once it has done anything that is kept.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_store import uids
+from hermes_memory_store.clock import Clock
+from hermes_memory_store.content_checks.intake import to_masked_name
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.model import Fact, Millis, Uid
+from hermes_memory_store.rows.name_keys import Names
+
+COLUMNS = (
+    "h.id, h.host, h.name, t.name, n.name, h.host_version, h.folder, h.started_at, h.heard_at, h.heard_event, h.window_at,"
+    " h.given_at, h.given_seq, h.given_tokens, h.given_facts, h.transcript, h.transcript_offset, h.pid, h.source,"
+    " h.compacting_at, h.compacted_at, h.prompts, h.prompt_tokens,"
+    " h.window_prompts, h.transcript_size, h.capture_from, h.capture_spans"
+)
+
+SESSIONS = f"""
+    SELECT {COLUMNS} FROM host_sessions h LEFT JOIN themes t ON t.id = h.theme_id LEFT JOIN sessions n ON n.id = h.session_id
+"""
+
+HOSTS = """
+    SELECT host, count(*), max(heard_at), max(given_at) FROM host_sessions GROUP BY host ORDER BY max(heard_at) DESC
+"""
+
+FACTS_WRITTEN = """
+    SELECT f.uid FROM actors a JOIN facts f ON f.actor_id = a.id
+    WHERE a.kind = 'session' AND a.name IN (SELECT value FROM json_each(?1)) AND f.theme_id = ?2
+      AND f.updated_at >= ?3 AND f.tier IN ('hot', 'cold', 'archived')
+    ORDER BY f.updated_at DESC LIMIT 500
+"""
+
+CHANGEABLE = {
+    "host_version", "folder", "heard_at", "heard_event", "window_at", "given_at", "given_seq", "given_tokens", "given_facts",
+    "transcript", "transcript_offset", "pid", "source", "compacting_at", "compacted_at", "prompts", "prompt_tokens",
+    "window_prompts", "transcript_size", "capture_from", "capture_spans",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HostSession:
+    """A session as its host names it."""
+
+    id: int
+    host: str
+    name: str
+    theme: str | None
+    session: str | None
+    """The name of our session."""
+    host_version: str | None
+    folder: str | None
+    started_at: Millis
+    heard_at: Millis
+    heard_event: str
+    """`start`, `prompt`, `compacting`, `compacted`, `turn` or `end`."""
+    window_at: Millis
+    """When its present window began."""
+    given_at: Millis | None
+    given_seq: int
+    """The journal's newest sequence when it was given something last."""
+    given_tokens: int
+    """Of the last context block."""
+    given_facts: int
+    transcript: str | None
+    transcript_offset: int
+    """Bytes of the transcript that were read; -1: it is read from where it ends at the next prompt that may be kept."""
+    pid: int | None = None
+    """The process of the host."""
+    source: str = ""
+    """Why it started last: `startup`, `resume`, `clear`, `compact` or `fork`; empty while no start was heard."""
+    compacting_at: Millis | None = None
+    """When the host announced a compaction after which no window has begun yet."""
+    compacted_at: Millis | None = None
+    """When such a compaction was over."""
+    prompts: int = 0
+    """Prompts heard."""
+    prompt_tokens: int = 0
+    """Tokens that prompts were given, all together."""
+    window_prompts: int = 0
+    """Prompts heard in the present window."""
+    transcript_size: int = 0
+    """Bytes of the transcript when it was looked at last."""
+    capture_from: Millis | None = None
+    """Since when capture has been allowed without a break; None while it is not."""
+    capture_spans: str = "[]"
+    """Earlier times of which the same was true, as JSON: pairs of when each began and when a hook was heard last in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What was heard of one host."""
+
+    host: str
+    sessions: int
+    heard_at: Millis
+    given_at: Millis | None
+    last: HostSession
+    """The session heard last."""
+
+
+class HostSessions:
+    """Note what hooks of hosts report, and tell what was heard."""
+
+    def __init__(self, db: Db, names: Names, clock: Clock) -> None:
+        self._db = db
+        self._names = names
+        self._clock = clock
+
+    def find(self, host: str, name: str) -> HostSession | None:
+        """Return a session by the name its host gives it."""
+        rows = self._db.rows(f"{SESSIONS} WHERE h.host = ? AND h.name = ?", (host, to_masked_name(name)))
+        return HostSession(*rows[0]) if rows else None
+
+    def note(
+        self, host: str, name: str, event: str, *, theme: str | None = None, session: str | None = None, **said: Any
+    ) -> HostSession:
+        """Note an event of a host's session, which is new unless it was heard before.
+
+        :param theme: the theme it belongs to, which exists
+        :param session: the name of our session
+        :param said: further columns: `folder`, `window_at`, `given_at` …; `heard_at` is now unless given
+        """
+        now = said.get("heard_at") or self._clock()
+        columns: Mapping[str, Any] = {"heard_at": now, "heard_event": event, **said}
+        unknown = columns.keys() - CHANGEABLE
+        if unknown:
+            raise ValueError(f"{sorted(unknown)[0]} is no column of a host's session")
+        masked = to_masked_name(name)
+        with self._db.write_transaction() as conn:
+            conn.execute(
+                "INSERT INTO host_sessions (host, name, started_at, heard_at, heard_event, window_at) VALUES (?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
+                (host, masked, now, now, event, now),
+            )
+            sets = ", ".join(f"{column} = ?" for column in columns)
+            conn.execute(
+                f"UPDATE host_sessions SET {sets} WHERE host = ? AND name = ?", (*columns.values(), host, masked)
+            )
+            theme_id = None if theme is None else self._names.theme_or_none(theme)
+            if theme_id is not None:
+                conn.execute(
+                    "UPDATE host_sessions SET theme_id = ?1, session_id = coalesce("
+                    "(SELECT id FROM sessions WHERE theme_id = ?1 AND name = ?2), session_id) WHERE host = ?3 AND name = ?4",
+                    (theme_id, session, host, masked),
+                )
+        noted = self.find(host, name)
+        assert noted is not None
+        return noted
+
+    def begin_window(self, session: HostSession, *, at: int) -> None:
+        """Note that a session's model has nothing of ours before it any more. :param at: since when, UTC milliseconds"""
+        with self._db.write_transaction() as conn:
+            conn.execute(
+                "UPDATE host_sessions SET window_at = ?, window_prompts = 0, compacting_at = NULL, compacted_at = NULL"
+                " WHERE id = ?",
+                (at, session.id),
+            )
+            conn.execute("DELETE FROM host_given WHERE host_session_id = ?", (session.id,))
+
+    def note_given(self, session: HostSession, facts: Iterable[Fact]) -> None:
+        """Note that these facts stand before a session's model now."""
+        with self._db.write_transaction() as conn:
+            conn.executemany(
+                "INSERT OR REPLACE INTO host_given VALUES (?, ?, ?)",
+                [(session.id, uids.parse_uid(fact.uid), fact.updated_at) for fact in facts],
+            )
+
+    def forget_given(self, session: HostSession, gone: Iterable[Uid]) -> None:
+        """Note that a session's model knows of these facts that they do not hold any more."""
+        with self._db.write_transaction() as conn:
+            conn.executemany(
+                "DELETE FROM host_given WHERE host_session_id = ? AND uid = ?",
+                [(session.id, uids.parse_uid(uid)) for uid in gone],
+            )
+
+    def given_facts(self, session: HostSession) -> dict[Uid, Millis]:
+        """Return the facts that a session's model has before it, and when each had been changed last."""
+        rows = self._db.rows("SELECT uid, updated_at FROM host_given WHERE host_session_id = ?", (session.id,))
+        return {uids.format_uid(uid): Millis(at) for uid, at in rows}
+
+    def facts_written(self, theme: str, sessions: Collection[str], since: int) -> builtins.list[Uid]:
+        """Return the uids of the standing facts of a theme that these sessions wrote or changed since then."""
+        rows = self._db.rows(FACTS_WRITTEN, (json.dumps([*sessions]), self._names.theme_or_none(theme), since))
+        return [uids.format_uid(uid) for (uid,) in rows]
+
+    def of_process(self, host: str, pid: int) -> builtins.list[HostSession]:
+        """Return the sessions of one process of a host that have not ended, those heard last first."""
+        sql = f"{SESSIONS} WHERE h.host = ? AND h.pid = ? AND h.heard_event <> 'end' ORDER BY h.heard_at DESC LIMIT 20"
+        return [HostSession(*row) for row in self._db.rows(sql, (host, pid))]
+
+    def list_readable(self, since: int, host: str | None = None) -> builtins.list[HostSession]:
+        """Return the sessions with a transcript of which something may be read, those heard last first.
+
+        :param since: sessions heard before are left out, UTC milliseconds
+        """
+        sql = (
+            f"{SESSIONS} WHERE h.heard_at >= ?1 AND (?2 IS NULL OR h.host = ?2)"
+            " AND h.transcript IS NOT NULL AND h.transcript_offset >= 0 ORDER BY h.heard_at DESC LIMIT 200"
+        )
+        return [HostSession(*row) for row in self._db.rows(sql, (since, host))]
+
+    def list_running(self) -> builtins.list[HostSession]:
+        """Return the sessions whose session of ours has not ended."""
+        sql = f"{SESSIONS} WHERE n.status IN ('open', 'live', 'stale') ORDER BY h.heard_at DESC LIMIT 1000"
+        return [HostSession(*row) for row in self._db.rows(sql)]
+
+    def list(self, host: str | None = None, *, limit: int = 50) -> builtins.list[HostSession]:
+        """Return sessions, those heard last first."""
+        rows = self._db.rows(
+            f"{SESSIONS} WHERE ?1 IS NULL OR h.host = ?1 ORDER BY h.heard_at DESC, h.id DESC LIMIT ?2", (host, limit)
+        )
+        return [HostSession(*row) for row in rows]
+
+    def list_hosts(self) -> builtins.list[HostReport]:
+        """Return what was heard of each host, the one heard last first."""
+        return [
+            HostReport(host, count, Millis(heard), given, self.list(host, limit=1)[0])
+            for host, count, heard, given in self._db.rows(HOSTS)
+        ]
