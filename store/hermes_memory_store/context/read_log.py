@@ -27,6 +27,14 @@ MAX_PENDING_NOTES = 10_000
 MAX_NOTES_SEARCHED = 2_000
 """Notes among which readers of a fact are looked for: a few milliseconds."""
 
+ASSIGN = """
+    UPDATE injections SET session_id = s.id, theme_id = s.theme_id FROM sessions s JOIN themes t ON t.id = s.theme_id
+    WHERE t.name = ?1 AND s.name = ?2 AND injections.id = (
+      SELECT min(id) FROM injections
+      WHERE id > (SELECT max(id) FROM injections) - ?4 AND at = ?3 AND kind = ?5 AND session_id IS NULL
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadNote:
@@ -81,10 +89,13 @@ class ReadLog:
         session: Session | None = None,
         why: str | None = None,
         tokens: int = 0,
-    ) -> None:
-        """Note that these facts were returned. Never raises because of the store."""
+    ) -> Millis | None:
+        """Note that these facts were returned; return when, None when there is nothing to note.
+
+        Never raises because of the store.
+        """
         if self._db.read_only or not facts:
-            return
+            return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
         by = session.name if session else None
         note = ReadNote(self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names)
@@ -94,6 +105,16 @@ class ReadLog:
             enough = len(self._notes) % NOTES_PER_WRITE == 0
         if enough:
             self.on_enough()
+        return Millis(note.at)
+
+    def assign_session(self, session: Session, kind: str, times: Sequence[int]) -> None:
+        """Assign to a session the notes of a kind that were made at these times, before it was open."""
+        self.flush()
+        with self._db.write_transaction() as conn:
+            conn.executemany(
+                ASSIGN,
+                [(session.theme, session.name, at, MAX_PENDING_NOTES, kind) for at in times],
+            )
 
     @property
     def pending_count(self) -> int:

@@ -44,7 +44,7 @@ TIERS: dict[str, frozenset[Tier]] = {
 _PIECE = re.compile(
     r"""
     (?P<minus>-(?=[^\s-]))?
-    (?: (?P<name>type|scope|tier|target|before|after|by|from|in):(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
+    (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch):(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
       | "(?P<phrase>[^"]*)"
       | (?P<word>\S+) )
     """,
@@ -115,6 +115,7 @@ def to_fact_filter(given: dict[str, list[str]], theme: str | None, now: Millis) 
         by=single_filter_value("by", given),
         ways=frozenset(parse_way_filter(value) for value in given.get("from", ())),
         projects=frozenset(value for value in given.get("in", ()) if value),
+        branches=frozenset(value for value in given.get("branch", ()) if value),
     )
 
 

@@ -127,10 +127,12 @@ class Search:
         limit: int = 20,
         session: Session | None = None,
         record: bool = True,
+        also: tuple[str, ...] = (),
     ) -> FactSearchResult:
         """Find the facts that match a search line, best first.
 
         :param theme: whose memory; None for all. One that nothing was written to is empty.
+        :param also: themes that are read beside it: see `FactFilter.also`
         :param query: a line in the search language (see `query_syntax.py`), or a parsed one
         :param scope: limits the search to one scope, in addition to the line's own filters
         :param limit: 1 to 1,000 facts
@@ -144,10 +146,10 @@ class Search:
         validate_search_limit(limit)
         line = query if isinstance(query, str) else None
         taken = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
-        wanted = confine_filter(taken.filter, theme, scope)
+        wanted = confine_filter(taken.filter, theme, scope, also)
         if wanted is None:
             self._names.scope_ids(
-                FactFilter(theme=theme, scopes=frozenset({scope}))
+                FactFilter(theme=theme, scopes=frozenset({scope}), also=also)
             )  # an unknown one is an error here too
             return FactSearchResult([], 0)
         scope_ids = self._names.scope_ids(wanted)
@@ -161,15 +163,21 @@ class Search:
             self.note("search", theme, found.facts, session=session, why=line)
         return found
 
-    def filter_keys(self, theme: str, line: str, keys: Sequence[int], *, scope: str | None = None) -> dict[int, Fact]:
+    def find_branch_filter(self, line: str) -> frozenset[str]:
+        """Return the names of branches that a search line asks for. :raises QueryError: as `find`"""
+        return parse_query(line, now=self._clock()).filter.branches
+
+    def filter_keys(
+        self, theme: str, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
+    ) -> dict[int, Fact]:
         """Return those of these facts that pass the filters of a search line, by key.
 
         For facts that were found in another way than by words.
 
-        :param scope: as for `find`
+        :param scope: also; as for `find`
         :raises QueryError: UnknownScope: as `find`
         """
-        wanted = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope)
+        wanted = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
         if wanted is None:
             return {}
         within = self._within(wanted, self._names.scope_ids(wanted))
@@ -419,7 +427,7 @@ class Search:
         conditions, args = fact_pages.filter_conditions(self._names, wanted)
         usual = len(narrow) == 1 and wanted.tiers >= {Tier.HOT, Tier.COLD}
         return Within(
-            ranges=self._ranges(wanted.theme),
+            ranges=self._ranges(wanted.themes),
             narrow=None if usual else " AND ".join(narrow),
             live=live,
             where=" AND ".join(where + conditions),
@@ -427,13 +435,14 @@ class Search:
             checked=bool(conditions),
         )
 
-    def _ranges(self, theme: str | None) -> list[tuple[int, int]]:
-        """Return the id range of a theme's facts, or of each theme's."""
+    def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:
+        """Return the id range of each of these themes' facts; of every theme's where none is named."""
         sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
-        if theme is None:
-            rows = self._db.rows(f"{sql} ORDER BY id")
+        if themes:
+            names = json.dumps([self._names.find_theme_name(theme) for theme in themes])
+            rows = self._db.rows(f"{sql} AND name IN (SELECT value FROM json_each(?)) ORDER BY id", (names,))
         else:
-            rows = self._db.rows(f"{sql} AND name = ?", (self._names.find_theme_name(theme),))
+            rows = self._db.rows(f"{sql} ORDER BY id")
         ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]
@@ -462,9 +471,11 @@ def validate_search_limit(limit: int) -> None:
         )
 
 
-def confine_filter(wanted: FactFilter, theme: str | None, scope: str | None) -> FactFilter | None:
+def confine_filter(
+    wanted: FactFilter, theme: str | None, scope: str | None, also: tuple[str, ...] = ()
+) -> FactFilter | None:
     """Combine the line's filter with a theme and a scope; return None when nothing can match."""
-    wanted = replace(wanted, theme=theme if theme is not None else wanted.theme)
+    wanted = replace(wanted, theme=theme if theme is not None else wanted.theme, also=also)
     if scope is None:
         return wanted
     label = clean_query(scope).strip() or None

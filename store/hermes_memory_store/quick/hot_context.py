@@ -1,0 +1,274 @@
+"""The hot facts of a folder's theme, read from the store's file: for a hook without a bridge, and for `instructions`.
+
+Ranked and packed as the context block is. Nothing is copied: what was purged, quarantined or withdrawn is not in the
+hot tier any more, so the next read has nothing of it.
+"""
+
+from __future__ import annotations
+
+from hermes_memory_store.places import known_folder, place_queries, place_reading
+from hermes_memory_store.quick import fact_packing, fenced_text, store_reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _sqlite3
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.quick.branch_marks import HotPlace
+
+INJECTION_TOKENS = 180
+"""The default of `ThemePolicy.injection_tokens`."""
+
+FENCE_TOKENS = 10
+"""What the head of the fence takes; the mark of a line is in `fact_packing.LINE_TOKENS`."""
+
+COUNT_TOKENS = 12
+"""What the line takes that counts the facts left out."""
+
+CHOSEN_FACTS = "SELECT id, uid, type, target, content FROM facts WHERE id IN ({marks})"
+
+WRITTEN_AT = """
+    SELECT o.id, coalesce(p.joined_id, p.id), o.branch, o.commit_id
+    FROM origins o LEFT JOIN projects p ON p.id = o.project_id
+    WHERE o.id IN ({marks}) AND (o.branch IS NOT NULL OR o.commit_id IS NOT NULL)
+"""
+
+
+class HotContext:
+    """What an agent is given at a start."""
+
+    __slots__ = ("costs", "left_out", "text_lines", "theme", "uids")
+
+    def __init__(self, theme: str, text_lines: list[str], uids: list[str], costs: list[int], left_out: int) -> None:
+        """:param text_lines: facts as MEMORY_SPEC writes them, one a line
+        :param uids: of these facts, in the same order
+        :param costs: tokens of each of these lines
+        :param left_out: hot facts that did not fit
+        """
+        self.theme = theme
+        self.text_lines = text_lines
+        self.uids = uids
+        self.costs = costs
+        self.left_out = left_out
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of everything given: fence, facts, and the line that counts those left out."""
+        if not self.text_lines:
+            return 0
+        facts = sum(self.costs) + len(self.costs) * fact_packing.LINE_TOKENS
+        return FENCE_TOKENS + facts + (COUNT_TOKENS if self.left_out else 0)
+
+    @property
+    def text(self) -> str:
+        """Return what the model is given: the facts in their fence; empty without any."""
+        if not self.text_lines:
+            return ""
+        more = [format_left_out(self.left_out)] if self.left_out else []
+        return fenced_text.format_marked_lines([to_shown_line(line) for line in self.text_lines + more])
+
+    def within_bytes(self, most: int) -> HotContext:
+        """Return as many of the facts, in order, as make a text of at most `most` bytes of UTF-8."""
+        fitting, count = self, len(self.text_lines)
+        while count and len(fitting.text.encode("utf-8", "replace")) > most:
+            count -= 1
+            left_out = self.left_out + len(self.text_lines) - count
+            fitting = HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
+        return fitting
+
+
+def read_hot_context(
+    store_path: str,
+    folder: str,
+    *,
+    theme: str = "",
+    budget: int | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> HotContext | None:
+    """Return the hot facts that an agent in this folder is given; None where no store of this version can be read.
+
+    :param store_path: absolute, links resolved
+    :param folder: where the agent works, absolute; empty when that is unknown
+    :param theme: named by the person, which wins over the folder
+    :param budget: tokens in all; without it, what the theme's policy says
+    :param environ: where `HERMES_HOME` is looked for; the process's environment unless given
+    """
+
+    def read(conn: _sqlite3.Connection) -> HotContext:
+        ask = to_ask(conn)
+        name = find_theme(ask, folder, theme, environ)
+        policy = read_policy(name, environ)
+        return read_theme_context(ask, name, policy.injection_tokens if budget is None else budget, folder, policy)
+
+    return store_reading.read_store(store_path, read)
+
+
+def to_ask(conn: _sqlite3.Connection) -> Ask:
+    """Return a function that runs one reading statement and returns its rows.
+
+    In a store of an older version, tables that it lacks are empty, and facts have no origin.
+    """
+    is_current = conn.execute("PRAGMA user_version").fetchone()[0] == store_reading.KNOWN_STORE[1]
+
+    def ask(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return conn.execute(sql, args).fetchall()
+
+    def ask_older(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return conn.execute(sql.replace("f.origin_id", "NULL"), args).fetchall()
+        except store_reading.OperationalError:
+            return []
+
+    return ask if is_current else ask_older
+
+
+def find_theme(ask: Ask, folder: str, named: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return the theme of an agent: the one its person named, else that of the folder it works in.
+
+    Empty for a project that the store does not know yet; `default` where projects have no themes (`projects = false`).
+    """
+    if named.strip():
+        return to_stored_theme(named)
+    theme = place_reading.read_folder_theme(ask, folder)
+    return theme if read_policy(theme, environ).has_project_themes else place_queries.DEFAULT
+
+
+def read_theme_context(
+    ask: Ask,
+    theme: str,
+    budget: int,
+    folder: str,
+    policy: QuickPolicy,
+    *,
+    personal: bool = True,
+    sealed: bool = False,
+) -> HotContext:
+    """Return the hot facts that an agent of a theme is given within `budget` tokens, fence included.
+
+    :param folder: where the agent works, which decides what was written on another branch
+    :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
+    :param sealed: it reads no theme but its own
+    """
+    if not policy.has_project_themes:
+        personal, sealed = False, True
+    parts = place_reading.format_hot_parts(ask, theme, personal=personal, sealed=sealed)
+    whose, of_person = (
+        [row for key, condition in part for row in ask(f"{fact_packing.HOT_FACTS} AND {condition}", (key,))]
+        for part in parts
+    )
+    places = place_hot_facts(ask, whose, theme, folder, policy.branches)
+    ranked = fact_packing.lower_marked(fact_packing.rank_facts(whose), places)
+    own = fact_packing.rank_facts(of_person)
+    keys = pack_within(ranked, own, budget - FENCE_TOKENS)
+    if len(keys) < len(ranked) + len(own):
+        keys = pack_within(ranked, own, budget - FENCE_TOKENS - COUNT_TOKENS)
+    rows = ask(CHOSEN_FACTS.format(marks=", ".join("?" * len(keys))), keys) if keys else []
+    facts = {key: (f"{kind}[{target}]: {content}", format_uuid(uid)) for key, uid, kind, target, content in rows}
+    costs = dict(ranked + own)
+    lines = [f"{facts[key][0]} {places[key].mark.label}" if key in places else facts[key][0] for key in keys]
+    left_out = len(ranked) + len(own) - len(keys)
+    return HotContext(theme, lines, [facts[key][1] for key in keys], [costs[key] for key in keys], left_out)
+
+
+def pack_within(ranked: list[tuple[int, int]], own: list[tuple[int, int]], room: int) -> list[int]:
+    """Return the keys of the facts that fit, those of the person, who has a share of their own, last."""
+    of_person, taken = fact_packing.pack_facts(own, min(place_reading.PERSONAL_TOKENS, room))
+    return fact_packing.pack_facts(ranked, room - taken)[0] + of_person
+
+
+def place_hot_facts(
+    ask: Ask, rows: list[tuple[Any, ...]], theme: str, folder: str, branches: str
+) -> dict[int, HotPlace]:
+    """Return how the branches that facts were written on change their places, by key; most are not in it.
+
+    :param rows: of `HOT_FACTS`
+    :param theme: the agent's own
+    :param branches: the policy: `mark`, `hold` or `off`
+    """
+    origins = sorted({row[7] for row in rows if row[7] is not None})
+    if not origins or branches == "off":
+        return {}
+    written = ask(WRITTEN_AT.format(marks=", ".join("?" * len(origins))), origins)
+    known = known_folder.find_known_folder(ask, folder) if written and folder else known_folder.KnownFolder()
+    if all(at[1] == known.project and at[2] == known.branch and known.branch for at in written):
+        return {}
+    from hermes_memory_store.quick.branch_places import (
+        find_hot_places,  # here, not above: most facts are of this branch
+    )
+
+    return find_hot_places(ask, rows, written, theme, folder, branches)
+
+
+class QuickPolicy:
+    """What of a theme's policy matters here."""
+
+    __slots__ = ("branches", "has_project_themes", "injection_tokens")
+
+    def __init__(
+        self, injection_tokens: int = INJECTION_TOKENS, branches: str = "mark", has_project_themes: bool = True
+    ) -> None:
+        self.injection_tokens = injection_tokens
+        self.branches = branches
+        self.has_project_themes = has_project_themes
+
+
+def read_policy(theme: str, environ: Mapping[str, str] | None = None) -> QuickPolicy:
+    """Return the policy of a theme; the default where there is no file of policies, or a wrong one."""
+    import os
+
+    variables = os.environ if environ is None else environ
+    home = variables.get("HERMES_HOME", "").strip() or os.path.join(os.path.expanduser("~"), ".hermes")
+    path = os.path.join(home, "memory-themes.toml")
+    if not os.path.exists(path):
+        return QuickPolicy()
+    from hermes_memory_themes.policy import Policies  # here, not above: few have the file, and its parser takes 20 ms
+    from hermes_memory_themes.theme_errors import PolicyError
+
+    try:
+        policies = Policies.load(path)
+        policy = policies.for_theme(theme)
+        return QuickPolicy(policy.injection_tokens, policy.branches, policies.has_project_themes)
+    except PolicyError:
+        return QuickPolicy()
+
+
+def to_stored_theme(name: str) -> str:
+    """Return a theme's name in the one form in which it is stored; a name that cannot be one names no theme.
+
+    What has only letters and single dashes is in that form already.
+    """
+    words = name.split("-")
+    if name.isascii() and name.islower() and all(word.isalpha() for word in words) and len(name) <= 64:
+        return name
+    from hermes_memory_themes.theme_errors import ThemeError
+    from hermes_memory_themes.theme_identity import normalise_theme
+
+    try:
+        return normalise_theme(name)
+    except ThemeError:
+        return ""
+
+
+def to_shown_line(line: str) -> str:
+    """Return a line with every character that hides, reorders or controls made visible, as `to_printable` does.
+
+    Below U+1100 and from U+2010 to U+3000, what hides is what Python calls not printable.
+    """
+    if line.isprintable() and all(sign < "\u1100" or "\u2010" <= sign < "\u3000" for sign in line):
+        return line
+    from hermes_memory_store import safe_text  # here, not above: its patterns take longer than the whole read
+
+    return safe_text.to_printable(line)
+
+
+def format_left_out(count: int) -> str:
+    """Format the line that counts the facts left out."""
+    return f"(+{count} more: memory_search)"
+
+
+def format_uuid(uid: bytes) -> str:
+    """Return the canonical 36-character form of a uid."""
+    text = uid.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

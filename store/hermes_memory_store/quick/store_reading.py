@@ -1,0 +1,92 @@
+"""Open a store to read it, without any other part of the store and without leaving a trace beside it.
+
+SQLite creates files to read a store in WAL mode, so it is opened as what it is at that moment: with its log and the
+shared memory that some process made, or as a file that nobody has open. What fits neither is not read: nothing is
+better than an old or a mixed state.
+"""
+
+from __future__ import annotations
+
+import _sqlite3  # not `sqlite3`, which brings `datetime` and converters nobody needs here: 3 ms of a start that has 13
+import os
+
+OperationalError = _sqlite3.OperationalError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+KNOWN_STORE = (0x484D454D, 8)
+"""Application id and version of the stores that are read here: `schema.APPLICATION_ID` and `schema.STORE_VERSION`.
+
+One of an older version is read, too: it is brought up to date by the bridge that starts behind a first session.
+"""
+
+BUSY_S = 0.1
+"""How long a read waits for another process; in WAL mode it hardly ever does."""
+
+
+def read_store(path: str, job: Callable[[_sqlite3.Connection], T]) -> T | None:
+    """Return what `job` reads of the store at `path`, in one state of it; None where it cannot be read for certain.
+
+    :param path: absolute, links resolved
+    """
+    for _ in range(2):
+        stamp = file_stamp(path)
+        if stamp is None:
+            return None
+        log = file_stamp(path + "-wal")
+        shared = file_stamp(path + "-shm")
+        if log is not None and shared is not None:
+            return None if has_foreign_log(path, stamp, log) else run_reading(path, "ro", job)
+        if log is not None and log[3]:
+            return None  # what is in the log cannot be read without shared memory, and the file alone is an old state
+        found = run_reading(path, "ro&immutable=1", job)
+        if file_stamp(path) == stamp and not file_size(path + "-wal"):
+            return found
+    return None
+
+
+def run_reading(path: str, mode: str, job: Callable[[_sqlite3.Connection], T]) -> T | None:
+    """Run a job in one reading transaction; None where the file is no store of this version, or cannot be read."""
+    escaped = "".join(f"%{byte:02x}" if byte in b"%?#" or byte > 126 else chr(byte) for byte in os.fsencode(path))
+    try:
+        conn = _sqlite3.connect(f"file:{escaped}?mode={mode}", timeout=BUSY_S, uri=True, isolation_level=None)
+    except _sqlite3.Error:
+        return None
+    try:
+        conn.execute("BEGIN")
+        marks = conn.execute("PRAGMA application_id").fetchone()[0], conn.execute("PRAGMA user_version").fetchone()[0]
+        return job(conn) if marks[0] == KNOWN_STORE[0] and 0 < marks[1] <= KNOWN_STORE[1] else None
+    except (_sqlite3.Error, UnicodeError, KeyError, TypeError):
+        return None  # damaged, locked or of another shape: the bridge says what is wrong
+    finally:
+        conn.close()
+
+
+def file_stamp(path: str) -> tuple[int, int, int, int] | None:
+    """Return device, number, time of change (ns) and size of a file; None when it is missing."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def file_size(path: str) -> int:
+    """Return the size of a file in bytes, 0 when it is missing."""
+    stamp = file_stamp(path)
+    return 0 if stamp is None else stamp[3]
+
+
+def has_foreign_log(path: str, file: tuple[int, ...], log: tuple[int, ...]) -> bool:
+    """Check whether the log beside the store belongs to a file that had its name before, as `write_ahead_log` noted it."""
+    try:
+        with open(path + ".lock", encoding="ascii") as noted:
+            numbers = [int(number) for number in noted.read(1000).replace("[", " ").replace("]", " ").split(",")]
+    except (OSError, ValueError):
+        return False
+    return len(numbers) == 4 and tuple(numbers[2:]) == log[:2] and tuple(numbers[:2]) != file[:2]

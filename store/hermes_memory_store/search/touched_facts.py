@@ -1,0 +1,143 @@
+"""The facts that a message touches: few, or none, for a fraction of what a search costs.
+
+A search answers whoever asks; this one is asked with every message, and most messages touch nothing. So a fact counts only where
+the message has its target, or several rare words of it. A word is as rare as the theme's facts say: what half of them hold
+tells nothing. Each step reads a bounded amount, however large the theme.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import log
+
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.index_health import FACTS, is_index_usable
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact
+from hermes_memory_store.rows import fact_pages
+from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.search.query_terms import QueryTerm, to_query_terms
+from hermes_memory_store.search.ranking import text_terms
+
+HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+
+ROWS = """
+    SELECT f.id, f.target, f.content, f.updated_at FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
+    WHERE f.tier IN ('hot', 'cold')
+"""
+
+LONGEST = 2_000
+"""Characters of a message that are looked at."""
+
+POSTINGS = 100
+"""Newest facts with one word that are looked at."""
+
+TARGETS = 40
+"""Newest facts with one word in their target that are looked at."""
+
+MEASURED = 40
+"""Facts that are read and measured."""
+
+CONTENT_WEIGHT = 0.5
+"""What a word of the content counts, beside one that is the whole target."""
+
+LAST_PART = 0.65
+"""What the last part of a target counts, of one."""
+
+LEAST_FIT = 0.6
+"""Chosen on the `CHOOSING` half of `tests/bridge/hook_service/prompt_set.py`; see the figures there."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordHits:
+    """The facts that hold one word of a message."""
+
+    word: QueryTerm
+    rarity: float
+    """From 0, in every fact, to 1, in one."""
+    anywhere: tuple[int, ...]
+    in_target: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedFact:
+    """A fact, and how well a message fits it."""
+
+    fact: Fact
+    fit: float
+
+
+def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: int) -> list[TouchedFact]:
+    """Return the hot and cold facts of a theme that a message touches, best first; none where the index is damaged.
+
+    :param words: the message's words, without signs of the search language
+    """
+    theme_id = names.theme_or_none(theme)
+    if theme_id is None or not is_index_usable(db.conn, FACTS):
+        return []
+    total = int(db.value("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)) or 0)
+    low = theme_id << THEME_SHIFT
+    look = to_query_terms(words[:LONGEST].split(), (), ())
+    hits = [find_word_hits(db, word, low, low + total, total) for word in look.words] if total else []
+    fits = measure_facts(db, hits)
+    best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))
+    found = {fact.id: fact for fact in fact_pages.load_facts(db, names, best[:limit])}
+    return [TouchedFact(found[key], fits[key]) for key in best[:limit] if key in found]
+
+
+def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> WordHits:
+    """Find the newest facts that hold a word, and how rare it is."""
+    expression = word.expression()
+    anywhere = [row[0] for row in db.rows(HITS, (expression, low, high, POSTINGS))]
+    often = float(len(anywhere))
+    if len(anywhere) == POSTINGS:  # of so many ids this many hold it; the others are taken for alike
+        often = max(often, often * total / max(1, high - anywhere[-1] + 1))
+    targets = [row[0] for row in db.rows(HITS, (f"target : {expression}", low, high, TARGETS))] if anywhere else []
+    return WordHits(word, to_rarity(often, total), tuple(anywhere), tuple(targets))
+
+
+def to_rarity(often: float, total: int) -> float:
+    """Return how rare a word is that so many of all facts hold."""
+    return max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
+
+
+def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:
+    """Measure how well the facts with these words fit the message that has them."""
+    sums: dict[int, float] = {}
+    for one in hits:
+        for key in one.anywhere:
+            sums[key] = sums.get(key, 0.0) + CONTENT_WEIGHT * one.rarity
+        for key in one.in_target:
+            sums[key] = sums.get(key, 0.0) + 1.0
+    best = sorted(sums, key=lambda key: (-sums[key], -key))[:MEASURED]
+    rows = db.rows(ROWS, (json.dumps(best),))
+    return {key: measure_fit(hits, target, content) for key, target, content, _ in rows}
+
+
+def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
+    """Measure how well a message's words fit a fact: the share of its target that they name, and the rare ones of its content.
+
+    The last part of a target says more than those before it: `migrations` of `db.migrations`.
+    """
+    weights = weigh_target(target)
+    in_content = set(text_terms(content))
+    fit = 0.0
+    for one in hits:
+        named = one.word.terms.keys() & weights.keys()
+        if named:
+            fit += (1 + one.rarity) / 2 * sum(weights[term] for term in named)
+        elif one.word.terms.keys() & in_content:
+            fit += CONTENT_WEIGHT * one.rarity
+    return fit
+
+
+def weigh_target(target: str) -> dict[str, float]:
+    """Return the weights of a target's terms, which sum up to one."""
+    *first, last = target.split(".")
+    before, behind = list(text_terms(" ".join(first))), list(text_terms(last))
+    if not before or not behind:
+        return dict.fromkeys(before or behind, 1 / max(1, len(before or behind)))
+    weights = dict.fromkeys(before, (1 - LAST_PART) / len(before))
+    return weights | dict.fromkeys(behind, LAST_PART / len(behind))
