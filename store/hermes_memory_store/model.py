@@ -7,12 +7,13 @@ tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.quick.branch_marks import BranchMark
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""
@@ -122,6 +123,9 @@ class Rights:
     secrets: bool = False
     """Read the secrets behind masked facts."""
 
+    personal: bool = False
+    """Read the theme of the person's own facts as well; a process of the person's own always may."""
+
     tools: frozenset[str] | None = None
     """The tools it may call, by name; None for all that its other rights suffice for."""
 
@@ -134,13 +138,13 @@ class Rights:
         for word in held:
             if word not in RIGHTS:
                 raise ValueError(f"{word!r} is no right; choose from {', '.join(RIGHTS)}")
-        read, write, purge, other_themes, secrets = (name in held for name in RIGHTS)
-        return cls(read, write, purge, other_themes, secrets, tools or None)
+        read, write, purge, other_themes, secrets, personal = (name in held for name in RIGHTS)
+        return cls(read, write, purge, other_themes, secrets, personal, tools or None)
 
     @property
     def words(self) -> str:
         """Return the rights without the tools, as people give them: words of `RIGHTS`."""
-        held = (self.read, self.write, self.purge, self.other_themes, self.secrets)
+        held = (self.read, self.write, self.purge, self.other_themes, self.secrets, self.personal)
         return ",".join(name for name, has in zip(RIGHTS, held, strict=True) if has)
 
     def grants_any_tool(self, names: Iterable[str]) -> bool:
@@ -151,7 +155,7 @@ class Rights:
         return ",".join(filter(None, [self.words, *(TOOL_WORD + name for name in sorted(self.tools or ()))]))
 
 
-RIGHTS = ("read", "write", "purge", "other-themes", "secrets")
+RIGHTS = ("read", "write", "purge", "other-themes", "secrets", "personal")
 """Words for the rights of a token, in the order of their fields."""
 
 TOOL_WORD = "tool:"
@@ -643,6 +647,18 @@ class FactFilter:
     """By which they came in."""
     projects: frozenset[str] = frozenset()
     """Names of projects they came from."""
+    branches: frozenset[str] = frozenset()
+    """Names of branches they were written on."""
+    seen_from: str | None = None
+    """The theme of a project from which another theme is read: nothing that the former says otherwise, and of `default` only
+    what was written in that project or in no known place."""
+    also: tuple[str, ...] = ()
+    """Themes that are read beside `theme`, each as seen from it."""
+
+    @property
+    def themes(self) -> tuple[str, ...]:
+        """Return all themes that are read, none for all there are."""
+        return () if self.theme is None else (self.theme, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -707,6 +723,10 @@ class ContextBlock:
     left_out: int
     gauge: Gauge
     scopes: list[str]
+    marks: Mapping[Uid, BranchMark] = field(default_factory=dict)
+    """The branches of facts that are not known to be merged, by uid."""
+    held: int = 0
+    """Facts of unmerged branches that the theme holds back."""
 
 
 @dataclass(frozen=True, slots=True)

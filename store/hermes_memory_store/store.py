@@ -32,6 +32,7 @@ from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Origin, ThemeSummary, Tier
+from hermes_memory_store.projects.branch_labels import BranchLabels
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.journal_receipt import ReceiptWriter
 from hermes_memory_store.rows.name_keys import Names
@@ -44,12 +45,18 @@ if TYPE_CHECKING:
     from hermes_memory_store.context.context_records import ContextRecords
     from hermes_memory_store.conversations.turns import Turns
     from hermes_memory_store.database.item_kinds import ItemKind
+    from hermes_memory_store.hosts.host_sessions import HostSessions
+    from hermes_memory_store.hosts.rules_files import RulesFiles
     from hermes_memory_store.memory.pressure import Pressure
     from hermes_memory_store.memory.scored_writes import ScoredWrites
     from hermes_memory_store.memory.second_look import SecondLook
     from hermes_memory_store.memory.sources import Sources
     from hermes_memory_store.memory.undo import Undo
+    from hermes_memory_store.projects.branch_states import BranchStates
+    from hermes_memory_store.projects.place_themes import PlaceThemes
     from hermes_memory_store.projects.projects import Projects
+    from hermes_memory_store.projects.theme_moves import ThemeMoves
+    from hermes_memory_store.projects.theme_split import ThemeSplit
     from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.search.search import Search
     from hermes_memory_store.sync.shared_turns import SharedTurns
@@ -79,8 +86,10 @@ class Store:
         self.scopes = Scopes(db, self.names, self.journal, self.intake)
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers, self.intake)
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions, self.intake)
-        self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads)
+        self.branch_labels = BranchLabels(db, self.names, policies)
+        self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads, self.branch_labels)
         db.before_commit(self._stamp)
+        db.before_commit(self._erase_stale_files)
         db.rescue = self._rescue
         self._receipts = ReceiptWriter(db)
 
@@ -145,7 +154,15 @@ class Store:
         """Captured turns."""
         from hermes_memory_store.conversations.turns import Turns
 
-        return Turns(self.db, self.names, self.journal, self.clock, self.eraser, self.intake)
+        return Turns(
+            self.db,
+            self.names,
+            self.journal,
+            self.clock,
+            self.eraser,
+            self.intake,
+            lambda folder: self.place_themes.find_theme_of_folder(folder),
+        )
 
     @cached_property
     def shared_turns(self) -> SharedTurns:
@@ -174,6 +191,48 @@ class Store:
         from hermes_memory_store.projects.projects import Projects
 
         return Projects(self.db, self.names, self.clock)
+
+    @cached_property
+    def branch_states(self) -> BranchStates:
+        """What is known of the branches that facts were written on."""
+        from hermes_memory_store.projects.branch_states import BranchStates
+
+        return BranchStates(self.db, self.names, self.journal, self.clock)
+
+    @cached_property
+    def place_themes(self) -> PlaceThemes:
+        """Themes of places: each project's own, and what an agent there reads."""
+        from hermes_memory_store.projects.place_themes import PlaceThemes
+
+        return PlaceThemes(self.db, self.names, self.journal, self.policies, self.clock, lambda: self.projects)
+
+    @cached_property
+    def theme_moves(self) -> ThemeMoves:
+        """Facts moved to other themes."""
+        from hermes_memory_store.projects.theme_moves import ThemeMoves
+
+        return ThemeMoves(self.db, self.names, self.journal)
+
+    @cached_property
+    def theme_split(self) -> ThemeSplit:
+        """The split of a theme by projects."""
+        from hermes_memory_store.projects.theme_split import ThemeSplit
+
+        return ThemeSplit(self.db, self.names, self.place_themes, self.theme_moves)
+
+    @cached_property
+    def host_sessions(self) -> HostSessions:
+        """Sessions of hosts, and what was heard of each host."""
+        from hermes_memory_store.hosts.host_sessions import HostSessions
+
+        return HostSessions(self.db, self.names, self.clock)
+
+    @cached_property
+    def rules_files(self) -> RulesFiles:
+        """Files with hot facts in workspaces, for hosts whose hooks give nothing."""
+        from hermes_memory_store.hosts.rules_files import RulesFiles
+
+        return RulesFiles(self.db, self.names, self.clock)
 
     @cached_property
     def purge(self) -> Purge:
@@ -244,6 +303,7 @@ class Store:
             raise
         store = cls(db, clock, policies)
         store.kept = kept
+        policies.project_checks.append(store._is_project_theme)
         return store
 
     def reader(self, *, noting: bool = True) -> Self:
@@ -279,6 +339,17 @@ class Store:
         if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
             self.sync.stamp(conn)
 
+    def _is_project_theme(self, theme: str) -> bool:
+        """Check whether a theme is that of a project."""
+        return self.place_themes.is_project_theme(theme)
+
+    def _erase_stale_files(self, conn: sqlite3.Connection) -> None:
+        """Erase files in workspaces that hold what may not be given any more, in the transaction that changed it."""
+        if conn.execute("SELECT 1 FROM rules_files WHERE stale = 1 LIMIT 1").fetchone():
+            from hermes_memory_store.hosts.rules_files import erase_stale_files
+
+            erase_stale_files(conn)
+
     def _count_backups(self, wanted: Collection[bytes]) -> int:
         """Count the backups that hold an item of these uids, or cannot be read."""
         from hermes_memory_store.upkeep import backup
@@ -296,6 +367,7 @@ class Store:
     ) -> list[Path]:
         """Erase items from what lies beside the store, as `ItemEraser` asks for it."""
         from hermes_memory_store.host_files import memory_file_copies
+        from hermes_memory_store.hosts.rules_files import find_stale_files
         from hermes_memory_store.search import vector_file
         from hermes_memory_store.upkeep import backup
 
@@ -305,6 +377,7 @@ class Store:
                 unreached.append(copy)
         for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
             log.unlink(missing_ok=True)
+        unreached += find_stale_files(self.db)
         return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, wanted)]
 
     @property
@@ -345,6 +418,8 @@ class Store:
 
         A file that can no longer be written gets no notes: they count what was read, and nobody was told they were kept.
         """
+        if self._is_project_theme in self.policies.project_checks:
+            self.policies.project_checks.remove(self._is_project_theme)
         try:
             if not self.db.read_only:
                 with suppress(errors.StoreReplaced, errors.StoreTooNew):

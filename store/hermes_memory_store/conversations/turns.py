@@ -55,6 +55,7 @@ from hermes_memory_store.search.ranking import (
 from hermes_memory_store.search.text_scan import scan_turns
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
+from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
 from hermes_memory_themes import ThemeName
 
 POSTINGS = 300
@@ -83,6 +84,9 @@ KNOWN = """
 TURNS_OLDER_THAN = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
 """Without an age all of them, also those of a machine whose clock is ahead."""
 
+FROM_HOOKS = f"{TURNS_OLDER_THAN} AND uid IN (SELECT turn_uid FROM host_turns WHERE turn_uid IS NOT NULL)"
+"""Those of them that hooks of hosts brought."""
+
 MARK_ERASED_FOR_TEAM = """
     UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
     WHERE theme_id = ? AND uid = ? AND erased = 0 AND (node IS NULL OR ?)
@@ -106,8 +110,17 @@ class Turns:
     """Capture turns and find them."""
 
     def __init__(
-        self, db: Db, names: Names, journal: Journal, clock: Clock, eraser: ItemEraser, intake: Intake
+        self,
+        db: Db,
+        names: Names,
+        journal: Journal,
+        clock: Clock,
+        eraser: ItemEraser,
+        intake: Intake,
+        theme_of_folder: Callable[[str], str | None],
     ) -> None:
+        """:param theme_of_folder: returns the theme of a folder; None for one that is still to be made"""
+        self._theme_of_folder = theme_of_folder
         self._intake = intake
         self._db = db
         self._names = names
@@ -261,19 +274,28 @@ class Turns:
 
     @retry_without_index
     def erase(
-        self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON, everywhere: bool = True
+        self,
+        theme: str,
+        *,
+        older_than_ms: int = 0,
+        actor: Actor = PERSON,
+        everywhere: bool = True,
+        from_hooks: bool = False,
     ) -> tuple[int, tuple[str, ...]]:
-        """Erase turns permanently, also from the index and the backups.
+        """Erase turns permanently, also from the index, the backups and the events that wait for a bridge.
 
         Returns how many there were, and the backups that still hold them because they could not be reached.
 
         :param everywhere: whether turns received from the team are erased for all of it; turns captured here always are
+        :param from_hooks: erase those alone that hooks of hosts brought
         """
         with self._db.write_transaction() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
-            rows = conn.execute(TURNS_OLDER_THAN, (theme_id, older_than_ms, now)).fetchall()
+            wanted = FROM_HOOKS if from_hooks else TURNS_OLDER_THAN
+            rows = conn.execute(wanted, (theme_id, older_than_ms, now)).fetchall()
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
+            erase_messages_from_waiting(self._db.path, to_theme_name(theme), now - older_than_ms, self._theme_of_folder)
         return len(rows), self.scrub()
 
     def by_uids(self, wanted: Sequence[str]) -> builtins.list[Turn]:

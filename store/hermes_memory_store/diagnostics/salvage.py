@@ -72,6 +72,7 @@ def salvage_file(damaged: Path, target: Path) -> Counter[str]:
         triggers = new.execute(TRIGGERS).fetchall()
         for name, _ in triggers:
             new.execute(f"DROP TRIGGER {name}")
+        new.execute("DELETE FROM place_choice")  # a new store's own; one that was there keeps what it had
         for name, sql in new.execute(TABLES).fetchall():
             if name in there:
                 copy_table(old, new, name, "WITHOUT ROWID" not in sql, lost)

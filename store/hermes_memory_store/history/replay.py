@@ -31,7 +31,7 @@ from hermes_memory_store.rows import journal, origin_rows
 from hermes_memory_store.rows.batch_mutation import UnindexedMutation
 from hermes_memory_store.rows.journal_records import JournalRecord
 from hermes_memory_store.rows.mutation import FactRow, count_notation_chars, insert_fact_rows
-from hermes_memory_store.rows.project_rows import project_key
+from hermes_memory_store.rows.project_rows import project_key, write_place_choice
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -146,6 +146,8 @@ class Replayer:
             self._session(record, theme_id, after)
         elif record.entity == "source" and after is not None:
             sources.write_source_rule(self._conn, theme_id, after["source"], after["rule"], record.at)
+        elif record.entity == "places" and after is not None:
+            write_place_choice(self._conn, after["places"], after["chosen_at"])
         place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
         told = (record.undoes, record.before, record.after, record.salt, record.digest, record.origin_id, record.hash)
         self._rows.append(place + told)

@@ -14,7 +14,7 @@ from typing import Any
 from hermes_memory_store import errors, uids
 from hermes_memory_store.memory.scopes import format_label_conflict
 from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
-from hermes_memory_store.rows.journal import is_change_undone
+from hermes_memory_store.rows.journal import JournalEntry, is_change_undone
 from hermes_memory_store.rows.mutation import (
     FactRow,
     Mutation,
@@ -24,8 +24,9 @@ from hermes_memory_store.rows.mutation import (
     to_portable,
 )
 from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
+from hermes_memory_store.rows.project_rows import PLACES, write_place_choice
 
-UNDOABLE = frozenset({"fact", "scope"})
+UNDOABLE = frozenset({"fact", "scope", PLACES})
 """Entities that undo restores. A session's coming and going is a fact of life."""
 
 DELIBERATE = ("archive", "edit", "move", "pin", "restore", "touch", "unpin")
@@ -102,6 +103,8 @@ class Reversal:
         """Revert one row; return False where it is left as it is. :raises UndoConflict: when something is in the way"""
         if row.entity not in UNDOABLE:
             return False
+        if row.entity == PLACES:
+            return self._reverse_choice(row)
         if is_erased(row):
             self.left.append(f"fact {row.uid} of change {row.change} was purged, and nothing brings it back")
             return False
@@ -112,6 +115,23 @@ class Reversal:
         except errors.UndoConflict as conflict:
             self.left.append(f"what relief did is left as it is: {conflict.message}")
             return False
+
+    def _reverse_choice(self, row: Change) -> bool:
+        """Return to what was chosen before by what the themes of places are chosen."""
+        before, after = row.before or {}, row.after or {}
+        stands = self._conn.execute("SELECT places, chosen_at FROM place_choice").fetchone()
+        if stands != (after.get("places"), after.get("chosen_at")):
+            raise errors.UndoConflict(
+                f"change {row.change} was followed by another choice of how projects get their themes; undo that first",
+                row.seq,
+            )
+        write_place_choice(self._conn, before["places"], before["chosen_at"])
+        self._mutation.entries.append(
+            JournalEntry(
+                "undo", row.entity, uids.parse_uid(row.uid), self._mutation.names.theme(row.theme), after, before
+            )
+        )
+        return True
 
     def _reverse_fact(self, row: Change) -> bool:
         stored = self._mutation.fact_row(uids.parse_uid(row.uid))

@@ -15,8 +15,9 @@ from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
-from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
+from hermes_memory_store.model import RELIEF, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.notation import abbreviations
+from hermes_memory_store.quick.fact_packing import BINDING
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
 from hermes_memory_store.rows.name_keys import Names
@@ -30,9 +31,6 @@ UNREAD_MS = 24 * 3_600_000
 
 ARCHIVED_AT_ONCE = 200
 """Facts one relief archives at most, so that no write waits for a large clean-up; the next relief goes on."""
-
-BINDING = {kind.value: rank for rank, kind in enumerate(FactType)}
-"""Rank of a type, most binding first."""
 
 LEVELS = list(PressureLevel)
 

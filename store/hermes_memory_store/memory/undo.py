@@ -120,7 +120,7 @@ class Undo:
         :raises NothingToUndo: UnknownTheme, UndoConflict; nothing was changed then
         """
         where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
-        sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1"
+        sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope', 'places'){where} ORDER BY seq DESC LIMIT 1"
         newest = self._db.value(sql)
         while newest is not None:
             undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (newest,))
@@ -129,7 +129,8 @@ class Undo:
             if not self.is_undone(newest) and not self._is_redo(newest):
                 return self._take_back([newest], actor)
             newest = self._db.value(
-                f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope'){where} ORDER BY seq DESC LIMIT 1",
+                f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope', 'places'){where}"
+                " ORDER BY seq DESC LIMIT 1",
                 (newest,),
             )
         raise errors.NothingToUndo("nothing to redo: the newest change is not an undo")
@@ -169,7 +170,7 @@ class Undo:
         start = self._journal.last_seq() + 1
         while len(wanted) < count:
             sql = (
-                "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope')"
+                "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope', 'places')"
                 f" AND op <> 'purge'{where} ORDER BY seq DESC LIMIT {ROWS_AT_ONCE}"
             )
             rows = self._db.rows(sql, (start,))

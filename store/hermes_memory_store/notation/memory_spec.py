@@ -37,6 +37,12 @@ def parse_notation(line: str, *, limit: int = LIMIT) -> Notation:
     return said
 
 
+def find_target(line: str) -> str | None:
+    """Return the target of a notation, whatever else is wrong with it; None for what is no notation."""
+    found = LINE.match(line)
+    return None if found is None else found[2].strip()
+
+
 def refuse_long_content(content: str, limit: int) -> None:
     """Check the length of a content. :raises ContentTooLong: gives the length and the limit"""
     if len(content) > limit:

@@ -20,6 +20,7 @@ from hermes_memory_store.host_files.memory_files import FilePressure, MemoryFile
 from hermes_memory_store.model import Way
 from hermes_memory_store.relief.relief_steps import KeptEntry, ReliefSteps
 from hermes_memory_store.rows.name_keys import to_theme_name
+from hermes_memory_themes.theme_identity import PERSONAL
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -116,8 +117,18 @@ def relieve_files(
                 file.path,
             )
     with store.attribute(replace(store.names.origins.current(), way=Way.RELIEF)):
-        memory, user = (relieve_file(store, whose, file, float(threshold_pct), dry_run) for file in both)
+        themes = (whose, choose_user_theme(store, whose))
+        memory, user = (
+            relieve_file(store, one, file, float(threshold_pct), dry_run)
+            for one, file in zip(themes, both, strict=True)
+        )
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
+
+
+def choose_user_theme(store: Store, theme: str) -> str:
+    """Return the theme to which USER.md belongs: the person's own facts are not those of a project."""
+    places = store.place_themes
+    return PERSONAL if places.is_by_project and places.is_project_theme(theme) else theme
 
 
 def relieve_file(store: Store, theme: str, file: MemoryFile, threshold_pct: float, dry_run: bool) -> FileReliefReport:

@@ -43,10 +43,12 @@ from hermes_memory_store.rows.batch_mutation import ASCII_LOWER, UnindexedMutati
 from hermes_memory_store.rows.journal import JournalEntry
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey, to_theme_name
+from hermes_memory_store.rows.project_rows import write_place_choice
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup, hermes_030_file
 from hermes_memory_store.upkeep.hermes_030_file import TYPES, Hermes030Fact, Hermes030Scope, hermes_030_uid
 from hermes_memory_themes import Policies
+from hermes_memory_themes.theme_identity import DEFAULT
 
 BACKUP_REASON = "hermes-memory-0.3.0"
 """Part of the backup's name."""
@@ -225,6 +227,9 @@ class UpgradeBuilder:
         """Convert everything, and count it."""
         total = self._old.execute("SELECT count(*) FROM facts").fetchone()[0]
         with self._new.db.write_transaction() as conn, defer_indexing(conn):
+            write_place_choice(
+                conn, DEFAULT, None
+            )  # what was there has one theme for every place until somebody chooses
             change = self._change(conn)
             theme_id = self._new.names.theme_for_writing(conn, self._theme, change.now)
             self._import_scopes(change, theme_id)

@@ -25,6 +25,7 @@ from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
+from hermes_memory_store.projects.branch_states import erase_unused_branches
 from hermes_memory_store.rows import journal, journal_receipt
 from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.upkeep import hermes_030_file
@@ -328,6 +329,8 @@ def erase_facts_from_store_file(
                 conn.execute(ERASED_EVERYWHERE, (theme_id, uid))
     if has_origins:
         erase_unused_origins(conn, origins)
+    if "project_branches" in tables:
+        erase_unused_branches(conn)
     is_clean = not held or fulltext.optimize_index(conn, kind)
     conn.execute("COMMIT")
     if not is_clean:

@@ -16,6 +16,7 @@ from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.projects.branch_states import erase_branches
 from hermes_memory_store.rows.origin_rows import ERASED, TEXT_COLUMNS, erase_origin_texts
 
 MIN_DISTINCTIVE = 6
@@ -38,6 +39,8 @@ QUESTIONS = "SELECT id, why FROM injections WHERE why IS NOT NULL"
 ANSWERS = "SELECT key, answer FROM calls"
 
 ORIGINS = f"SELECT {', '.join(TEXT_COLUMNS)} FROM origins WHERE salt <> x''"
+
+BRANCHES = "SELECT id, uid, project_id, name FROM project_branches"
 
 LASTING_NAMES = {
     "the name of a session": "SELECT name FROM sessions",
@@ -179,6 +182,13 @@ def erase_origins(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[t
     return erase_origin_texts(conn, words.phrases.is_in)
 
 
+def erase_branch_names(
+    conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, bytes, int, str]]
+) -> int:
+    """Erase what is known of branches whose names hold the words, in the journal too."""
+    return erase_branches(conn, [row for row in rows if words.phrases.is_in(row[3])])
+
+
 def find_lasting_names(conn: sqlite3.Connection, words: ErasedWords) -> list[str]:
     """Find which kinds of names hold the words, and keep them: a sentence says it, never the name."""
     return [
@@ -190,6 +200,7 @@ RECORDS: tuple[tuple[str, str, Callable[[sqlite3.Connection, ErasedWords, Iterab
     ("injections", QUESTIONS, erase_questions),
     ("calls", ANSWERS, erase_answers),
     ("origins", ORIGINS, erase_origins),
+    ("project_branches", BRANCHES, erase_branch_names),
 )
 
 

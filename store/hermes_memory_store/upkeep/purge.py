@@ -19,6 +19,7 @@ from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.item_kinds import FACT
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS, find_facts_by_name
 from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, FactPurgePlan, PurgePlan, Tier, Turn
+from hermes_memory_store.projects.branch_states import erase_unused_branches
 from hermes_memory_store.rows import journal
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
@@ -34,6 +35,7 @@ from hermes_memory_store.upkeep.erased_words import (
     load_erased_words,
 )
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
+from hermes_memory_store.upkeep.waiting_erasure import erase_words_from_waiting
 
 SAFE_TIERS = frozenset({Tier.SUPERSEDED, Tier.ARCHIVED})
 """What a purge takes that names neither a scope nor a tier: what no longer stands."""
@@ -294,7 +296,10 @@ class Purge:
     def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
         if not rows:
             return
-        erase_from_records(conn, load_erased_words(conn, [row[1] for row in rows]))
+        words = load_erased_words(conn, [row[1] for row in rows])
+        erase_from_records(conn, words)
+        # Before the commit: a bridge that takes up what waits must not bring back what was erased.
+        erase_words_from_waiting(self._db.path, words)
         at = self._journal.now(conn)
         actor_id = self._names.actor(conn, actor)
         change = Mutation(conn, self._names, self._journal, actor)
@@ -311,6 +316,7 @@ class Purge:
         change.abandoned |= scopes
         change.record()
         erase_unused_origins(conn, origins)
+        erase_unused_branches(conn)
         self._names.origins.forget()
 
     def _erase_planned(

@@ -1,0 +1,66 @@
+"""What is erased here leaves the events that still wait for a bridge as well: they would bring it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from hermes_memory_store.content_checks.secrets import find_secrets
+from hermes_memory_store.content_checks.spans import FILLER, MARK, replace_text_spans, to_secret_placeholder
+from hermes_memory_store.hosts.waiting_records import erase_matching, list_texts
+from hermes_memory_store.rows.name_keys import find_normal_form
+from hermes_memory_store.upkeep.erased_words import ErasedWords, PhraseSet, fold_phrase
+
+
+def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWords) -> int:
+    """Erase the events that hold the words of erased facts, also where a fact has a mark in place of a secret.
+
+    Returns how many there were.
+    """
+    if not words.phrases.phrases:
+        return 0
+    masked = PhraseSet(
+        unnamed
+        for phrase in words.phrases.phrases
+        if FILLER in phrase and any(map(str.isalnum, MARK.sub("", phrase)))
+        for unnamed in [fold_phrase(MARK.sub(to_secret_placeholder(), phrase))]
+    )
+
+    def holds(record: dict[str, Any]) -> bool:
+        texts = list_texts(record)
+        return any(map(words.phrases.is_in, texts)) or (
+            bool(masked.phrases) and any(masked.is_in(mask_unnamed(text)) for text in texts)
+        )
+
+    return erase_matching(store_path, holds)
+
+
+def erase_messages_from_waiting(
+    store_path: str | os.PathLike[str], theme: str, before: int, theme_of_folder: Callable[[str], str | None]
+) -> int:
+    """Erase the events of a theme that bring what was said: those that name it, or name none and are from a place of it.
+
+    Returns how many there were.
+
+    :param before: only what was said until then, UTC milliseconds
+    :param theme_of_folder: returns the theme of a folder as it is now; None for one that is still to be made
+    """
+
+    def find_theme(record: dict[str, Any]) -> str | None:
+        named, folder = str(record.get("theme") or ""), record.get("folder")
+        return find_normal_form(named) if named else theme_of_folder(folder if isinstance(folder, str) else "")
+
+    def is_erased(record: dict[str, Any]) -> bool:
+        at = record.get("at")
+        is_old = not isinstance(at, int) or at <= before
+        return is_old and bool(record.get("text")) and find_theme(record) == theme
+
+    return erase_matching(store_path, is_erased)
+
+
+def mask_unnamed(text: str) -> str:
+    """Return a text with each secret, and each mark of one, as a mark without a name."""
+    mark = to_secret_placeholder()
+    hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])
+    return MARK.sub(mark, hidden)
