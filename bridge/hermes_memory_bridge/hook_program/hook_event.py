@@ -1,0 +1,146 @@
+"""An event of a host, the same for every host: what the hook program sends, and the bridge receives.
+
+Standard library alone, and no more of it than there must be: each event starts a process.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeGuard
+
+HOOK_HOSTS = (
+    "claude-code", "codex", "gemini", "copilot", "qwen", "vscode", "droid", "opencode", "cline", "cursor", "goose",
+)  # fmt: skip
+"""Hosts by the names that commands and the store give them."""
+
+HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "end")
+
+START_SOURCES = ("startup", "resume", "clear", "compact", "fork")
+"""Why a session starts; hosts have other words for the first."""
+
+MOST_TEXT = 1 << 18
+"""Characters of a message that are passed on; more is cut off at the end."""
+
+MOST_NAME = 4_096
+"""Characters of a name, a path or a reason."""
+
+MOST_PIDS = 8
+
+TEXT_FIELDS = (
+    "host", "event", "session", "source", "turn", "folder", "text", "transcript", "agent", "trigger", "reason", "version",
+    "theme",
+)  # fmt: skip
+
+
+class HookEvent:
+    """One event of one session of a host."""
+
+    __slots__ = (*TEXT_FIELDS, "at", "capture", "given", "pids")
+
+    def __init__(
+        self,
+        host: str,
+        event: str,
+        *,
+        session: str = "",
+        source: str = "",
+        turn: str = "",
+        folder: str = "",
+        text: str = "",
+        transcript: str = "",
+        agent: str = "",
+        trigger: str = "",
+        reason: str = "",
+        version: str = "",
+        theme: str = "",
+        pids: tuple[int, ...] = (),
+        at: int = 0,
+        capture: bool = False,
+        given: dict[str, Any] | None = None,
+    ) -> None:
+        self.host = host
+        self.event = event
+        self.session = session
+        """The host's own id of its session; empty when it tells none."""
+        self.source = source
+        """Of a start: one of `START_SOURCES`, or empty."""
+        self.turn = turn
+        """The host's id of the turn or the prompt."""
+        self.folder = folder
+        """Where the host works, absolute."""
+        self.text = text
+        """Of a prompt what the person wrote, of a turn the assistant's last message, of `compacted` the summary."""
+        self.transcript = transcript
+        """The path of the host's record of the session."""
+        self.agent = agent
+        """The id of a subagent; empty for the main agent."""
+        self.trigger = trigger
+        """Of a compaction: `manual`, `auto` or empty."""
+        self.reason = reason
+        self.version = version
+        self.theme = theme
+        """The theme that the command names; empty when it names none."""
+        self.pids = pids
+        """Ids of the hook's ancestors, nearest first."""
+        self.at = at
+        """When it happened, UTC milliseconds."""
+        self.capture = capture
+        """Whether what this host's hooks bring might be kept when the hook ran."""
+        self.given = given
+        """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the event as it is sent and as it waits on disk."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
+        said |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
+        if self.given is not None:
+            said["given"] = self.given
+        return said
+
+
+def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
+    """Parse an event as it was sent. Whatever is missing or of another type is taken as not said; texts are cut to length.
+
+    :raises ValueError: the host or the event is unknown
+    """
+    host, event = said.get("host"), said.get("event")
+    if host not in HOOK_HOSTS:
+        raise ValueError(f"{str(host)[:40]!r} is no host that hooks are known of; one of {', '.join(HOOK_HOSTS)}")
+    if event not in HOOK_EVENTS:
+        raise ValueError(f"{str(event)[:40]!r} is no event of a hook; one of {', '.join(HOOK_EVENTS)}")
+    texts = {
+        name: value[: MOST_TEXT if name == "text" else MOST_NAME]
+        for name in TEXT_FIELDS[2:]
+        if isinstance(value := said.get(name), str)
+    }
+    if texts.get("source") not in START_SOURCES:
+        texts["source"] = ""
+    pids, at, given = said.get("pids"), said.get("at"), said.get("given")
+    return HookEvent(
+        host,
+        event,
+        **texts,
+        pids=tuple(pid for pid in pids if is_natural(pid))[:MOST_PIDS] if isinstance(pids, list) else (),
+        at=at if is_natural(at) else 0,
+        capture=said.get("capture") is True,
+        given=parse_given(given) if isinstance(given, dict) else None,
+    )
+
+
+def parse_given(said: dict[str, Any]) -> dict[str, Any]:
+    """Parse what a hook gave by itself."""
+    uids, tokens, kind = said.get("uids"), said.get("tokens"), said.get("kind")
+    return {
+        "uids": [uid for uid in uids if isinstance(uid, str) and len(uid) <= 64][:1_000]
+        if isinstance(uids, list)
+        else [],
+        "tokens": tokens if is_natural(tokens) else 0,
+        "kind": kind if kind in ("start", "prompt") else "start",
+    }
+
+
+def is_natural(value: object) -> TypeGuard[int]:
+    """Check whether a JSON value is a whole number that a database can hold, and not negative."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62

@@ -1,0 +1,152 @@
+"""Read what a host says to its hook, in whatever shape, and make the event of it."""
+
+from __future__ import annotations
+
+import os
+
+from hermes_memory_bridge.hook_program.hook_event import MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.host_dialects import (
+    DIALECTS,
+    EVENT_NAME_KEYS,
+    FIELDS,
+    SOURCE_WORDS,
+    TEXT_KEYS,
+)
+from hermes_memory_store.compact_json import parse_half_object, parse_whole_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MOST_INPUT = 1 << 20
+"""Bytes of standard input that are looked at."""
+
+CHUNK = 1 << 16
+
+
+class HostInput:
+    """What a host says on standard input, as far as it was read: another process can go on where this one stopped."""
+
+    __slots__ = ("handle", "said")
+
+    def __init__(self, handle: int = 0) -> None:
+        self.handle = handle
+        self.said = bytearray()
+
+    def read(self) -> dict[str, Any]:
+        """Read an object; what is whole of half a one. Empty for a terminal, which no host is.
+
+        The end of the input is not waited for once the object is whole: not every host closes the pipe.
+        """
+        try:
+            if os.isatty(self.handle):
+                return {}
+            while len(self.said) < MOST_INPUT:
+                chunk = os.read(self.handle, min(CHUNK, MOST_INPUT - len(self.said)))
+                self.said += chunk
+                if not chunk:
+                    break
+                if chunk.endswith((b"}", b"}\n")):
+                    whole = parse_whole_object(to_characters(self.said))
+                    if whole is not None:
+                        return whole
+        except OSError:
+            pass  # what was read until then
+        return parse_half_object(to_characters(self.said), MOST_TEXT)
+
+    def drain(self) -> None:
+        """Read the rest of a long input and forget it, so that the host's write ends well."""
+        try:
+            while os.read(self.handle, CHUNK):
+                pass
+        except OSError:
+            return
+
+
+def to_characters(said: bytearray) -> str:
+    """Decode UTF-8 whatever it holds, without a byte order mark."""
+    return said.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def to_hook_event(
+    host: str,
+    event: str,
+    payload: Mapping[str, Any],
+    environ: Mapping[str, str],
+    *,
+    theme: str,
+    at: int,
+    pids: list[int],
+) -> HookEvent:
+    """Make the event of what a host said.
+
+    :param host: the host that speaks
+    :param event: as the command names it
+    :param environ: the environment of this process
+    :param at: when it happened, UTC milliseconds
+    :param pids: ids of this process's ancestors, nearest first
+    """
+    dialect = DIALECTS[host]
+    said: dict[str, Any] = {name: find_text(payload, keys) for name, keys in FIELDS.items()}
+    for name, variables in dialect.environ.items():
+        said[name] = said[name] or next((value for one in variables if (value := environ.get(one))), "")
+    if not os.path.isabs(said["folder"]):
+        said["folder"] = find_current_folder()
+    word = said["source"] or find_event_name(payload)
+    said["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
+    said |= {"host": host, "event": event, "text": find_text(payload, TEXT_KEYS.get(event, ())), "theme": theme}
+    return parse_hook_event({**said, "pids": pids, "at": at})
+
+
+def find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    """Return the first text under one of these keys; of a list the texts of its parts."""
+    for key in keys:
+        value: Any = payload
+        for name in key.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        text = to_text(value, "\n" if key not in FIELDS["folder"] else "\0")
+        if text:
+            return text.partition("\0")[0]
+    return ""
+
+
+def to_text(value: Any, between: str) -> str:
+    """Return a text, or the texts of a list of parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value[:1_000])
+        return between.join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def find_event_name(payload: Mapping[str, Any]) -> str:
+    """Return the host's own name of its event; empty when it tells none."""
+    return find_text(payload, EVENT_NAME_KEYS)[:100]
+
+
+def find_current_folder() -> str:
+    """Return the folder in which the host started this process; empty when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def list_hook_ancestors() -> list[int]:
+    """Return the ids of the processes above this one, nearest first; where the system does not tell, the nearest alone."""
+    found: list[int] = []
+    pid = os.getppid()
+    while pid > 1 and len(found) < MOST_PIDS:
+        found.append(pid)
+        try:
+            handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                said = os.read(handle, 1_024)
+            finally:
+                os.close(handle)
+            pid = int(said.rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            break
+    return found

@@ -1,0 +1,148 @@
+"""`hermes-memory-hook HOST EVENT [--db F] [--theme T]`: report an event of a host, and answer in the host's own form.
+
+It always exits with 0 and never writes to standard error, unless `HERMES_MEMORY_HOOK_DEBUG` is set: then a line a step. An
+agent waits for it, so nothing here, neither a bridge that hangs nor a disk that is full, holds the host up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from hermes_memory_bridge.hook_program.hook_event import HookEvent
+
+WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8}
+"""From the beginning, how long the bridge's answer is waited for where it matters to the host; a start then reads the store."""
+
+WAIT_S = 0.3
+"""The same for events that are only reported."""
+
+DEBUG = "HERMES_MEMORY_HOOK_DEBUG"
+
+
+def main() -> NoReturn:
+    """Report the event and end the process, without the interpreter's own clearing up."""
+    began = time.monotonic()
+    is_debugging = bool(os.environ.get(DEBUG))
+    try:
+        if not is_debugging:
+            silence_errors()
+        report_host_event(sys.argv[1:], StepLog(began, is_debugging))
+    except BaseException as error:  # whatever it is, the host goes on
+        StepLog(began, is_debugging).note(f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(0)
+
+
+class StepLog:
+    """Lines on standard error, one a step, with the milliseconds since the beginning."""
+
+    __slots__ = ("began", "is_on")
+
+    def __init__(self, began: float, is_on: bool) -> None:
+        self.began = began
+        self.is_on = is_on
+
+    def note(self, step: str) -> None:
+        """Write a line, if that was asked for."""
+        if self.is_on:
+            line = f"hermes-memory-hook: {(time.monotonic() - self.began) * 1000:7.1f} ms: {step}\n"
+            try:
+                os.write(2, line.encode("utf-8", "replace"))
+            except OSError:
+                self.is_on = False
+
+
+def report_host_event(arguments: list[str], log: StepLog) -> None:
+    """Report the event that the arguments and standard input say, and print the answer."""
+    from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
+    from hermes_memory_bridge.hook_program.host_answer import format_host_answer
+    from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host
+
+    host, name, options = parse_hook_arguments(arguments)
+    if host not in DIALECTS or name not in HOOK_EVENTS:
+        log.note(f"{host!r} {name!r} is no host and event that are known")
+        return
+    if os.name == "nt":  # sockets and locks of the launcher are those of unix
+        os.write(1, format_host_answer(host, name, "").encode())
+        return
+    from hermes_memory_bridge.hook_program import host_payload, without_bridge
+    from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
+    from hermes_memory_bridge.hook_program.hard_stop import HardStop
+    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_store.hosts.capture_switch import may_capture
+
+    at, pids, paths = (
+        time.time_ns() // 1_000_000,
+        host_payload.list_hook_ancestors(),
+        BridgePaths.of(options.get("--db")),
+    )
+    said, theme = host_payload.HostInput(), options.get("--theme") or os.environ.get("HERMES_MEMORY_THEME", "")
+    payload: dict[str, Any] = {}
+
+    def find_event() -> HookEvent:
+        payload.update(said.read())
+        speaker = find_speaking_host(host, payload)
+        found = host_payload.to_hook_event(speaker, name, payload, os.environ, theme=theme.strip(), at=at, pids=pids)
+        found.capture = may_capture(paths.store, found.host, found.folder).allowed
+        return found
+
+    stop = HardStop(host, name, log.began, find_event)
+    stop.store = paths.store
+    event = stop.found = find_event()
+    stop.host = event.host
+    log.note(f"read {', '.join(payload) or 'nothing'}")
+    told = host_payload.find_event_name(payload)
+    exchange = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
+    log.note(f"{exchange.outcome} {exchange.why}")
+    if exchange.outcome == ANSWERED:
+        stop.is_settled = True
+        stop.answer(exchange.text, told)
+        said.drain()
+        return
+    given = None
+    if name == "start" or exchange.outcome in (NO_BRIDGE, REFUSED):
+        text, given = without_bridge.read_own_answer(paths.store, event)
+        log.note(f"read {len(text)} characters from the store")
+        given = given if stop.answer(text, told) else None
+    stop.answer("")
+    event.given = given
+    if exchange.outcome == NO_BRIDGE:
+        try:
+            without_bridge.start_absent_bridge(paths)
+        except OSError as error:
+            log.note(f"no bridge could be started: {error}")
+    if without_bridge.needs_record(event):
+        log.note(f"the event {'waits' if without_bridge.leave_record(paths.store, event) else 'could not be left'}")
+    stop.is_settled = True
+    said.drain()
+
+
+def parse_hook_arguments(arguments: list[str]) -> tuple[str, str, dict[str, str]]:
+    """Return the host, the event and the options of a command line; what it does not know is ignored."""
+    words: list[str] = []
+    options: dict[str, str] = {}
+    left = iter(arguments)
+    for one in left:
+        name, sign, value = one.partition("=")
+        if name in ("--db", "--theme"):
+            options[name] = value if sign else next(left, "")
+        elif not one.startswith("-"):
+            words.append(one)
+    host, event = (*words, "", "")[:2]
+    return host, event, {name: value for name, value in options.items() if value.strip()}
+
+
+def silence_errors() -> None:
+    """Send standard error nowhere: some hosts show it to the person."""
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nothing, 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What the hook program does where no bridge answers: it reads the store itself, leaves the event on disk, starts a bridge."""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` brings `enum`, which takes longer than all else in this file
+import os
+
+from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_store.hosts import waiting_records
+
+LAST_S = 10
+"""How long a process that nobody waits for may take."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from hermes_memory_bridge.launcher.paths import BridgePaths
+
+
+def read_own_answer(store: str, event: HookEvent) -> tuple[str, dict[str, Any] | None]:
+    """Return what is given at a start, or at the first prompt of a session to which nothing was given, and its record.
+
+    Read from the store itself; empty where there is none that can be read.
+    """
+    nothing = "", None
+    if event.event not in ("start", "prompt") or (event.event == "prompt" and was_given(store, event)):
+        return nothing
+    try:
+        from hermes_memory_store.quick.hot_context import read_hot_context
+    except ImportError:
+        return nothing
+    hot = read_hot_context(store, event.folder, theme=event.theme)
+    if hot is None or not hot.text:
+        return nothing
+    return hot.text, {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event}
+
+
+def was_given(store: str, event: HookEvent) -> bool:
+    """Check whether this session's present window was given something, as far as that is certain.
+
+    A session that says no id was not: what is given twice is a blemish, what is never given a defect.
+    """
+    if not event.session:
+        return False
+    given = False
+    for path in waiting_records.list_waiting(store):
+        record = waiting_records.read_record(path) or {}
+        if record.get("host") == event.host and record.get("session") == event.session:
+            if record.get("event") in ("start", "compacted"):
+                given = False
+            given = given or record.get("given") is not None
+    return given or was_given_by_bridge(store, event)
+
+
+def was_given_by_bridge(store: str, event: HookEvent) -> bool:
+    """Check whether the store says so of the window that a bridge heard of last."""
+    try:
+        from hermes_memory_store.quick.store_reading import read_store
+    except ImportError:
+        return False
+    query = "SELECT 1 FROM host_sessions WHERE host = ? AND name = ? AND given_at >= window_at"
+    found = read_store(store, lambda conn: conn.execute(query, (event.host, event.session)).fetchone())
+    return found is not None
+
+
+def needs_record(event: HookEvent) -> bool:
+    """Check whether an event that no bridge took must wait: to be kept, or as the record of what was given."""
+    return event.capture or event.given is not None or event.event in ("start", "end")
+
+
+def leave_record(store: str, event: HookEvent) -> bool:
+    """Leave an event on disk for the next bridge. Without the permission to keep what is said, its text is left out."""
+    record = event.to_wire()
+    if not event.capture:
+        record["text"] = ""
+    return waiting_records.append(store, record)
+
+
+def start_absent_bridge(paths: BridgePaths) -> None:
+    """Start a bridge that outlives this process, unless another process is just starting one; nothing of it is waited for.
+
+    :raises OSError: no process can be made
+    """
+
+    def start() -> None:
+        from hermes_memory_bridge.launcher.dialing import start_bridge_alone, to_daemon_command
+
+        start_bridge_alone(paths, to_daemon_command(paths.store))
+
+    run_detached(start)
+
+
+def run_detached(job: Callable[[], object], *, keeps_input: bool = False) -> None:
+    """Run a job in a process of its own, which nobody waits for: a system call that hangs would hold the host up.
+
+    :param keeps_input: whether it reads on from standard input
+    :raises OSError: no process can be made
+    """
+    if os.fork():
+        return
+    try:
+        # Nothing is imported here: another thread may have held an import's lock when this process was made.
+        _signal.alarm(LAST_S)  # it ends even where the disk hangs
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for handle in range(1 if keeps_input else 0, 3):
+            os.dup2(nothing, handle)
+        os.setsid()
+        job()
+    finally:
+        os._exit(0)
