@@ -1,0 +1,111 @@
+"""What an event is answered with: chosen from what is known of its session's window. Reads alone."""
+
+from __future__ import annotations
+
+from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.hook_moment import (
+    HookMoment,
+    begins_window,
+    is_beside_prompt,
+    is_compaction_unanswered,
+    is_window_open,
+)
+from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
+from hermes_memory_bridge.hook_service.host_habits import (
+    DEAF_COMPACT_STARTS,
+    LATE_STARTS,
+    SILENT_COMPACTIONS,
+    SUMMARISER_HOSTS,
+)
+from hermes_memory_bridge.hook_service.prompt_matching import AVERAGE_TOKENS, make_prompt_giving
+from hermes_memory_bridge.hook_service.window_texts import (
+    make_compaction_giving,
+    make_resume_giving,
+    make_start_giving,
+)
+from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.store import Store
+
+REFRESH_PROMPTS = 20
+"""Prompts after which such a host's session is given the hot facts again: 180 tokens then are 9 a prompt, and no session goes on
+for longer without them after a compression that left no trace."""
+
+
+def choose_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
+    """Return what an event is answered with; nothing for events that take no answer."""
+    with store.attribute(moment.find_origin(store)):  # facts of other branches are marked for who is here
+        return choose_event_givings(store, sessions, moment)
+
+
+def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
+    """Return what an event is answered with, for the place from which the store is read now."""
+    event = moment.event
+    known = store.host_sessions.find(event.host, moment.name) if moment.name else None
+    if event.event == "start":
+        return [] if is_unheard_start(moment, known) else [choose_start(store, sessions, moment, known)]
+    if event.event == "compacting" and event.host in SUMMARISER_HOSTS:
+        return [compaction_giving(store, sessions, moment, known)]
+    # Qwen Code asks again after each tool result, without a text.
+    return choose_prompt(store, sessions, moment, known) if event.event == "prompt" and event.text.strip() else []
+
+
+def is_unheard_start(moment: HookMoment, known: HostSession | None) -> bool:
+    """Check whether what this start would give reaches no model, or was given by the first prompt already."""
+    event = moment.event
+    if event.host in LATE_STARTS or (event.source == "compact" and event.host in DEAF_COMPACT_STARTS):
+        return True
+    return is_beside_prompt(moment, known)
+
+
+def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
+    """Return what a start is answered with."""
+    if moment.event.source == "compact":
+        return compaction_giving(store, sessions, moment, known)
+    if known is not None and not begins_window(moment, known):
+        return make_resume_giving(store, moment.theme, known)
+    return make_start_giving(store, moment.theme)
+
+
+def choose_prompt(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> list[Giving]:
+    """Return what a prompt is answered with: what its window lacks, then the facts that the message touches."""
+    opening = choose_opening(store, sessions, moment, known)
+    is_new_window = known is None or (opening is not None and opening.kind == "compaction")
+    before = {} if known is None or is_new_window else store.host_sessions.given_facts(known)
+    for giving in (*moment.pending, *([] if opening is None else [opening])):
+        before |= {fact.uid: fact.updated_at for fact in giving.facts}
+    prompts, spent = (0, 0) if known is None else (known.prompts, known.prompt_tokens)
+    left = AVERAGE_TOKENS * (prompts + 1) - spent
+    touched = make_prompt_giving(store, moment.theme, moment.event.text, before, left)
+    return [giving for giving in (opening, touched) if giving is not None and giving.lines]
+
+
+def choose_opening(
+    store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None
+) -> Giving | None:
+    """Return what a prompt's window should have begun with, if nobody has told it: a missed start, a silent compaction."""
+    if any(giving.kind != "prompt" for giving in moment.pending):
+        return None
+    if known is None or not is_window_open(known):
+        if known is not None and is_compaction_unanswered(known):
+            return compaction_giving(store, sessions, moment, known)
+        return make_start_giving(store, moment.theme)
+    if is_compaction_unanswered(known) or has_shrunk(moment, known):
+        return compaction_giving(store, sessions, moment, known)
+    if moment.event.host in SILENT_COMPACTIONS and known.window_prompts >= REFRESH_PROMPTS:
+        return compaction_giving(store, sessions, moment, known)
+    return None
+
+
+def compaction_giving(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
+    """Return what comes back after a compaction."""
+    since = moment.at if known is None else known.started_at
+    return make_compaction_giving(store, moment.theme, sessions.find_names(store, moment, known), since)
+
+
+def has_shrunk(moment: HookMoment, known: HostSession) -> bool:
+    """Check whether the transcript of a host that tells of no compaction became shorter, or is another file."""
+    if moment.event.host not in SILENT_COMPACTIONS or not moment.event.transcript or known.transcript is None:
+        return False
+    if moment.event.transcript != known.transcript:
+        return True
+    return moment.transcript_size < known.transcript_size

@@ -1,0 +1,160 @@
+"""What an event leaves in the store: the host's session and its window, ours, what was given, and what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.hook_moment import HookMoment, begins_window
+from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
+from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
+from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
+from hermes_memory_bridge.hook_service.transcripts.readable_times import note_transcript
+from hermes_memory_bridge.hook_service.turn_capture import capture_message, to_spoken_text, to_summary_origin
+from hermes_memory_bridge.hook_service.window_texts import make_start_giving
+from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.hosts.host_turns import HostTurns
+from hermes_memory_store.model import Origin, Session
+from hermes_memory_store.store import Store
+
+LATE_MS = 5_000
+"""An event this much older than the last one of its session comes late: it says nothing of the present window."""
+
+ROLES = {"prompt": "user", "turn": "assistant", "compacted": "system"}
+
+TOLD_MS = 60_000
+"""How long ago a window may have begun for the end of a compaction to belong to that beginning: Claude Code starts anew first."""
+
+
+def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givings: Sequence[Giving]) -> None:
+    """Record an event. Within a write.
+
+    :param givings: what its session was given, as far as that reached the host
+    """
+    event = moment.event
+    origin = moment.find_origin(store)
+    with store.attribute(origin):
+        known = store.host_sessions.find(event.host, moment.name)
+        late = known is not None and moment.at < known.heard_at - LATE_MS
+        if late and known is not None and known.session is not None and known.theme is not None:
+            session = store.sessions.get(known.theme, known.session)
+        else:
+            session = sessions.take(store, moment, known, origin.project)
+        known = note_event(store, moment, session, known, late=late)
+        record_givings(store, moment, session, known, givings, late=late)
+        is_new = record_message(store, moment, session, known, origin)
+        if event.event == "prompt" and is_new and event.text.strip() and not late and not event.agent:
+            store.sessions.tick(session, store.sessions.get(session.theme, session.name).turn + 1, event.text)
+        if event.event == "end" and not late and not event.agent:
+            store.sessions.close(session)
+        if not late:
+            theme = session.theme
+            refresh_rules_file(
+                store, event.host, event.event, event.folder, theme, lambda: make_start_giving(store, theme).text
+            )
+
+
+def note_event(
+    store: Store, moment: HookMoment, session: Session, known: HostSession | None, *, late: bool
+) -> HostSession:
+    """Note an event of a host's session, and begin its window where the event begins one."""
+    event = moment.event
+    said: dict[str, Any] = {"heard_at": moment.at, "heard_event": event.event}
+    said |= {"pid": moment.process} if moment.process is not None else {}
+    said |= {"folder": event.folder} if event.folder else {}
+    said |= {"host_version": event.version} if event.version else {}
+    if late and known is not None:
+        said = {"heard_at": known.heard_at, "heard_event": known.heard_event}
+    elif event.event == "start":
+        said |= {"source": event.source or "startup"}
+    said |= note_compaction(moment, known) if not late else {}
+    said |= note_transcript(moment, known) if not late else {}
+    noted = store.host_sessions.note(
+        event.host, moment.name, theme=moment.theme, session=session.name, **rename_event(said)
+    )
+    if not late and event.event == "start" and begins_window(moment, known):
+        store.host_sessions.begin_window(noted, at=moment.at)
+    return noted
+
+
+def rename_event(said: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of an event with its name as `HostSessions.note` takes it."""
+    return {"event": said.pop("heard_event"), **said}
+
+
+def note_compaction(moment: HookMoment, known: HostSession | None) -> dict[str, Any]:
+    """Return what an event says of a compaction that no start has told of yet."""
+    event = moment.event
+    if event.host in SILENT_COMPACTIONS:
+        return {}
+    if event.event == "compacting":
+        return {"compacting_at": moment.at}
+    is_told = known is not None and known.compacting_at is None and moment.at - known.window_at < TOLD_MS
+    return {"compacted_at": moment.at} if event.event == "compacted" and not is_told else {}
+
+
+def record_givings(
+    store: Store,
+    moment: HookMoment,
+    session: Session,
+    known: HostSession,
+    givings: Sequence[Giving],
+    *,
+    late: bool,
+) -> None:
+    """Record what a session was given: for its window, and as context records."""
+    event = moment.event
+    if any(giving.kind == "compaction" for giving in givings) and event.event == "prompt":
+        store.host_sessions.begin_window(known, at=moment.at)
+    for giving in givings:
+        store.reads.note(giving.kind, session.theme, giving.facts, session=session, why=None, tokens=giving.tokens)
+        if event.event != "compacting" and not late:
+            store.host_sessions.forget_given(known, giving.gone)
+            store.host_sessions.note_given(known, giving.facts)
+    store.reads.flush()
+    if late:
+        return
+    said: dict[str, Any] = {}
+    given = [giving for giving in givings if giving.lines]
+    if event.event == "prompt" and event.text.strip():
+        spent = sum(giving.tokens for giving in given if giving.kind == "prompt" or event.host in SILENT_COMPACTIONS)
+        begun = any(giving.kind == "compaction" for giving in given)
+        said |= {"prompts": known.prompts + 1, "prompt_tokens": known.prompt_tokens + spent}
+        said |= {"window_prompts": 0 if begun else known.window_prompts + 1}
+    if givings and event.event != "compacting":
+        said |= {"given_at": moment.at, "given_seq": store.journal.last_seq()}
+    if given:
+        said |= {"given_tokens": sum(one.tokens for one in given), "given_facts": sum(len(one.facts) for one in given)}
+    if said:
+        store.host_sessions.note(event.host, moment.name, event.event, heard_at=known.heard_at, **said)
+
+
+def record_message(store: Store, moment: HookMoment, session: Session, known: HostSession, origin: Origin) -> bool:
+    """Capture what an event brings, where that is allowed; return whether the event was new."""
+    event = moment.event
+    role = ROLES.get(event.event)
+    if role is None or not event.text.strip():
+        return True
+    if not moment.may_capture or (event.agent and not captures_subagents(store, session)):
+        if event.event != "prompt":
+            return True
+        return HostTurns(store.db).note_heard(known, role, None, at=moment.at, turn=event.turn) is not None
+    text = event.text
+    if event.event == "compacted":
+        origin, text = to_summary_origin(origin), remove_given_lines(store, known, text)
+    if not to_spoken_text(text):
+        return True
+    return capture_message(store, known, session, role, text, at=moment.at, turn=event.turn, origin=origin)
+
+
+def captures_subagents(store: Store, session: Session) -> bool:
+    """Check whether the theme keeps what its agents' subagents say."""
+    return bool(getattr(store.policies.for_theme(session.theme), "capture_subagents", False))
+
+
+def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:
+    """Return a summary without the lines of facts that the host was told to keep word for word."""
+    told = {fact.notation for fact in store.facts.by_uids(store.host_sessions.given_facts(known)).values()}
+    told |= {fact.notation for fact in store.injection.ranked_facts(known.theme or "default")}
+    return "\n".join(line for line in summary.split("\n") if line.strip().lstrip("-*•> ").strip("`") not in told)

@@ -1,0 +1,107 @@
+"""What a session is given at once: facts below the fence, within a budget of tokens that counts every word of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hermes_memory_bridge.toolkit.fence import HEAD, MARK, format_fenced_text
+from hermes_memory_store.content_checks.intake import is_admitted
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact, Uid
+from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.places.place_reading import PERSONAL_TOKENS
+from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import PERSONAL
+
+LINE_TOKENS = 1
+"""What the end of a line costs."""
+
+HEAD_TOKENS = estimate_tokens(HEAD) + LINE_TOKENS
+
+MARK_TOKENS = estimate_tokens(MARK)
+
+
+@dataclass(frozen=True, slots=True)
+class Giving:
+    """Facts that are given together, and why."""
+
+    kind: str
+    """`start`, `prompt`, `compaction` or `resume`."""
+    facts: tuple[Fact, ...] = ()
+    lines: tuple[str, ...] = ()
+    """What is told, without the fence."""
+    gone: tuple[Uid, ...] = ()
+    """Facts given before of which the session is told now that they do not hold."""
+
+    @property
+    def text(self) -> str:
+        """The fenced text; empty when there is nothing to tell."""
+        return format_fenced_text("\n".join(self.lines)) if self.lines else ""
+
+    @property
+    def tokens(self) -> int:
+        """What the fenced text costs."""
+        return HEAD_TOKENS + sum(map(line_tokens, self.lines)) if self.lines else 0
+
+
+def pack_lines(ranked: Iterable[MarkedFact], budget: int, *, reserve: int = 0) -> list[MarkedFact]:
+    """Return the facts that fit below a fence, in order. One that is too long leaves its place to shorter ones after it.
+
+    The person's own facts take at most `PERSONAL_TOKENS`.
+
+    :param budget: tokens in all
+    :param reserve: tokens of it that stay free
+    """
+    left = budget - reserve - HEAD_TOKENS
+    ranked = list(ranked)
+    chosen: set[Uid] = set()
+    room = min(PERSONAL_TOKENS, left)
+    for one in ranked:
+        cost = line_tokens(one.line)
+        if one.fact.theme == PERSONAL and cost <= room:
+            chosen.add(one.fact.uid)
+            room -= cost
+            left -= cost
+    for one in ranked:
+        cost = line_tokens(one.line)
+        if one.fact.theme != PERSONAL and cost <= left:
+            chosen.add(one.fact.uid)
+            left -= cost
+    return [one for one in ranked if one.fact.uid in chosen]
+
+
+def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
+    """Return the facts that a session may be given, with the labels of their branches; those of unmerged ones come last.
+
+    What is suspicious, and what a theme holds back, is left out.
+    """
+    given = store.branch_labels.mark([fact for fact in facts if is_for_sessions(fact)]).given
+    return [one for one in given if not one.is_lowered] + [one for one in given if one.is_lowered]
+
+
+def to_giving(kind: str, told: Iterable[MarkedFact]) -> Giving:
+    """Return facts as they are given."""
+    told = list(told)
+    return Giving(kind, tuple(one.fact for one in told), tuple(one.line for one in told))
+
+
+def count_line(left_out: int) -> str:
+    """Return the line that counts what was left out."""
+    return f"(+{left_out} more: memory_search)"
+
+
+def line_tokens(line: str) -> int:
+    """Return what a line costs below the fence."""
+    return estimate_tokens(line) + MARK_TOKENS + LINE_TOKENS
+
+
+def is_for_sessions(fact: Fact) -> bool:
+    """Check whether a fact may be given: nothing suspicious in it, unless a person let it in."""
+    return fact.verdict is None or is_admitted(fact.verdict)
+
+
+def join_givings(givings: Sequence[Giving]) -> str:
+    """Return the text of several givings below one fence."""
+    lines = [line for giving in givings for line in giving.lines]
+    return format_fenced_text("\n".join(lines)) if lines else ""

@@ -1,0 +1,99 @@
+"""An event as the bridge sees it: with its theme, its host's session, the host's process and what is known of them."""
+
+from __future__ import annotations
+
+import os
+
+from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.host_habits import (
+    DEAF_COMPACT_STARTS,
+    FORGETFUL_RESUMES,
+    SIMULTANEOUS_MS,
+    SIMULTANEOUS_STARTS,
+)
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.quick.client_hosts import to_client_name
+from hermes_memory_store.store import Store
+
+AHEAD_MS = 60_000
+"""How far the clock of an event may be ahead of this one's: both are of one machine."""
+
+OLDEST_MS = 8 * DAY_MS
+"""How long ago an event may have been: records wait seven days at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookMoment:
+    """One event in its place."""
+
+    event: HookEvent
+    name: str
+    """The host's session, by which its row is found; empty: nobody can tell its windows apart."""
+    at: int
+    theme: str
+    seen: ProjectSighting | None
+    process: int | None
+    """The process of the host."""
+    may_capture: bool
+    transcript_size: int = 0
+    """Bytes of its transcript at that time."""
+    pending: tuple[Giving, ...] = ()
+    """What its session was given by events that are not committed yet."""
+
+    def find_origin(self, store: Store) -> Origin:
+        """Return where the event comes from; its project is noted when it is new and the store is open for writing."""
+        origin = Origin(way=Way.HOOK, client=to_client_name(self.event.host), client_version=self.event.version or None)
+        return origin if self.seen is None else store.projects.place(origin, self.seen)
+
+
+def measure_file(path: str) -> int:
+    """Return the size of a file in bytes; 0 when there is none."""
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def to_session_name(event: HookEvent, process: int | None) -> str:
+    """Return the name of a host's session: its own, that of a subagent in it, or else its process."""
+    if event.session:
+        return f"{event.session} {event.agent}" if event.agent else event.session
+    return f"process {process}" if process is not None else ""
+
+
+def to_event_time(event: HookEvent, now: int) -> int:
+    """Return when an event happened, as far as that can be true."""
+    return event.at if now - OLDEST_MS <= event.at <= now + AHEAD_MS else now
+
+
+def is_window_open(known: HostSession | None) -> bool:
+    """Check whether a session was given anything at the beginning of its present window, be it nothing for lack of facts."""
+    return known is not None and known.given_at is not None and known.given_at >= known.window_at
+
+
+def is_compaction_unanswered(known: HostSession | None) -> bool:
+    """Check whether a session was compacted and no start has told so."""
+    return known is not None and (known.compacted_at is not None or known.compacting_at is not None)
+
+
+def begins_window(moment: HookMoment, known: HostSession | None) -> bool:
+    """Check whether a start begins a window: the model has nothing of ours before it."""
+    event = moment.event
+    if event.source == "compact":
+        return event.host not in DEAF_COMPACT_STARTS
+    if event.source == "resume" and event.host not in FORGETFUL_RESUMES:
+        return known is None or not is_window_open(known)
+    return not is_beside_prompt(moment, known)
+
+
+def is_beside_prompt(moment: HookMoment, known: HostSession | None) -> bool:
+    """Check whether the first prompt of this start was heard before it, and has given what it would give."""
+    event = moment.event
+    if event.host not in SIMULTANEOUS_STARTS or known is None or known.source or event.source not in ("", "startup"):
+        return False
+    return is_window_open(known) and known.prompts <= 1 and moment.at - known.started_at < SIMULTANEOUS_MS

@@ -1,0 +1,225 @@
+"""The daemon's `hook` command: answer an event of a host, then record it.
+
+What is given is chosen by one read, before anything of the event is captured. The answer is sent at once; what it gave counts as
+given only once it reached the hook's socket, for a hook that has stopped waiting gives nothing to its host. A message that
+is to be kept lies in the folder of waiting records before its prompt is answered, so that no end of this process loses it.
+Events that take no answer are answered once they are committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_bridge.hook_program.hook_event import HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_service.event_giving import choose_givings
+from hermes_memory_bridge.hook_service.event_record import record_event
+from hermes_memory_bridge.hook_service.giving import Giving, join_givings
+from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file, to_event_time, to_session_name
+from hermes_memory_bridge.hook_service.hook_sessions import RENEWAL_S, HookSessions, renew_living
+from hermes_memory_bridge.hook_service.host_processes import find_host_process
+from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
+from hermes_memory_bridge.hook_service.transcript_filling import TranscriptFilling
+from hermes_memory_bridge.hook_service.waiting_events import SHORT_SETTLING_S, WaitingEvents
+from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
+from hermes_memory_bridge.runtime.place_resolution import find_sighting_theme
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.declared_folder import parse_folder
+from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.store import Store
+from hermes_memory_themes import ThemeName, resolve_theme
+from hermes_memory_themes.theme_identity import DEFAULT
+
+log = logging.getLogger(__name__)
+
+QUICK = frozenset({"start", "prompt"})
+"""Events whose answer a person waits for; the others are answered when they are on the disk."""
+
+TURN_S = 0.1
+"""How long an event waits for the one before it in its session: then it is given what that one was given, too."""
+
+MOST_SESSIONS = 10_000
+"""Sessions whose events take turns."""
+
+
+class SessionTurn:
+    """The order of one session's events."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.pending: list[Giving] = []
+        """What was given and is not committed yet."""
+
+
+class HookService:
+    """Answer and record events of hosts."""
+
+    def __init__(self, worker: StoreWorker, connections: Callable[[], Iterable[Connection]]) -> None:
+        """:param connections: returns the MCP connections of the bridge"""
+        self.worker = worker
+        self.sessions = HookSessions(connections)
+        self.transcripts = TranscriptFilling(worker)
+        self.waiting = WaitingEvents(str(worker.path), self.record_waiting)
+        self._turns: dict[tuple[str, str], SessionTurn] = {}
+        self._is_warm = False
+
+    async def answer(self, arguments: Any) -> dict[str, Any]:
+        """Answer one event.
+
+        :raises ArgumentError: it is none
+        :raises ThemeError: it names a theme that cannot be one
+        """
+        moment = await self.to_moment(parse_event(arguments))
+        self.waiting.wake()
+        if moment.event.event not in QUICK:
+            await self.waiting.settle(SHORT_SETTLING_S)
+            givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
+            await self._record(moment, givings)
+            return to_answer(join_givings(givings))
+        turn = SessionTurn()
+        if moment.name:  # where nobody can tell windows apart, nothing counts as given
+            turn = self._turns.setdefault((moment.event.host, moment.name), turn)
+        is_held = await acquire_soon(turn.lock)
+        try:
+            moment = replace(moment, pending=tuple(turn.pending))
+            givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
+            spooled = await self._spool(moment)
+        except BaseException:
+            if is_held:
+                turn.lock.release()
+            raise
+
+        def follow(delivered: bool) -> None:
+            given = givings if delivered else []
+            turn.pending += given
+            if is_held:
+                turn.lock.release()
+            self.worker.run_in_background(self._finish(moment, given, spooled, turn))
+
+        return FollowedAnswer(to_answer(join_givings(givings)), follow)
+
+    async def keep(self) -> None:
+        """Bring in what waits, and renew the leases of sessions whose host lives; run until cancelled."""
+        self.waiting.wake()
+        await self.waiting.settle()
+        self.worker.run_in_background(self.transcripts.fill_quiet())
+        while True:
+            await asyncio.sleep(RENEWAL_S)
+            try:
+                await self.worker.write(renew_living)
+            except StoreError as error:
+                log.error("leases of hosts' sessions could not be renewed, which is tried again: %s", error.message)
+
+    async def record_waiting(self, record: dict[str, Any]) -> None:
+        """Record an event that waited on disk; return once it is committed. One that cannot be an event is dropped."""
+        try:
+            event = parse_event(record)
+            moment = replace(await self.to_moment(event), transcript_size=0)
+        except (StoreError, ValueError) as error:
+            log.warning("a record of a hook is dropped: %s", error)
+            return
+        given = event.given
+
+        def find_givings(store: Store) -> list[Giving]:
+            facts = store.facts.by_uids(given["uids"]) if given else {}
+            return (
+                [Giving(given["kind"], tuple(facts.values()), tuple(f.notation for f in facts.values()))]
+                if given
+                else []
+            )
+
+        await self.worker.write(lambda store: record_event(store, self.sessions, moment, find_givings(store)))
+        if moment.may_capture:
+            self.worker.run_in_background(self.transcripts.fill_quiet(event.host))
+
+    async def to_moment(self, event: HookEvent) -> HookMoment:
+        """Return an event with what the machine tells about it, and its theme.
+
+        :raises ThemeError: it names a theme that cannot be one
+        """
+        folder = parse_folder(event.folder)
+        seen = None if folder is None else await self.worker.projects.read(folder)
+        process = find_host_process(event.pids)
+        allowed = event.capture and may_capture(str(self.worker.path), event.host, folder or "").allowed
+        at = to_event_time(event, self.worker.store.clock())
+        size = measure_file(event.transcript) if event.transcript else 0
+        theme = await self.find_theme(event, seen)
+        return HookMoment(event, to_session_name(event, process), at, theme, seen, process, allowed, size)
+
+    async def find_theme(self, event: HookEvent, seen: ProjectSighting | None) -> ThemeName:
+        """Return the theme of an event: the one that the command names, else that of its folder.
+
+        While a new project cannot be written down, a session there reads what `default` has for every place.
+
+        :raises ThemeError: the command names none that can be one
+        """
+        if event.theme:
+            return resolve_theme(flag=event.theme, environ={})
+        try:
+            return await find_sighting_theme(self.worker, seen)
+        except StoreError as error:
+            log.warning("the theme of a folder could not be written down, so default is used: %s", error.message)
+            return DEFAULT
+
+    async def _finish(
+        self, moment: HookMoment, givings: Sequence[Giving], spooled: str | None, turn: SessionTurn
+    ) -> None:
+        try:
+            await self.waiting.settle()  # what waits was before it
+            await self._record(moment, givings)
+        finally:
+            turn.pending = [giving for giving in turn.pending if not any(giving is one for one in givings)]
+            if len(self._turns) > MOST_SESSIONS:
+                self._turns = {key: one for key, one in self._turns.items() if one.lock.locked() or one.pending}
+        if spooled is not None:
+            await self.waiting.remove(spooled)
+        if not self._is_warm:  # the first prompt follows the first start, and has less time
+            self._is_warm = True
+            await self.worker.read(lambda store: find_message_facts(store, moment.theme, "the words of a prompt"))
+
+    async def _record(self, moment: HookMoment, givings: Sequence[Giving]) -> None:
+        await self.worker.write(lambda store: record_event(store, self.sessions, moment, givings))
+        self.worker.projects.notice(moment.seen)
+        self.worker.branches.notice(moment.seen)
+        if moment.may_capture:
+            self.worker.run_in_background(self.transcripts.fill_after(moment))
+
+    async def _spool(self, moment: HookMoment) -> str | None:
+        """Lay a message that is to be kept onto the disk; return the name by which its record is removed."""
+        if moment.event.event != "prompt" or not moment.may_capture:
+            return None
+        name = uuid.uuid4().hex
+        record = {**moment.event.to_wire(), "at": moment.at, "spooled": name}
+        return name if await self.waiting.add(name, record) else None
+
+
+def parse_event(arguments: Any) -> HookEvent:
+    """Parse an event. :raises ArgumentError: it is none"""
+    if not isinstance(arguments, dict):
+        raise ArgumentError(f"an event is an object, not {type(arguments).__name__}", str(arguments)[:60])
+    try:
+        return parse_hook_event(arguments)
+    except ValueError as error:
+        raise ArgumentError(str(error), None) from error
+
+
+def to_answer(text: str) -> dict[str, Any]:
+    """Return the line that a hook gets."""
+    return {"hermes-memory": 1, "text": text, "tokens": estimate_tokens(text)}
+
+
+async def acquire_soon(lock: asyncio.Lock) -> bool:
+    """Acquire a lock within `TURN_S`; return whether that was possible."""
+    try:
+        async with asyncio.timeout(TURN_S):
+            return await lock.acquire()
+    except TimeoutError:
+        return False

@@ -1,0 +1,50 @@
+"""The facts that a prompt is answered with: those that it touches, and that the session does not have before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hermes_memory_bridge.hook_service.giving import Giving, is_for_sessions, mark_facts, pack_lines, to_giving
+from hermes_memory_bridge.tools.context_tool import to_plain_words
+from hermes_memory_store.model import Fact, Millis, Uid
+from hermes_memory_store.search.touched_facts import find_touched_facts
+from hermes_memory_store.store import Store
+
+AVERAGE_TOKENS = 60
+"""What prompts may be given on average over a session."""
+
+MOST_TOKENS = 120
+"""What one prompt may be given."""
+
+MOST_FACTS = 5
+
+LOOKED_AT = 12
+"""Facts among which those are that the session does not have yet."""
+
+
+def make_prompt_giving(store: Store, theme: str, message: str, given: Mapping[Uid, Millis], budget: int) -> Giving:
+    """Return the facts that a message touches and that the session does not have before it.
+
+    :param given: what it has before it, and when each had been changed last
+    :param budget: tokens that this prompt may be given
+    """
+    found = [fact for fact in find_message_facts(store, theme, message) if given.get(fact.uid, -1) < fact.updated_at]
+    return to_giving("prompt", pack_lines(mark_facts(store, found)[:MOST_FACTS], min(budget, MOST_TOKENS)))
+
+
+def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
+    """Return the facts that a message touches and that a session of this theme may be given, best first.
+
+    They are those of its own theme and of what is read from there.
+    """
+    words = to_plain_words(message)
+    if not words:
+        return []
+    touched = [
+        one
+        for source in store.place_themes.readable(theme)
+        for one in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT)
+        if source.seen_from is None or store.place_themes.is_seen(one.fact, source.seen_from)
+    ]
+    touched.sort(key=lambda one: -one.fit)
+    return [one.fact for one in touched[:LOOKED_AT] if is_for_sessions(one.fact)]

@@ -1,0 +1,162 @@
+"""Filling in from a transcript what hooks did not bring: in the background, a piece at a time, each message once.
+
+Only what was said while capture was allowed is read: the time of each message decides. A host may write its file late, even
+after it has told the session's end, and end the bridge with itself. So a transcript is looked at again for some seconds, at
+the next event of any session of its host, and when a bridge starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from hermes_memory_bridge.hook_service.event_record import captures_subagents
+from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file
+from hermes_memory_bridge.hook_service.host_habits import LATE_TRANSCRIPTS
+from hermes_memory_bridge.hook_service.host_processes import is_process_alive
+from hermes_memory_bridge.hook_service.transcripts.readable_times import UNREAD, find_horizon, may_read
+from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
+from hermes_memory_bridge.hook_service.turn_capture import capture_message
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.quick.client_hosts import to_client_name
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+FILLING_EVENTS = frozenset({"compacting", "compacted", "turn", "end"})
+
+MOST_PIECES = 64
+"""Pieces that one event brings in: 64 MiB; the rest comes with the next event."""
+
+SECOND_LOOKS_S = (0.25, 0.75, 2.0, 4.0, 8.0)
+"""How long after each other the size of a file is looked at once its session has ended: 15 s in all."""
+
+OLDEST_MS = 7 * DAY_MS
+"""How long ago a session may have been heard for its transcript to be looked at again."""
+
+
+class TranscriptFilling:
+    """Read transcripts of sessions, one after the other."""
+
+    def __init__(self, worker: StoreWorker) -> None:
+        self._worker = worker
+        self._lock = asyncio.Lock()
+        self._followed: set[tuple[str, str]] = set()
+        self._sought: set[str | None] = set()
+
+    async def fill_after(self, moment: HookMoment) -> None:
+        """Bring in what an event tells to be there: of its own session, and of others of its host that were read too early."""
+        event = moment.event
+        if event.event in FILLING_EVENTS or (event.event == "start" and event.source != "compact"):
+            await self.fill(event.host, moment.name)
+        await self.fill_quiet(event.host)
+        if event.event == "end" or (event.event == "turn" and event.host in LATE_TRANSCRIPTS):
+            await self._follow(event.host, moment.name)
+
+    async def fill_quiet(self, host: str | None = None) -> None:
+        """Bring in what came into the transcripts of sessions after they were read last. :param host: None for all hosts"""
+        if host in self._sought:
+            return  # somebody is about to
+        self._sought.add(host)
+        try:
+            async with self._lock:
+                self._sought.discard(host)
+                since = self._worker.store.clock() - OLDEST_MS
+                found = await self._worker.read(lambda store: store.host_sessions.list_readable(since, host))
+                grown = await asyncio.to_thread(lambda: [one for one in found if is_quiet(one) and is_grown(one)])
+        finally:
+            self._sought.discard(host)
+        for one in grown:
+            await self.fill(one.host, one.name)
+
+    async def fill(self, host: str, name: str) -> None:
+        """Bring in what the transcript of a session holds and hooks did not bring."""
+        async with self._lock:
+            for _ in range(MOST_PIECES):
+                if not await self._fill_piece(host, name):
+                    return
+
+    async def _follow(self, host: str, name: str) -> None:
+        """Look for some seconds whether a transcript grows."""
+        known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
+        if known is None or known.transcript is None or (host, name) in self._followed:
+            return
+        self._followed.add((host, name))
+        try:
+            size = measure_file(known.transcript)
+            for pause_s in SECOND_LOOKS_S:
+                await asyncio.sleep(pause_s)
+                if measure_file(known.transcript) != size:
+                    size = measure_file(known.transcript)
+                    await self.fill(host, name)
+        finally:
+            self._followed.discard((host, name))
+
+    async def _fill_piece(self, host: str, name: str) -> bool:
+        """Bring in one piece; return whether there may be more."""
+        known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
+        if known is None or known.transcript is None or known.transcript_offset == UNREAD:
+            return False
+        path, offset, folder = known.transcript, known.transcript_offset, known.folder or ""
+        try:
+            piece = await asyncio.to_thread(read_transcript, path, host, offset, find_horizon(known))
+        except (OSError, ValueError) as error:
+            log.info("the transcript of a session of %s is not read: %s", host, error)
+            return False
+        if piece.offset == offset or not may_capture(str(self._worker.path), host, folder).allowed:
+            return False
+        seen = await self._worker.projects.read(folder) if folder else None
+        try:
+            is_recorded = await self._worker.write(lambda store: record_piece(store, known, piece, seen))
+        except StoreError as error:
+            log.warning("a transcript of %s is read again later: %s", host, error.message)
+            return False
+        return not (is_recorded and piece.is_last)
+
+
+def is_quiet(known: HostSession) -> bool:
+    """Check whether a session's model is not in the midst of a message: it has said so, or its host's process is gone."""
+    return known.heard_event in ("turn", "end") or (known.pid is not None and not is_process_alive(known.pid))
+
+
+def is_grown(known: HostSession) -> bool:
+    """Check whether a transcript has another size than what was read of it."""
+    return known.transcript is not None and measure_file(known.transcript) not in (0, known.transcript_offset)
+
+
+def record_piece(store: Store, read: HostSession, piece: TranscriptPiece, seen: ProjectSighting | None) -> bool:
+    """Capture the messages of a piece that are not known, and note how far the transcript was read. Within a write.
+
+    Returns False where an event that came meanwhile says otherwise what may be kept, so that the piece must be read again.
+
+    :param read: the session as it was when the piece was read
+    :param seen: what its folder shows
+    """
+    known = store.host_sessions.find(read.host, read.name)
+    if known is None or known.session is None or known.theme is None:
+        return True
+    if (known.transcript, known.transcript_offset) != (read.transcript, read.transcript_offset):
+        return False
+    if find_horizon(known) < find_horizon(read):
+        return False  # the session has ended since
+    session = store.sessions.get(known.theme, known.session)
+    origin = Origin(way=Way.HOOK, client=to_client_name(known.host), client_version=known.host_version)
+    origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
+    with store.attribute(origin):
+        for one in piece.messages:
+            if one.at is None or not may_read(known, one.at):
+                continue
+            if one.agent and not captures_subagents(store, session):
+                continue
+            capture_message(store, known, session, one.role, one.text, at=one.at, origin=origin, is_read=True)
+        store.host_sessions.note(
+            known.host, known.name, known.heard_event, heard_at=known.heard_at, transcript_offset=piece.offset
+        )
+    return True

@@ -1,0 +1,88 @@
+"""Capture of what hooks and transcripts bring: each message once, without our own words, through the store's intake."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import replace
+
+from hermes_memory_bridge.toolkit.fence import remove_fenced_text
+from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
+from hermes_memory_store.conversations.turn_rows import MAX_TURN
+from hermes_memory_store.errors import InputError
+from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.hosts.host_turns import HostTurns
+from hermes_memory_store.model import Origin, Session
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+HOST_BLOCKS = re.compile(
+    r"(<|&lt;)(hook_context|system[-_]reminder|qwen:user-prompt-submit-context)(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What a host wrote into a message: nobody said it."""
+
+HOOK_WORDS = re.compile(r"^\s*\w+ hook (?:additional context|success|response): *$", re.MULTILINE)
+"""What is left of a hook's message once our text is out of it."""
+
+SUMMARY_TITLE = "host summary"
+
+
+def capture_message(
+    store: Store,
+    known: HostSession,
+    session: Session,
+    role: str,
+    text: str,
+    *,
+    at: int,
+    turn: str = "",
+    origin: Origin,
+    is_read: bool = False,
+) -> bool:
+    """Capture one message of a host's session, unless it is known; return whether it was new. Within a write.
+
+    :param turn: the host's id of the turn
+    :param is_read: whether it comes from the transcript
+    """
+    said = to_spoken_text(text)
+    if not said:
+        return False
+    turns = HostTurns(store.db)
+    heard = None if is_read else turns.note_heard(known, role, said, at=at, turn=turn)
+    key = turns.note_read(known, role, said, at=at) if is_read else heard
+    if key is None:
+        return False
+    if explain_skipped_message(said, store.policies.for_theme(session.theme)) is not None:
+        return True
+    for part in split_message(said):
+        try:
+            captured = store.turns.add(session.theme, role, part, session=session, at=at, origin=origin)
+        except InputError as error:  # the theme keeps no secrets, for one
+            log.info("a message of %s was not captured: %s", known.host, error.code)
+            continue
+        turns.note_captured(key, captured.uid)
+    return True
+
+
+def to_spoken_text(text: str) -> str:
+    """Return what somebody said of a message: without what we gave, what the host added, and half characters."""
+    whole = text.encode(errors="replace").decode().replace("\0", "")
+    return HOOK_WORDS.sub("", HOST_BLOCKS.sub("", remove_fenced_text(whole))).strip()
+
+
+def split_message(text: str) -> list[str]:
+    """Return a message in parts that the store takes, split at line ends where there are any."""
+    parts = []
+    while len(text) > MAX_TURN:
+        end = text.rfind("\n", MAX_TURN // 2, MAX_TURN)
+        end = MAX_TURN if end < 0 else end
+        parts.append(text[:end])
+        text = text[end:]
+    return [part for part in (*parts, text) if part.strip()]
+
+
+def to_summary_origin(origin: Origin) -> Origin:
+    """Return the origin of a summary that the host made."""
+    return replace(origin, title=SUMMARY_TITLE)
