@@ -1,13 +1,17 @@
-"""Hosts' configuration files: read, backed up and replaced, byte for byte as their owner keeps them."""
+"""Hosts' configuration files: read, backed up and replaced, byte for byte as their owner keeps them, all or none."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
+import stat
 import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from hermes_memory_bridge.connect.file_change import FileChange
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import StoreError
 
@@ -24,6 +28,8 @@ def read_host_config(file: Path) -> str:
     :raises HostFileError: it cannot be read
     """
     try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise HostFileError(f"{file} is no file; move it away, and try again", file)
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return ""
@@ -36,16 +42,93 @@ def replace_host_config(file: Path, text: str) -> Path | None:
     target = file.resolve()
     kept = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = 0o600
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if target.exists():
-            mode = target.stat().st_mode & 0o777
             kept = back_up_host_config(target)
-        with atomic_write(target, mode=mode) as new:
-            new.write(text.encode())
+        write_host_config(target, text.encode())
     except OSError as error:
+        if kept is not None:
+            kept.unlink(missing_ok=True)
         raise HostFileError(f"{target} cannot be written: {error.strerror or error}", target) from error
     return kept
+
+
+def write_host_config(file: Path, content: bytes) -> None:
+    """Replace a file atomically, keeping its mode. :raises OSError: it cannot be written"""
+    mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
+    with atomic_write(file, mode=mode) as new:
+        new.write(content)
+
+
+def apply_file_changes(changes: Sequence[FileChange], *, without_backup: Collection[Path] = ()) -> dict[Path, Path]:
+    """Write every change, or none: what was written is put back when a later one fails. Return the backups by file.
+
+    :param without_backup: files of our own, which nobody else writes
+    :raises HostFileError: a file cannot be written, or is another one than was shown; every file is as it was
+    """
+    backups: dict[Path, Path] = {}
+    written: list[tuple[FileChange, list[Path]]] = []
+    try:
+        for change in changes:
+            folders = find_missing_folders(change.path.resolve())
+            written.append((change, folders))
+            kept = apply_file_change(change)
+            if kept is not None:
+                backups[change.path] = kept
+        for path in [path for path in backups if path in without_backup]:
+            backups.pop(path).unlink(missing_ok=True)
+    except HostFileError as error:
+        for change, folders in reversed(written):
+            put_back_file(change, folders, backups.get(change.path))
+        raise HostFileError(f"{error}; no file was changed", error.value) from error
+    return backups
+
+
+def apply_file_change(change: FileChange) -> Path | None:
+    """Write one change; return the path of the backup.
+
+    :raises HostFileError: it cannot be written, or the file is no longer as it was
+    """
+    try:
+        current = change.path.read_bytes() if change.path.exists() else None
+    except OSError as error:
+        raise HostFileError(f"{change.path} cannot be read: {error.strerror or error}", change.path) from error
+    if current != change.before:
+        raise HostFileError(f"{change.path} was changed meanwhile; try again", change.path)
+    if change.after is not None:
+        return replace_host_config(change.path, change.after.decode())
+    target = change.path.resolve()
+    try:
+        target.unlink(missing_ok=True)
+        for folder in target.parents:
+            if folder.samefile(Path.home()) or any(folder.iterdir()):
+                break
+            folder.rmdir()
+    except OSError as error:
+        raise HostFileError(f"{target} cannot be removed: {error.strerror or error}", target) from error
+    return None
+
+
+def put_back_file(change: FileChange, folders: Sequence[Path], backup: Path | None) -> None:
+    """Give a file its former content, as far as that is possible, and remove the backup and the folders made for it."""
+    target = change.path.resolve()
+    with contextlib.suppress(OSError):
+        current = target.read_bytes() if target.exists() else None
+        if current == change.after != change.before:
+            if change.before is None:
+                target.unlink()
+            else:
+                write_host_config(target, change.before)
+        if backup is not None:
+            backup.unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def find_missing_folders(file: Path) -> list[Path]:
+    """Return the folders that writing a file will make, the innermost first."""
+    return [folder for folder in file.parents if not folder.exists()]
 
 
 def back_up_host_config(file: Path) -> Path:

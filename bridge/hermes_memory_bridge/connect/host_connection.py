@@ -5,22 +5,44 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from hermes_memory_bridge.connect.connect_plan import (
+    ConnectAnswers,
+    FileEdits,
+    find_hooks_file,
+    find_sharing_hosts,
+    has_own_hooks,
+    plan_connection,
+    plan_removal_elsewhere,
+)
+from hermes_memory_bridge.connect.file_change import FileChange
+from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
+from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
+from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
+from hermes_memory_bridge.connect.hooks.installation_record import find_installations, to_record_path
 from hermes_memory_bridge.connect.host_check import check_configured_command
-from hermes_memory_bridge.connect.host_config_files import read_host_config, replace_host_config
+from hermes_memory_bridge.connect.host_config_files import apply_file_changes
 from hermes_memory_bridge.connect.host_entries import (
     ConnectRequest,
     find_bridge_entry,
     find_host,
     find_host_config,
-    is_created_by_us,
-    to_changed_config,
+    find_store_path,
+    to_command_options,
     to_host_entry,
 )
-from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
+from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
+from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.hosts.capture_switch import to_capture_path
+from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, may_write_rules
+from hermes_memory_store.hosts.rules_files import RULES_PLACES
+from hermes_memory_store.store import Store
 
 
 def connect_host(request: ConnectRequest) -> int:
@@ -29,8 +51,13 @@ def connect_host(request: ConnectRequest) -> int:
     :raises StoreError: says why it cannot be done
     """
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
-    if request.host is None:
-        return check_connected_hosts(place) if request.check else show_hosts(place)
+    if request.host is None and not request.every:
+        return check_connected_hosts(place, request) if request.check else show_hosts(place)
+    if request.every:
+        if request.host is not None or request.provider or request.project:
+            raise ArgumentError("--all connects every host that is there; leave HOST, --provider and --project out")
+        return check_connected_hosts(place, request) if request.check else connect_every_host(place, request)
+    assert request.host is not None
     host = find_host(request.host)
     if request.provider:
         from hermes_memory_bridge.connect import provider_install
@@ -38,32 +65,192 @@ def connect_host(request: ConnectRequest) -> int:
         return provider_install.run_provider_install(host, request)
     if request.profiles or request.all_profiles:
         raise ArgumentError("--profile and --all-profiles go with --provider", host.name)
-    file = find_host_config(host, place, project=request.project)
+    if request.plugin:
+        return write_plugin_folder(host, place, request)
     if request.check:
-        return check_connected_host(host, file)
-    before = read_host_config(file)
-    after = to_changed_config(host, file, before, None if request.remove else to_host_entry(host, request))
-    if request.remove and not after and host.kind == "json" and is_created_by_us(host, file):
-        after = "{}\n"  # we made the file, and a host cannot read an empty one
-    if after == before:
-        print(f"{host.title}: nothing to change in {file}")
-        return 0
-    sys.stdout.writelines(
-        difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), str(file), str(file))
+        return check_connected_host(host, place, request)
+    answers = ask_what_is_wanted(request, [host])
+    edits = FileEdits()
+    notes = plan_connection(edits, host, place, request, answers)
+    return write_connections(request, [host], edits.to_changes(), place, notes)
+
+
+def connect_every_host(place: HostEnvironment, request: ConnectRequest) -> int:
+    """Connect every host that is there, or take the memory out of every one. A file that must be left alone stops no other."""
+    hosts = [host for host in HOSTS.values() if is_concerned(host, place, request)]
+    if not hosts:
+        print(
+            "no host is connected"
+            if request.remove
+            else "no host was found; `hermes-memory-bridge connect` lists those known"
+        )
+        return 0 if request.remove else 1
+    answers = ask_what_is_wanted(request, hosts)
+    edits, notes, planned = FileEdits(), [], []
+    for host in hosts:
+        attempt = edits.copy()
+        try:
+            said = plan_connection(attempt, host, place, request, answers)
+            if request.remove and not find_sharing_hosts(attempt, host, place):
+                plan_removal_elsewhere(attempt, host, request)
+        except StoreError as error:
+            print(f"{host.title}: {error}", file=sys.stderr)
+            continue
+        edits = attempt
+        notes += [f"{host.title}: {note}" for note in said]
+        planned.append(host)
+    if not planned:
+        return 1
+    code = write_connections(request, planned, edits.to_changes(), place, notes)
+    return code if len(planned) == len(hosts) else 1
+
+
+def is_concerned(host: Host, place: HostEnvironment, request: ConnectRequest) -> bool:
+    """Check whether `--all` means a host: it is there, or with `remove` anything of ours stands in its files."""
+    if request.remove:
+        hooks_file = find_hooks_file(host, place, project=False)
+        has_hooks = hooks_file is not None and has_own_hooks(hooks_file)
+        is_sharing = bool(find_sharing_hosts(FileEdits(), host, place))
+        if find_installations(find_store_path(request.db), host.name) and not is_sharing:
+            return True
+        has_plugin = host.name in SCRIPTS and bool(read_plugin_command(find_script_plugin(host.name, place)))
+        return find_bridge_entry(host, host.file(place)) is not None or has_plugin or (has_hooks and not is_sharing)
+    if host.name == "hermes-agent" and find_plugin_folder(host.file(place).parent).exists():
+        return False  # it has the memory as its provider
+    return host.is_there(place)
+
+
+def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:
+    """Write hooks and entry as a plugin or an extension into a folder, and tell how it is installed."""
+    from hermes_memory_bridge.connect.plugins.plugin_folder import list_install_commands, plan_plugin_folder
+
+    folder = Path(str(request.plugin)).expanduser().absolute()
+    options = to_command_options(request)
+    before = find_consent(find_store_path(request.db), host.name)
+    keeps = before is True if request.capture is None else request.capture  # an answer of before stands
+    changes = plan_plugin_folder(host.name, folder, place, to_host_entry(host, request), options, keeps=keeps)
+    edits = FileEdits()
+    change_consent(edits, find_store_path(request.db), host.name, keeps)
+    changes = [change for change in (*changes, *edits.to_changes()) if change.is_needed]
+    written = write_connections(request, [], changes, place, [])
+    if changes and written == 0 and not request.dry_run:
+        print(
+            "\n".join(["Install it with:", *(f"  {command}" for command in list_install_commands(host.name, folder))])
+        )
+    return written
+
+
+def ask_what_is_wanted(request: ConnectRequest, hosts: Sequence[Host]) -> ConnectAnswers:
+    """Return what the person wants: as options say, else as he answers. Nothing is kept without an answer."""
+    asked = [host for host in hosts if hears_events(host.name)]
+    if request.remove or not asked:
+        return ConnectAnswers(False, False)
+    titles = " and ".join(host.title for host in asked)
+    is_silent = request.yes or request.dry_run
+    gives, keeps = request.hooks, request.capture
+    if gives is None:
+        gives = is_silent or confirm_on_terminal(
+            f"Give your agents what is remembered? Hooks of {titles} hand over the facts that matter.", default=True
+        )
+    if keeps is None and not is_silent:
+        store = find_store_path(request.db)
+        keeps = confirm_on_terminal(
+            f"Keep what is said? What you and {titles} say is then stored in your memory, on this machine.",
+            default=all(find_consent(store, host.name) for host in asked),
+        )
+    trusts = True
+    if (gives or keeps) and not is_silent and any(host.name == "codex" for host in asked):
+        trusts = confirm_on_terminal(TRUST_QUESTION, default=True)
+    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, asked))
+
+
+def wants_rules_files(request: ConnectRequest, hosts: Sequence[Host]) -> bool:
+    """Return whether the person wants files with facts in his workspaces. Without an answer none are written."""
+    asked = [host for host in hosts if host.name in RULES_PLACES]
+    if not asked or request.rules is not None:
+        return bool(asked and request.rules)
+    store = find_store_path(request.db)
+    before = all(may_write_rules(store, host.name) for host in asked)
+    if request.yes or request.dry_run:
+        return before
+    files = " and ".join("/".join(RULES_PLACES[host.name]) for host in asked)
+    return confirm_on_terminal(
+        f"Write a file with your facts into each workspace? {' and '.join(host.title for host in asked)} tell the model"
+        f" nothing that hooks say, so facts reach it by {files}. Git is told to ignore it, and a purge removes it.",
+        default=before,
     )
+
+
+def write_connections(
+    request: ConnectRequest,
+    hosts: Sequence[Host],
+    changes: Sequence[FileChange],
+    place: HostEnvironment,
+    notes: Sequence[str],
+) -> int:
+    """Show the changes, ask once, and write all of them or none.
+
+    :param notes: what the person must know besides, a sentence each
+    """
+    titles = ", ".join(host.title for host in hosts) or "plugin"
+    if not changes:
+        files = " and ".join(str(find_host_config(host, place, project=request.project)) for host in hosts) or "it"
+        print(f"{titles}: nothing to change in {files}")
+        return 0
+    for change in changes:
+        show_file_change(change)
+    for note in notes:
+        print(note)
     if request.dry_run:
         return 0
-    if not request.yes and not confirm_on_terminal(f"Write {file}?"):
+    files = ", ".join(str(change.path) for change in changes)
+    if not request.yes and not confirm_on_terminal(f"Write {files}?"):
         print("nothing was changed")
         return 1
-    kept = replace_host_config(file, after)
-    print(
-        f"{host.title}: {'taken out of' if request.remove else 'connected in'} {file}"
-        + (f", as it was in {kept}" if kept else "")
+    store = find_store_path(request.db)
+    backups = apply_file_changes(
+        changes,
+        without_backup={Path(to_capture_path(store)), to_record_path(store), find_rules_consent_file(store)},
     )
+    prefix = f"{titles}: " if len(hosts) == 1 else ""
+    for change in changes:
+        kept = backups.get(change.path)
+        what = "removed" if change.after is None else "taken out of" if request.remove else "connected in"
+        print(f"{prefix}{what} {change.path}" + (f", as it was in {kept}" if kept else ""))
     if not request.remove:
-        print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")
+        for host in hosts:
+            print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")
+        offer_project_themes(store, is_silent=request.yes)
     return 0
+
+
+def offer_project_themes(path: Path, *, is_silent: bool) -> None:
+    """Ask the person of a store that was there before whether each project gets a memory of its own.
+
+    :param is_silent: say only how that is chosen
+    """
+    try:
+        with Store.open(path, create=False) as store:
+            if not store.place_themes.is_undecided:
+                return
+            if is_silent:
+                print("Every project shares the theme default; `hermes-memory-tui theme adopt` gives each its own.")
+            elif confirm_on_terminal(
+                "Give each project a memory of its own? What is there is still given where it was."
+            ):
+                store.place_themes.adopt()
+                print("Each project has a theme of its own; `hermes-memory-tui undo` takes it back.")
+            else:
+                store.place_themes.keep_default()
+                print("Every project shares the theme default; `hermes-memory-tui theme adopt` changes that.")
+    except StoreError:
+        return  # there is no store yet, or it cannot be written: `status` asks again
+
+
+def show_file_change(change: FileChange) -> None:
+    """Show the difference of one file."""
+    before, after = ((content or b"").decode().splitlines(keepends=True) for content in (change.before, change.after))
+    sys.stdout.writelines(difflib.unified_diff(before, after, str(change.path), str(change.path)))
 
 
 def show_hosts(place: HostEnvironment) -> int:
@@ -71,28 +258,32 @@ def show_hosts(place: HostEnvironment) -> int:
     for host in HOSTS.values():
         file = host.file(place)
         entry = find_bridge_entry(host, file)
-        there = file.exists() or file.parent.exists()
-        said = "connected" if entry else "not connected" if there else "not found"
+        said = "connected" if entry else "not connected" if host.is_there(place) else "not found"
         print(f"{host.name:<15} {said:<14} {file}")
     return 0
 
 
-def check_connected_hosts(place: HostEnvironment) -> int:
+def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> int:
     """Check every connected host."""
-    found = [(host, host.file(place)) for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
+    found = [host for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
     if not found:
         print("no host is connected; `hermes-memory-bridge connect HOST` connects one")
         return 1
-    return max(check_connected_host(host, file) for host, file in found)
+    return max(check_connected_host(host, place, request) for host in found)
 
 
-def check_connected_host(host: Host, file: Path) -> int:
-    """Start the command a host has configured, as the host would."""
+def check_connected_host(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:
+    """Start the command a host has configured, as the host would, and check its hooks: that they can run, and did."""
+    file = find_host_config(host, place, project=request.project)
     entry = find_bridge_entry(host, file)
     if entry is None:
         print(f"{host.title}: {NAME} does not stand in {file}; `hermes-memory-bridge connect {host.name}` connects it")
         return 1
-    command = [str(entry.get("command") or entry.get("cmd")), *map(str, entry.get("args", []))]
-    outcome = check_configured_command(command, dict(entry.get("env") or entry.get("envs") or {}))
+    outcome = check_configured_command(to_started_command(entry), dict(entry.get("env") or entry.get("envs") or {}))
     print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.output}")
-    return 0 if outcome.ok else 1
+    findings = check_hooks(host, place, find_store_path(request.db)) if hears_events(host.name) else []
+    for finding in findings:
+        print(f"{host.title}: {finding.detail if finding.ok else f'does not work: {finding.detail}'}")
+    if hears_events(host.name) and not findings:
+        print(f"{host.title}: no hooks; its model is given what is remembered only when it asks for it")
+    return 0 if outcome.ok and all(finding.ok for finding in findings) else 1

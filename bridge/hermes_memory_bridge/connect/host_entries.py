@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import glob
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
+from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import ArgumentError
 
 
@@ -26,6 +26,16 @@ class ConnectRequest:
     check: bool = False
     dry_run: bool = False
     yes: bool = False
+    every: bool = False
+    """Every host that is there."""
+    hooks: bool | None = None
+    """Whether agents are given what is remembered by hooks; None asks."""
+    capture: bool | None = None
+    """Whether what is said is kept; None asks."""
+    rules: bool | None = None
+    """Whether files with facts are written into workspaces, for hosts that need them; None asks."""
+    plugin: str | None = None
+    """The folder to write as a plugin or an extension, instead of files of the host."""
     provider: bool = False
     profiles: tuple[str, ...] = ()
     all_profiles: bool = False
@@ -58,12 +68,19 @@ def find_host_config(host: Host, place: HostEnvironment, *, project: bool) -> Pa
 
 def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
     """Return the entry for the host's file: this installation's own command, by its absolute path."""
-    words = require_lasting_command(find_own_command())
-    for name in ("db", "theme"):
-        value = getattr(request, name)
-        if value:
-            words += [f"--{name}", str(Path(value).expanduser().absolute()) if name == "db" else value]
+    words = [*require_lasting_command(find_own_command()), *to_command_options(request)]
     return host.entry(words[0], words[1:])
+
+
+def to_command_options(request: ConnectRequest) -> list[str]:
+    """Return the options that a request gives to the commands it writes: store and theme."""
+    db = ["--db", str(Path(request.db).expanduser().absolute())] if request.db else []
+    return [*db, *(["--theme", request.theme] if request.theme else [])]
+
+
+def find_store_path(db: str | None) -> Path:
+    """Return the store that a request names, else the usual one."""
+    return Path(db).expanduser().absolute() if db else default_store_path()
 
 
 def find_own_command() -> list[str]:
@@ -98,14 +115,6 @@ def find_config_base(host: Host, text: str, present: Entry | None) -> str:
     """
     bare = text if present is None else host.remove_entry(text)
     return bare if present is None or host.add_entry(bare, present) == text else text
-
-
-def is_created_by_us(host: Host, file: Path) -> bool:
-    """Check whether we created a file that would become empty: no backup predates the bridge's entry."""
-    return all(
-        find_bridge_entry(host, copy)
-        for copy in file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
-    )
 
 
 def find_bridge_entry(host: Host, file: Path) -> Entry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,16 @@ class Host:
     key: str
     """Under which key its servers stand."""
     entry: Callable[[str, list[str]], Entry]
+    program: str | None = None
+    """The program that shows that the host is there, where it has one."""
+
+    def is_there(self, place: HostEnvironment) -> bool:
+        """Check whether the host is on this machine: its program, or the folder of its configuration."""
+        file = self.file(place)
+        shared = (place.home, place.home / ".hermes")  # the second is made by our own store
+        if file.exists() or (file.parent not in shared and file.parent.exists()):
+            return True
+        return self.program is not None and shutil.which(self.program, path=place.environ.get("PATH", "")) is not None
 
     def find_entry(self, text: str) -> Entry | None:
         """Find the bridge's entry in a configuration text.
@@ -150,6 +161,40 @@ def to_typed_entry(command: str, args: list[str]) -> Entry:
     return {"type": "stdio", "command": command, "args": args}
 
 
+def to_claude_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry whose tools stand in the first request, and are not searched for first."""
+    return {"command": command, "args": args, "alwaysLoad": True}
+
+
+def to_copilot_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the form that `copilot mcp add` writes."""
+    return {"tools": ["*"], "type": "local", "command": command, "args": args}
+
+
+def to_droid_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the form of Factory's droid."""
+    return {"type": "stdio", "command": command, "args": args, "disabled": False}
+
+
+def to_opencode_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in opencode's form; its usual 5 seconds may be short while the bridge starts on a busy machine."""
+    return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000}
+
+
+def to_started_command(entry: Entry) -> list[str]:
+    """Return the command that a host starts for an entry, whatever the entry's form."""
+    command = entry.get("command") or entry.get("cmd") or []
+    words = command if isinstance(command, list) else [command]
+    return [str(word) for word in [*words, *(entry.get("args") or [])]]
+
+
+def find_opencode_config(place: HostEnvironment) -> Path:
+    """Return opencode's configuration: the one that exists, where there may be comments or not."""
+    folder = place.find_folder("XDG_CONFIG_HOME", place.home / ".config") / "opencode"
+    commented = folder / "opencode.jsonc"
+    return commented if commented.exists() and not (folder / "opencode.json").exists() else folder / "opencode.json"
+
+
 def to_goose_entry(command: str, args: list[str]) -> Entry:
     """Return an entry in Goose's form."""
     return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
@@ -161,11 +206,12 @@ HOSTS = {
         Host(
             "claude-code",
             "Claude Code",
-            lambda p: p.home / ".claude.json",
+            lambda p: p.find_folder("CLAUDE_CONFIG_DIR", p.home) / ".claude.json",
             ".mcp.json",
             "json",
             "mcpServers",
-            to_plain_entry,
+            to_claude_entry,
+            "claude",
         ),
         Host(
             "claude-desktop",
@@ -220,24 +266,72 @@ HOSTS = {
             "yaml",
             "extensions",
             to_goose_entry,
+            "goose",
         ),
         Host(
             "codex",
             "Codex",
-            lambda p: p.home / ".codex" / "config.toml",
+            lambda p: p.find_folder("CODEX_HOME", p.home / ".codex") / "config.toml",
             ".codex/config.toml",
             "toml",
             "mcp_servers",
             to_plain_entry,
+            "codex",
         ),
         Host(
             "gemini",
             "Gemini CLI",
-            lambda p: p.home / ".gemini" / "settings.json",
+            lambda p: p.find_folder("GEMINI_CLI_HOME", p.home) / ".gemini" / "settings.json",
             ".gemini/settings.json",
             "json",
             "mcpServers",
             to_plain_entry,
+            "gemini",
+        ),
+        Host(
+            "copilot",
+            "Copilot CLI",
+            lambda p: p.find_folder("COPILOT_HOME", p.home / ".copilot") / "mcp-config.json",
+            None,
+            "json",
+            "mcpServers",
+            to_copilot_entry,
+            "copilot",
+        ),
+        Host(
+            "qwen",
+            "Qwen Code",
+            lambda p: p.find_folder("QWEN_HOME", p.home / ".qwen") / "settings.json",
+            ".qwen/settings.json",
+            "json",
+            "mcpServers",
+            to_plain_entry,
+            "qwen",
+        ),
+        Host(
+            "droid",
+            "Factory droid",
+            lambda p: p.home / ".factory" / "mcp.json",
+            ".factory/mcp.json",
+            "json",
+            "mcpServers",
+            to_droid_entry,
+            "droid",
+        ),
+        Host(
+            "opencode", "opencode", find_opencode_config, "opencode.json", "json", "mcp", to_opencode_entry, "opencode"
+        ),
+        Host(
+            "cline",
+            "Cline",
+            lambda p: p.find_folder(
+                "CLINE_MCP_SETTINGS_PATH", p.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
+            ),
+            None,
+            "json",
+            "mcpServers",
+            to_plain_entry,
+            "cline",
         ),
         Host(
             "hermes-agent",
@@ -247,6 +341,7 @@ HOSTS = {
             "yaml",
             "mcp_servers",
             to_plain_entry,
+            "hermes",
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""In-place editing of JSON with comments and trailing commas: everything outside one member stays byte for byte.
+"""In-place editing of JSON with comments and trailing commas: everything outside one member or element stays byte for byte.
 
 json-five could reproduce a parsed document with its comments, but its tree has no positions to splice at, it reads
 all of JSON5, which hosts do not, and it is slow; the parser is the smaller part of this file. Setting a member
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 SPACE = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -33,13 +34,20 @@ class JsoncNode:
     value: Any
     members: list[JsoncMember] | None = None
     """For an object: its members in order."""
+    elements: list[JsoncMember] | None = None
+    """For an array: its elements in order, each a member without a key."""
+
+    @property
+    def items(self) -> list[JsoncMember]:
+        """The members of an object, the elements of an array; none of anything else."""
+        return (self.members if self.elements is None else self.elements) or []
 
 
 @dataclass(slots=True)
 class JsoncMember:
-    """A member of an object."""
+    """A member of an object, or an element of an array."""
 
-    key: str
+    key: str | None
     start: int
     node: JsoncNode
     comma: int | None = field(default=None)
@@ -54,11 +62,23 @@ def parse_jsonc(text: str) -> JsoncNode:
     start = skip_jsonc_space(text, 0)
     if start == len(text):
         return JsoncNode(start, start, None)
-    node = parse_jsonc_value(text, start)
+    try:
+        node = parse_jsonc_value(text, start)
+    except RecursionError:
+        raise JsoncSyntaxError("line 1: its values are nested too deeply to be read") from None
     end = skip_jsonc_space(text, node.end)
     if end != len(text):
         raise to_jsonc_error(text, end)
     return node
+
+
+@lru_cache(maxsize=4)
+def find_jsonc_tree(text: str) -> JsoncNode:
+    """Parse a text, or return its tree of before, which nobody may change: one edit looks at the same text several times.
+
+    :raises JsoncSyntaxError: it is no JSON
+    """
+    return parse_jsonc(text)
 
 
 def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
@@ -66,7 +86,7 @@ def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
 
     :raises JsoncSyntaxError: the text is not valid JSON
     """
-    root = parse_jsonc(text)
+    root = find_jsonc_tree(text)
     if root.start == len(text):
         made = value
         for key in reversed(path):
@@ -100,61 +120,95 @@ def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
             )
 
 
-def remove_jsonc_member(text: str, path: Sequence[str]) -> str:
-    """Remove a member from a text. Unchanged when there is none.
+def append_jsonc_element(text: str, path: Sequence[str], value: Any) -> str:
+    """Append an element to the array at a path, creating the array and missing parent objects.
 
-    If nobody has rewritten the file, the result is the text that the member was set in. Otherwise objects around the
-    member stay, even empty ones, since they may have existed before it.
+    :raises JsoncSyntaxError: the text is not valid JSON, or holds something else there
     """
-    root = parse_jsonc(text)
+    root = find_jsonc_tree(text)
+    chain = find_jsonc_chain(root, path)
+    if len(chain) < len(path):
+        return set_jsonc_member(text, path, [value])
+    node = chain[-1][1].node if chain else root
+    if node.elements is None:
+        raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {'.'.join(path)} is no list")
+    return insert_member(text, node, None, value)
+
+
+def remove_jsonc_member(text: str, path: Sequence[str | int]) -> str:
+    """Remove a member, or an element by its index, from a text. Unchanged when there is none.
+
+    If nobody has rewritten the file, the result is the text that it was set in or appended to. Otherwise objects and arrays
+    around it stay, even empty ones, since they may have existed before it.
+    """
+    root = find_jsonc_tree(text)
+    chain = find_jsonc_chain(root, path)
+    if len(chain) < len(path):
+        return text
+    keys, value = [str(key) for key in path], chain[-1][1].node.value
+
+    def put_back(original: str) -> str:
+        if isinstance(path[-1], int):
+            return append_jsonc_element(original, keys[:-1], value)
+        return set_jsonc_member(original, keys, value)
+
+    if not any(isinstance(key, int) for key in path[:-1]):
+        for original in find_possible_originals(text, root, chain):
+            if is_result_of(put_back, original, text):
+                return original
+    return remove_member(text, *chain[-1])
+
+
+def find_jsonc_chain(root: JsoncNode, path: Sequence[str | int]) -> list[tuple[JsoncNode, JsoncMember]]:
+    """Return each value on a path with the value that holds it, as far as the path leads."""
     chain: list[tuple[JsoncNode, JsoncMember]] = []
     node = root
     for key in path:
-        found = next((one for one in node.members or [] if one.key == key), None)
-        if found is None:
-            return text
-        chain.append((node, found))
-        node = found.node
-    for original in find_possible_originals(text, root, chain):
-        if is_result_of_setting(original, path, node.value, text):
-            return original
-    return remove_member(text, *chain[-1])
+        if isinstance(key, int):
+            found = (node.elements or [])[key : key + 1]
+        else:
+            found = [one for one in node.members or [] if one.key == key][:1]
+        if not found:
+            break
+        chain.append((node, found[0]))
+        node = found[0].node
+    return chain
 
 
 def find_possible_originals(text: str, root: JsoncNode, chain: list[tuple[JsoncNode, JsoncMember]]) -> Iterator[str]:
     """Find the texts that the last member of a chain may have been set in."""
-    if all(len(holder.members or []) == 1 for holder, _ in chain):
+    if all(len(holder.items) == 1 for holder, _ in chain):
         yield text[: root.start]
     for depth in range(len(chain)):
-        if all(len(holder.members or []) == 1 for holder, _ in chain[depth + 1 :]):
+        if all(len(holder.items) == 1 for holder, _ in chain[depth + 1 :]):
             yield from find_texts_before_insertion(text, *chain[depth])
             if depth:
                 holder = chain[depth][0]
                 yield f"{text[: holder.start]}null{text[holder.end :]}"
 
 
-def is_result_of_setting(original: str, path: Sequence[str], value: Any, text: str) -> bool:
-    """Check whether setting the member in `original` gives `text`."""
+def is_result_of(edit: Callable[[str], str], original: str, text: str) -> bool:
+    """Check whether an edit of `original` gives `text`."""
     try:
-        return set_jsonc_member(original, path, value) == text
+        return edit(original) == text
     except JsoncSyntaxError:
         return False
 
 
-def insert_member(text: str, node: JsoncNode, key: str, value: Any) -> str:
-    """Insert a new last member into an object; no text is removed."""
-    assert node.members is not None
+def insert_member(text: str, node: JsoncNode, key: str | None, value: Any) -> str:
+    """Insert a new last member into an object, or without a key an element into an array; no text is removed."""
     unit, newline = find_indent_unit(text), find_jsonc_newline(text)
-    flat = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-    if not node.members:
+    label = "" if key is None else f"{json.dumps(key)}: "
+    flat = label + json.dumps(value, ensure_ascii=False)
+    if not node.items:
         return f"{text[: node.end - 1]} {flat} {text[node.end - 1 :]}"
-    last = node.members[-1]
+    last = node.items[-1]
     after = last.node.end if last.comma is None else last.comma + 1
     comma, trailing = (",", "") if last.comma is None else ("", ",")
     if text[text.rfind("\n", 0, last.start) + 1 : last.start].strip():
         return f"{text[:after]}{comma} {flat}{trailing}{text[after:]}"
     indent = find_line_indent(text, last.start)
-    said = f"{json.dumps(key)}: {format_json_value(value, indent, unit, newline)}"
+    said = label + format_json_value(value, indent, unit, newline)
     # What stands behind the last member on its line is a comment about that one.
     line_end = text.find("\n", after)
     line_end = len(text) if line_end < 0 else line_end
@@ -166,15 +220,14 @@ def insert_member(text: str, node: JsoncNode, key: str, value: Any) -> str:
 
 def find_texts_before_insertion(text: str, holder: JsoncNode, member: JsoncMember) -> Iterator[str]:
     """Find the texts into which `insert_member` may have put a last member."""
-    assert holder.members is not None
-    if member is not holder.members[-1]:
+    if member is not holder.items[-1]:
         return
     end = member.node.end if member.comma is None else member.comma + 1
-    if len(holder.members) == 1:
+    if len(holder.items) == 1:
         yield text[: member.start - 1] + text[end + 1 :]
         return
     line = text.rfind("\n", 0, member.start)
-    before = holder.members[-2].comma
+    before = holder.items[-2].comma
     assert before is not None
     for start in (line, line - 1, member.start - 1):
         if start <= before:
@@ -187,23 +240,22 @@ def find_texts_before_insertion(text: str, holder: JsoncNode, member: JsoncMembe
 
 def remove_member(text: str, holder: JsoncNode, member: JsoncMember) -> str:
     """Remove one member of an object, whatever its layout."""
-    assert holder.members is not None
-    place = holder.members.index(member)
+    place = holder.items.index(member)
     start, end = member.start, member.node.end if member.comma is None else member.comma + 1
     before = text.rfind("\n", 0, start)
     if not text[before + 1 : start].strip() and before >= 0:
         start = before - 1 if text[before - 1 : before] == "\r" else before
-    elif place or len(holder.members) == 1:
+    elif place or len(holder.items) == 1:
         while text[start - 1] in " \t":
             start -= 1
-    if len(holder.members) == 1:
+    if len(holder.items) == 1:
         # A comment above may end with its line alone.
         while not text[holder.start + 1 : start].strip() and end < holder.end - 1 and text[end].isspace():
             end += 1
         return text[:start] + text[end:]
     text = text[:start] + text[end:]
-    if place == len(holder.members) - 1 and member.comma is None:
-        comma = holder.members[place - 1].comma
+    if place == len(holder.items) - 1 and member.comma is None:
+        comma = holder.items[place - 1].comma
         assert comma is not None
         text = text[:comma] + text[comma + 1 :]
     return text
@@ -269,19 +321,17 @@ def parse_jsonc_object(text: str, at: int) -> JsoncNode:
 
 def parse_jsonc_array(text: str, at: int) -> JsoncNode:
     """Parse the array that begins here."""
-    values: list[Any] = []
+    elements: list[JsoncMember] = []
     place = skip_jsonc_space(text, at + 1)
-    separated = True
     while text[place : place + 1] != "]":
-        if not separated:
+        if elements and elements[-1].comma is None:
             raise to_jsonc_error(text, place)
-        node = parse_jsonc_value(text, place)
-        values.append(node.value)
-        place = skip_jsonc_space(text, node.end)
-        separated = text[place : place + 1] == ","
-        if separated:
+        elements.append(JsoncMember(None, place, parse_jsonc_value(text, place)))
+        place = skip_jsonc_space(text, elements[-1].node.end)
+        if text[place : place + 1] == ",":
+            elements[-1].comma = place
             place = skip_jsonc_space(text, place + 1)
-    return JsoncNode(at, place + 1, values)
+    return JsoncNode(at, place + 1, [one.node.value for one in elements], elements=elements)
 
 
 def skip_jsonc_space(text: str, at: int) -> int:

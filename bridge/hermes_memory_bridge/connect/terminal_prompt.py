@@ -9,21 +9,21 @@ import sys
 from typing import TextIO
 
 
-def confirm_on_terminal(question: str, stream: TextIO | None = None) -> bool:
-    """Ask until the answer is yes or no. Just enter means no, and so does the end of the input.
+def confirm_on_terminal(question: str, stream: TextIO | None = None, *, default: bool = False) -> bool:
+    """Ask until the answer is yes or no. Just enter means the default, and so does the end of the input.
 
     :param stream: where the question is written; standard output
     :raises KeyboardInterrupt: ctrl-c was pressed, however soon after the question
     """
     while True:
-        print(f"{question} [y/N]: ", end="", file=stream, flush=True)
+        print(f"{question} {'[Y/n]' if default else '[y/N]'}: ", end="", file=stream, flush=True)
         wait_for_enter()
         line = sys.stdin.readline()
         if not line:
             print(file=stream)
         answer = line.strip().lower()
         if answer in ("y", "yes", "n", "no", ""):
-            return answer in ("y", "yes")
+            return answer in ("y", "yes") if answer else default
         print("answer y or n", file=stream)
 
 

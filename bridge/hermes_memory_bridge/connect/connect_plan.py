@@ -1,0 +1,246 @@
+"""What connecting a host changes, before anything is written: its MCP entry, its hooks, and what its person answered."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_bridge.connect.file_change import FileChange, to_file_change
+from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
+from hermes_memory_bridge.connect.hooks.codex_plan import to_codex_config
+from hermes_memory_bridge.connect.hooks.hook_edit import (
+    Hook,
+    has_hooks,
+    list_own_hooks,
+    read_hook_document,
+    to_hooked_config,
+)
+from hermes_memory_bridge.connect.hooks.installation_record import find_installations, note_installation
+from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.host_entries import (
+    ConnectRequest,
+    find_bridge_entry,
+    find_host_config,
+    find_store_path,
+    to_changed_config,
+    to_command_options,
+    to_host_entry,
+)
+from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument
+from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment
+from hermes_memory_bridge.connect.plugins.host_plugins import (
+    OWN_BEGINNING,
+    find_script_plugin,
+    hears_events,
+    plan_own_files,
+)
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS
+from hermes_memory_store.clock import system_clock
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectAnswers:
+    """What the person answered."""
+
+    gives: bool
+    """Whether agents are given what is remembered, by hooks."""
+    keeps: bool | None
+    """Whether what is said is kept, by hooks; None leaves to each host what was answered for it before."""
+    trusts: bool = True
+    """Whether hooks are marked as trusted where a host wants that."""
+    rules: bool = False
+    """Whether a file with facts is written into each workspace, for hosts whose hooks give nothing."""
+
+
+class FileEdits:
+    """Edits of several files, one after the other; nothing is written."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Path, str | None] = {}
+
+    def read(self, file: Path) -> str:
+        """Return a file's text as edited so far; empty when there is none.
+
+        :raises HostFileError: it cannot be read
+        """
+        if file not in self._texts:
+            return read_host_config(file)
+        return self._texts[file] or ""
+
+    def write(self, file: Path, text: str | None) -> None:
+        """Note what a file is to hold; None removes it."""
+        self._texts[file] = text
+
+    def copy(self) -> FileEdits:
+        """Return the edits so far, to go on from."""
+        copied = FileEdits()
+        copied._texts = dict(self._texts)
+        return copied
+
+    def is_edited(self, file: Path) -> bool:
+        """Check whether a file is to hold something else than it does."""
+        return file in self._texts and (self._texts[file] or "") != read_host_config(file)
+
+    def to_changes(self) -> list[FileChange]:
+        """Return the changes that are needed.
+
+        :raises HostFileError: a file cannot be read
+        """
+        try:
+            changes = [
+                to_file_change(file, None if text is None else text.encode()) for file, text in self._texts.items()
+            ]
+        except OSError as error:
+            raise HostFileError(
+                f"{error.filename} cannot be read: {error.strerror or error}", error.filename
+            ) from error
+        return [change for change in changes if change.is_needed]
+
+
+def plan_connection(
+    edits: FileEdits, host: Host, place: HostEnvironment, request: ConnectRequest, answers: ConnectAnswers
+) -> list[str]:
+    """Note the edits that connect a host, or with `remove` take it out; return what its person must know besides.
+
+    :raises StoreError: a file cannot be changed safely
+    """
+    store = find_store_path(request.db)
+    keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
+    file = find_host_config(host, place, project=request.project)
+    hooks_file = find_hooks_file(host, place, project=request.project)
+    sharing = find_sharing_hosts(edits, host, place)
+    hooks = to_wanted_hooks(
+        host, place, request, gives=answers.gives, keeps=keeps or any(find_consent(store, one.name) for one in sharing)
+    )
+    if sharing and not hooks:
+        hooks_file = None  # another host reads the same file
+    before = edits.read(file)
+    entry = None if request.remove else to_host_entry(host, request)
+    notes: list[str] = []
+    if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
+        after = to_joint_config(host, file, before, entry, hooks)
+    elif hooks_file is not None:
+        present = edits.read(hooks_file)
+        plan_hooks(edits, HOOKS[host.name], hooks_file, hooks)
+        if host.name == "codex":
+            texts = present, edits.read(hooks_file)
+            after, notes = to_codex_config(host, file, before, entry, hooks_file, texts, place, trusts=answers.trusts)
+        else:
+            after = to_changed_config(host, file, before, entry)
+    else:
+        after = to_changed_config(host, file, before, entry)
+    if request.remove and not after and after != before and host.kind == "json" and is_created_by_us(host, file):
+        after = "{}\n"  # we made the file, and a host cannot read an empty one
+    if after != before:
+        edits.write(file, after)
+    project = Path.cwd() if request.project else None
+    plan_own_files(
+        edits,
+        host.name,
+        place,
+        to_command_options(request),
+        store,
+        gives=answers.gives,
+        keeps=keeps,
+        rules=answers.rules,
+        project=project,
+    )
+    is_heard = host.name in SCRIPTS or not (request.project and hooks_file is None)
+    if hears_events(host.name) and is_heard and not (request.project and request.remove):
+        change_consent(edits, store, host.name, None if request.remove else keeps)
+    place_of_hooks = find_hooks_file(host, place, project=request.project)
+    if host.name in SCRIPTS:
+        place_of_hooks = find_script_plugin(host.name, place, project)
+    if place_of_hooks is not None and (request.remove or edits.is_edited(place_of_hooks)):
+        wanted = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
+        note_installation(edits, store, host.name, place_of_hooks, system_clock() if wanted else None)
+    return notes
+
+
+def plan_removal_elsewhere(edits: FileEdits, host: Host, request: ConnectRequest) -> None:
+    """Note the removal of a host's hooks from every file that the record knows of, those of projects included.
+
+    :raises HostFileError: a file cannot be changed safely
+    """
+    store = find_store_path(request.db)
+    for file in find_installations(store, host.name):
+        if host.name in HOOKS and edits.read(file):
+            plan_hooks(edits, HOOKS[host.name], file, [])
+        elif edits.read(file).startswith(OWN_BEGINNING):
+            edits.write(file, None)
+        note_installation(edits, store, host.name, file, None)
+
+
+def to_joint_config(host: Host, file: Path, text: str, entry: dict[str, object] | None, hooks: list[Hook]) -> str:
+    """Return the text of a file that holds both the entry and the hooks. What was added last is taken out first."""
+    with contextlib.suppress(ValueError):  # the edit says what is wrong
+        if host.find_entry(text) == entry and has_hooks(read_hook_document(text), hooks):
+            return text
+    bare = to_hooked_config(file, text, [])
+    return to_hooked_config(file, to_changed_config(host, file, bare, entry), hooks)
+
+
+def plan_hooks(edits: FileEdits, document: HookDocument, file: Path, hooks: list[Hook]) -> None:
+    """Note the edit of a file that holds hooks and no entry; one that we made goes when nothing is left in it."""
+    before = edits.read(file)
+    after: str | None = to_hooked_config(file, before, hooks, version=document.version)
+    if after == before:
+        return
+    if not hooks and not str(after).strip() and was_made_by_us(file, has_own_hooks):
+        after = None
+    edits.write(file, after)
+
+
+def to_wanted_hooks(
+    host: Host, place: HostEnvironment, request: ConnectRequest, *, gives: bool, keeps: bool
+) -> list[Hook]:
+    """Return the hooks that a host is to have."""
+    document = HOOKS.get(host.name)
+    if document is None or request.remove or not (gives or keeps):
+        return []
+    return document.to_hooks(host.name, to_command_options(request), gives=gives, keeps=keeps, platform=place.platform)
+
+
+def find_sharing_hosts(edits: FileEdits, host: Host, place: HostEnvironment) -> list[Host]:
+    """Return the other connected hosts that read the file in which a host's hooks stand."""
+    document = HOOKS.get(host.name)
+    sharing: list[Host] = []
+    for name, other in HOOKS.items():
+        if document is None or name == host.name or other.file(place) != document.file(place):
+            continue
+        with contextlib.suppress(ValueError, HostFileError):  # a host that cannot read its file is none
+            if HOSTS[name].find_entry(edits.read(HOSTS[name].file(place))) is not None:
+                sharing.append(HOSTS[name])
+    return sharing
+
+
+def find_hooks_file(host: Host, place: HostEnvironment, *, project: bool) -> Path | None:
+    """Return the file for a host's hooks; None where it has none."""
+    document = HOOKS.get(host.name)
+    if document is None:
+        return None
+    if not project:
+        return document.file(place)
+    return Path.cwd() / document.project if document.project else None
+
+
+def is_created_by_us(host: Host, file: Path) -> bool:
+    """Check whether we created a file that would become empty: no backup predates the bridge's entry."""
+    return was_made_by_us(file, lambda copy: find_bridge_entry(host, copy) is not None)
+
+
+def was_made_by_us(file: Path, is_ours: Callable[[Path], bool]) -> bool:
+    """Check whether no backup of a file predates what we put into it."""
+    return all(map(is_ours, file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")))
+
+
+def has_own_hooks(file: Path) -> bool:
+    """Check whether a file holds hooks of ours; false also when it cannot be read."""
+    try:
+        return bool(list_own_hooks(read_hook_document(read_host_config(file))))
+    except (ValueError, HostFileError):
+        return False

@@ -1,0 +1,281 @@
+"""Whether hooks stand as they should, can be run, are trusted, and were heard."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_memory_bridge.connect.hooks.capture_consent import find_consent
+from hermes_memory_bridge.connect.hooks.codex_trust import CodexUnavailable, find_trust_entries, list_codex_hooks
+from hermes_memory_bridge.connect.hooks.hook_edit import OwnHook, list_own_hooks, read_hook_document
+from hermes_memory_bridge.connect.hooks.host_states import format_elapsed, format_heard
+from hermes_memory_bridge.connect.hooks.installation_record import find_installations
+from hermes_memory_bridge.connect.hooks.trust_tables import find_trusted_hashes
+from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument, find_hook_program
+from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment
+from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_plugin_problems, read_plugin_command
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.hosts.host_sessions import HostReport
+from hermes_memory_store.store import Store
+
+CHECK_EVENT = "check"
+"""An event that no host has: the program says that it started, and neither the bridge nor the store hears of it."""
+
+CHECK_TIMEOUT_S = 10.0
+
+PROJECT_SETTINGS = {
+    "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
+    "gemini": (".gemini/settings.json",),
+    "qwen": (".qwen/settings.json",),
+}
+"""Files of a project that may switch hooks off, whoever installed them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookFinding:
+    """What was found of the hooks in one file."""
+
+    host: str
+    ok: bool
+    detail: str
+    """A sentence; of something that is wrong, with the command that mends it."""
+
+
+def examine_hooks(place: HostEnvironment, store: Path, name: str | None = None) -> list[HookFinding]:
+    """Examine the hooks of every host, or of one, without asking the host: no finding where none of ours stand.
+
+    :param store: whose record says where hooks were installed besides
+    """
+    findings: list[HookFinding] = []
+    for host, document in HOOKS.items():
+        if name not in (None, host):
+            continue
+        try:
+            files = dict.fromkeys([document.file(place), *find_installations(store, host)])
+        except ArgumentError as error:
+            findings.append(HookFinding(host, False, str(error)))
+            continue
+        for file in files:
+            findings += examine_hooks_file(HOSTS[host], document, file, place, store)
+    for host in SCRIPTS:
+        if name in (None, host):
+            findings += examine_script_plugins(host, place, store)
+    return findings
+
+
+def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> list[HookFinding]:
+    """Examine the plugins of a host that runs scripts."""
+    findings = []
+    installed = find_installations(store, host)
+    for file in dict.fromkeys([find_script_plugin(host, place), *installed]):
+        if not file.exists() and file not in installed:
+            continue
+        mended = (
+            f"`hermes-memory-bridge connect {host}{' --project' * (file != find_script_plugin(host, place))}` mends it"
+        )
+        try:
+            capture = find_consent(store, host) is True
+            problems = find_plugin_problems(host, file, find_hook_program(), capture=capture)
+        except ArgumentError as error:
+            problems = [str(error)]
+        detail = f"{file}: {'; '.join(problems)}; {mended}" if problems else f"the plugin {file}"
+        findings.append(HookFinding(host, not problems, detail))
+    return findings
+
+
+def examine_hooks_file(
+    host: Host, document: HookDocument, file: Path, place: HostEnvironment, store: Path
+) -> list[HookFinding]:
+    """Examine the hooks that stand in one file."""
+    mended = f"`hermes-memory-bridge connect {host.name}{' --project' * (file != document.file(place))}` mends it"
+    try:
+        settings = read_hook_document(read_host_config(file))
+    except (ValueError, HostFileError) as error:
+        if file not in find_installations(store, host.name):
+            return []
+        return [HookFinding(host.name, False, f"{file} cannot be read ({error}); correct it, then {mended}")]
+    own = list_own_hooks(settings)
+    if not own:
+        if file not in find_installations(store, host.name):
+            return []
+        return [HookFinding(host.name, False, f"the hooks were taken out of {file} by another program; {mended}")]
+    problems = [
+        *find_program_problems(own),
+        *find_missing_events(document, own, keeps=find_consent(store, host.name) is True),
+        *find_switches(host, settings, place),
+        *(find_trust_problems(file, place) if host.name == "codex" else ()),
+    ]
+    if problems:
+        return [HookFinding(host.name, False, f"{file}: {'; '.join(problems)}; {mended}")]
+    return [HookFinding(host.name, True, f"{len(own)} hooks in {file}")]
+
+
+def find_program_problems(own: list[OwnHook]) -> list[str]:
+    """Return what is wrong with the programs that hooks run."""
+    problems = []
+    try:
+        present = find_hook_program()
+    except ArgumentError as error:
+        return [str(error)]
+    for said in dict.fromkeys(hook.words[0] for hook in own):
+        program = Path(said)
+        if not program.is_absolute():
+            problems.append(f"{said} is no whole path, so the host may not find it")
+        elif not program.exists():
+            problems.append(f"{said} is gone")
+        elif not os.access(program, os.X_OK):
+            problems.append(f"{said} cannot be run")
+        elif program != present and not program.samefile(present):
+            problems.append(f"{said} is of another installation than this one ({present})")
+    return problems
+
+
+def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bool) -> list[str]:
+    """Return what stands there in part: the events without which giving, or keeping, does not work."""
+    present = {hook.event for hook in own}
+    gives = bool(present & {line.native for line in document.lines if line.gives and not line.keeps})
+    wanted = [line.native for line in document.lines if (line.gives and gives) or (line.keeps and keeps)]
+    missing = [event for event in wanted if event not in present]
+    return [f"no hook at {', '.join(missing)}"] if missing else []
+
+
+def find_switches(host: Host, settings: dict[str, object], place: HostEnvironment) -> list[str]:
+    """Return the settings that switch all hooks off: the person's, and those of the project in the working folder."""
+    problems = list_switches(settings, "")
+    for name in PROJECT_SETTINGS.get(host.name, ()):
+        file = Path.cwd() / name
+        with contextlib.suppress(ValueError, HostFileError):  # a host that cannot read it heeds nothing of it
+            problems += list_switches(read_hook_document(read_host_config(file)), f" in {file}")
+    if host.name == "codex":
+        from hermes_memory_bridge.connect.toml_yaml_edit import UneditableConfig, parse_toml
+
+        try:
+            features = parse_toml(read_host_config(host.file(place))).get("features")
+        except (UneditableConfig, HostFileError) as error:
+            return [f"{host.file(place)} cannot be read ({error})"]
+        if isinstance(features, dict) and features.get("hooks") is False:
+            problems.append("`features.hooks` is false in config.toml, so Codex runs none; set it to true")
+    return problems
+
+
+def list_switches(settings: dict[str, object], where: str) -> list[str]:
+    """Return the settings of one file that switch hooks off, in the words of Claude Code, Qwen Code and Gemini CLI."""
+    problems = []
+    if settings.get("disableAllHooks") is True:
+        problems.append(f"`disableAllHooks` is true{where}, so the host runs none; set it to false")
+    config = settings.get("hooksConfig")
+    if isinstance(config, dict) and config.get("enabled") is False:
+        problems.append(f"`hooksConfig.enabled` is false{where}, so the host runs none; set it to true")
+    disabled = config.get("disabled") if isinstance(config, dict) else None
+    if isinstance(disabled, list) and "hermes-memory" in disabled:
+        problems.append(f"`hooksConfig.disabled`{where} names hermes-memory; take it out")
+    return problems
+
+
+def find_trust_problems(file: Path, place: HostEnvironment) -> list[str]:
+    """Return whether Codex trusts the hooks in a file; nothing where Codex is not there to be asked."""
+    config = HOSTS["codex"].file(place)
+    try:
+        wanted = find_trust_entries(read_host_config(file), file, place)
+        state = find_trusted_hashes(read_host_config(config))
+    except CodexUnavailable:
+        return []
+    except (ValueError, HostFileError) as error:
+        return [str(error)]
+    untrusted = [key for key, said in wanted.items() if state.get(key, {}).get("trusted_hash") != said]
+    disabled = [key for key in wanted if state.get(key, {}).get("enabled") is False]
+    problems = [f"{len(untrusted)} of {len(wanted)} hooks are not trusted, so Codex does not run them"] * bool(
+        untrusted
+    )
+    return problems + [f"{len(disabled)} of {len(wanted)} hooks are switched off in Codex (/hooks)"] * bool(disabled)
+
+
+def check_hooks(host: Host, place: HostEnvironment, store: Path) -> list[HookFinding]:
+    """Check that a host's hooks can run, and that they did: what they are, a dry run, and what was heard of the host."""
+    findings = examine_hooks(place, store, host.name)
+    if not findings:
+        return []
+    if host.name in SCRIPTS:
+        command = read_plugin_command(find_script_plugin(host.name, place))
+        findings += [try_hook_program(host.name, command[0])] if command else []
+    else:
+        findings += try_hook_programs(host.name, HOOKS[host.name].file(place))
+    if host.name == "codex":
+        findings += check_codex_trust(place)
+    return [*findings, describe_heard(host, store)]
+
+
+def try_hook_programs(host: str, file: Path) -> list[HookFinding]:
+    """Run each program that a file names once, with an event that nobody hears of."""
+    try:
+        own = list_own_hooks(read_hook_document(read_host_config(file)))
+    except (ValueError, HostFileError):
+        return []
+    return [try_hook_program(host, program) for program in dict.fromkeys(hook.words[0] for hook in own)]
+
+
+def try_hook_program(host: str, program: str) -> HookFinding:
+    """Run a program and see whether it is the hook program, and exits with 0."""
+    began = time.monotonic()
+    try:
+        ended = subprocess.run(
+            [program, host, CHECK_EVENT],
+            input=b"{}",
+            capture_output=True,
+            timeout=CHECK_TIMEOUT_S,
+            env=os.environ | {"HERMES_MEMORY_HOOK_DEBUG": "1"},
+            check=False,
+        )
+    except OSError as error:
+        return HookFinding(host, False, f"{program} cannot be started: {error.strerror or error}; connect again")
+    except subprocess.TimeoutExpired:
+        return HookFinding(host, False, f"{program} did not end within {CHECK_TIMEOUT_S:.0f} s; install it again")
+    took = (time.monotonic() - began) * 1000
+    if ended.returncode or b"hermes-memory-hook:" not in ended.stderr:
+        said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        return HookFinding(host, False, f"{program} does not start ({', '.join(said)}); install it again, then connect")
+    return HookFinding(host, True, f"{program} starts, {took:.0f} ms")
+
+
+def check_codex_trust(place: HostEnvironment) -> list[HookFinding]:
+    """Ask Codex, as it is configured, whether it will run our hooks."""
+    try:
+        listed = [hook for hook in list_codex_hooks(place) if "hermes-memory-hook" in hook.command]
+    except CodexUnavailable as error:
+        return [HookFinding("codex", False, f"{error}; start Codex and look at /hooks")]
+    trusted = [hook for hook in listed if hook.is_trusted]
+    if not listed or len(trusted) < len(listed):
+        said = f"Codex lists {len(listed)} hooks of ours and runs {len(trusted)}"
+        return [
+            HookFinding("codex", False, f"{said}; `hermes-memory-bridge connect codex` trusts them, or /hooks in Codex")
+        ]
+    return [HookFinding("codex", True, f"Codex trusts {len(trusted)} of {len(listed)} hooks")]
+
+
+def describe_heard(host: Host, store: Path) -> HookFinding:
+    """Say when a host's hooks were last heard, and what they gave. Not at all since they were installed is a fault."""
+    report = find_host_report(store, host.name)
+    installed = max(find_installations(store, host.name).values(), default=None)
+    now = system_clock()
+    if report is None or (installed is not None and report.heard_at < installed):
+        since = "" if installed is None else f" since they were installed {format_elapsed(now - installed)} ago"
+        before = "" if report is None else f"; before that, {format_elapsed(now - report.heard_at)} ago"
+        mended = f"restart {host.title}, send it a message, and check again"
+        return HookFinding(host.name, False, f"the hooks were never heard{since}{before}; {mended}")
+    return HookFinding(host.name, True, format_heard(report, now))
+
+
+def find_host_report(store: Path, host: str) -> HostReport | None:
+    """Return what a store heard of a host; None when nothing, or the store cannot be read."""
+    try:
+        with Store.open(store, read_only=True) as opened:
+            return next((report for report in opened.host_sessions.list_hosts() if report.host == host), None)
+    except StoreError:
+        return None
