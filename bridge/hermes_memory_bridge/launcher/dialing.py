@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 
+from hermes_memory_bridge.launcher.bridge_process import BridgeProcess, start_bridge_process
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import connect_own_socket
 from hermes_memory_bridge.launcher.silence import wait_for_answer
@@ -25,9 +26,6 @@ LINGER_S = "30"
 """How long a bridge that was started on demand stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
 
 GREETING = {"hermes-memory": 1}
-
-children: set[int] = set()
-"""Bridges that this process started and has not seen end. A worker's other children are its own to wait for."""
 
 
 class GreetingRefused(Exception):
@@ -52,7 +50,6 @@ def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -
     starting = None
     try:
         while True:
-            reap_children()
             try:
                 bridge, answer = greet_bridge(paths, hello)
                 if not is_older(answer.get("version"), __version__) or time.monotonic() > deadline:
@@ -118,26 +115,22 @@ class BridgeStart:
 
     __slots__ = ("lock", "process")
 
-    def __init__(self, lock: int, process: int) -> None:
+    def __init__(self, lock: int, process: BridgeProcess) -> None:
         self.lock = lock
-        self.process: int | None = process
+        self.process = process
 
     def has_failed(self) -> bool:
-        """Check whether the bridge exited with a failure; one that found another bridge did not."""
-        how = None if self.process is None else poll_exit_code(self.process)
-        if how is not None:
-            self.process = None
-        return bool(how)
+        """Check whether the bridge ended with a failure; one that found another bridge did not."""
+        return self.process.has_failed()
 
     def has_ended(self) -> bool:
-        """Check whether the bridge exited, for whatever reason."""
-        return self.has_failed() or self.process is None
+        """Check whether the bridge ended, for whatever reason."""
+        return not self.process.is_running()
 
     def is_over(self) -> None:
-        """Check whether the start is over: the bridge listens, or never will."""
+        """Release the lock: the bridge listens, or never will."""
         os.close(self.lock)
-        if self.process is not None:
-            children.add(self.process)
+        self.process.forget()
 
 
 def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | None:
@@ -152,39 +145,10 @@ def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | 
         os.close(lock)
         return None
     try:
-        return BridgeStart(lock, spawn_detached(command, paths.log))
+        return BridgeStart(lock, start_bridge_process(command, paths.log))
     except BaseException:
         os.close(lock)
         raise
-
-
-def spawn_detached(command: list[str], log: str) -> int:
-    """Start a process that outlives this one, without a shell, its output going to the log; return its process id."""
-    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-    writing = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    return os.posix_spawn(
-        command[0], command, os.environ, file_actions=[nothing, writing, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
-    )
-
-
-def reap_children() -> None:
-    """Reap the bridges started here that have ended."""
-    for process in list(children):
-        try:
-            children.remove(process)
-        except KeyError:  # another thread looks after it
-            continue
-        if poll_exit_code(process) is None:
-            children.add(process)
-
-
-def poll_exit_code(process: int) -> int | None:
-    """Return a child's exit code, 0 when another waiter received it; None while it runs."""
-    try:
-        gone, how = os.waitpid(process, os.WNOHANG)
-    except ChildProcessError:
-        return 0
-    return how if gone else None
 
 
 def find_last_log_line(log: str) -> str:

@@ -1,38 +1,38 @@
 """The shim: what an MCP host starts. It pumps the host's standard input and output to the bridge of the store.
 
 Standard library only, and little of that: importing the MCP SDK takes half a second and 65 MiB, which fifty hosts
-pay once, in the one bridge they share. The shim starts that bridge when there is none, and outlives it: when the
-bridge restarts or dies, calls in flight are answered with an error, the handshake is repeated, and the host
-notices nothing else. The shim exits with its host.
+pay once, in the one bridge they share. The shim answers the host's handshake and lists by itself, since a host waits
+for neither, starts a bridge when there is none, and outlives it: when the bridge restarts or dies, calls in flight are
+answered with an error, the handshake is repeated, and the host notices nothing else. The shim exits with its host.
 """
 
 from __future__ import annotations
 
-import json
+import _signal  # type: ignore[import-not-found]  # not `signal`, which brings `enum`: 4 ms of a start that has 13
 import os
 import select
-import signal
-import socket
-import sys
 import time
 
-from hermes_memory_bridge.launcher.dialing import (
-    GreetingRefused,
-    dial_bridge,
-    encode_message,
-    reap_children,
-    to_daemon_command,
-)
-from hermes_memory_bridge.launcher.host_state import is_host_stopped
+from hermes_memory_bridge.launcher.background_dial import BackgroundDial
+from hermes_memory_bridge.launcher.early_answers import AnswerComparison, EarlyAnswers
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.shim_messages import OWN_REQUEST, PING
+from hermes_memory_store.compact_json import parse_wire_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
 CHUNK = 1 << 18
 LOOK_S = 2.0
 """How often to look whether the host is still there; most tell by closing the pipe."""
+
+QUIET_S = 0.25
+"""Silence of the host after which a bridge is dialed that nothing has needed yet."""
+
+SETTLED_S = 0.03
+"""The same, once the host has its list of tools: its first request is complete, and nobody waits for this processor."""
 
 RETRY_S = 600.0
 """How long a call that was cut off is taken up under its old key when the host makes it again."""
@@ -40,11 +40,12 @@ RETRY_S = 600.0
 KEY = "io.hermes-memory/key"
 """The idempotency key of a call, in its `_meta`."""
 
-PING = b'{"hermes-memory":"ping"}'
-"""Begins the bridge's question whether the agent is alive."""
-
 CONNECTION_LOST_CODE = -32000
 """JSON-RPC code of a call that the end of the bridge cut off."""
+
+ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
+
+NEVER = float("inf")
 
 
 class TerminationSignal(Exception):
@@ -54,19 +55,23 @@ class TerminationSignal(Exception):
 class HostShim:
     """A host's connection to the bridge of a store."""
 
-    def __init__(self, paths: BridgePaths, hello: dict[str, Any], spawn: list[str]) -> None:
-        """:param hello: the greeting: theme, profile, token, tools
-        :param spawn: the command that starts a bridge
-        """
+    def __init__(self, paths: BridgePaths, hello: dict[str, Any]) -> None:
+        """:param hello: the greeting: theme, profile, token, tools"""
         self.paths = paths
         self.hello = hello
-        self.spawn = spawn
         self.host = os.getppid()
         self.wire = os.dup(1)
         os.dup2(2, 1)  # a stray print goes to standard error
+        self.early = EarlyAnswers(paths, hello)
+        self.comparison: AnswerComparison | None = None
+        self.dial: BackgroundDial | None = None
+        self.dial_at = time.monotonic() + QUIET_S
+        """When a bridge is dialed that nothing has needed so far."""
         self.bridge: socket.socket | None = None
         self.from_host = LineBuffer()
         self.from_bridge = LineBuffer()
+        self.waiting: list[bytes] = []
+        """Messages of the host for the bridge that is being dialed."""
         self.pending: dict[Any, tuple[str, str] | None] = {}
         """Requests in flight: for a tool call, what was called and under which key."""
         self.cut_off: dict[str, tuple[str, float]] = {}
@@ -76,13 +81,19 @@ class HostShim:
         self.subscribed: dict[str, bytes] = {}
         self.swallow: set[Any] = set()
         """Answers to what the shim itself said again."""
+        self.acknowledged: set[Any] = set()
+        """Streams of notices that were acknowledged to the host before the bridge did."""
+        self.is_compared = False
+        """Whether the bridge has been compared with what the host was answered without it."""
+        self.has_answered = False
+        """Whether the host has been answered anything."""
         self.is_asked = False
         """Whether the bridge has asked if the agent is alive, and has no answer yet."""
 
     def run(self) -> int:
         """Pump until the host disconnects."""
-        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(name, raise_termination_signal)
+        for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
+            _signal.signal(number, raise_termination_signal)
         try:
             return self.pump()
         except (TerminationSignal, BrokenPipeError):
@@ -94,35 +105,36 @@ class HostShim:
         watching = select.poll()
         watching.register(0, select.POLLIN | select.POLLHUP)
         watching.register(self.wire, 0)  # only whether the host still reads
-        try:
-            self.connect()
-        except (GreetingRefused, OSError) as error:
-            return self.refuse(str(error))
         while True:
-            ready = dict(watching.poll(LOOK_S * 1000)) if self.bridge is None else self.wait(watching)
+            ready = self.wait(watching)
             if self.wire in ready or (not ready and os.getppid() != self.host):
                 self.say_goodbye()
                 return 0
+            if self.dial is not None and self.dial.done in ready and not self.take_bridge():
+                return 1
             if self.bridge is not None and self.bridge.fileno() in ready and not self.read_bridge():
                 self.reconnect()
             if 0 in ready and not self.read_host():
-                self.say_goodbye()
-                return 0
-            self.answer_ping()
-            reap_children()
+                return self.leave()
+            if self.bridge is None and self.dial is None and time.monotonic() >= self.dial_at:
+                self.start_dial()
+            if self.bridge is not None:
+                self.answer_ping()
 
     def wait(self, watching: select.poll) -> dict[int, int]:
-        """Wait until the host or the bridge can be read, and return which."""
-        assert self.bridge is not None
-        number = self.bridge.fileno()
-        watching.register(number, select.POLLIN | select.POLLHUP)
+        """Wait until the host, the bridge or the dial can be read, and return which."""
+        other = self.bridge.fileno() if self.bridge is not None else self.dial.done if self.dial is not None else None
+        until_s = LOOK_S if other is not None else min(LOOK_S, max(0.0, self.dial_at - time.monotonic()))
+        if other is None:
+            return dict(watching.poll(until_s * 1000))
+        watching.register(other, select.POLLIN | select.POLLHUP)
         try:
-            return dict(watching.poll(LOOK_S * 1000))
+            return dict(watching.poll(until_s * 1000))
         finally:
-            watching.unregister(number)
+            watching.unregister(other)
 
     def read_host(self) -> bool:
-        """Forward input from the host; return False at its end."""
+        """Take input from the host; return False at its end."""
         said = os.read(0, CHUNK)
         if not said:
             return False
@@ -131,35 +143,52 @@ class HostShim:
         return True
 
     def forward(self, line: bytes) -> None:
-        """Send one message of the host to the bridge, under a key if it is a call."""
-        message = parse_host_message(line)
+        """Answer one message of the host, or send it to the bridge, under a key if it is a call."""
+        message = parse_wire_message(line)
         method = message.get("method") if message else None
         if message and method is not None and "id" in message:
+            if self.bridge is None and self.answer_early(message):
+                return
             line = self.note(message, str(method), line)
         elif method == "notifications/initialized":
             self.opened = line
-        if self.bridge is None:
-            try:
-                self.connect()
-            except (GreetingRefused, OSError) as error:
-                self.give_up(f"the memory bridge cannot be reached: {error}")
-                return
+        if self.bridge is not None:
+            self.send(line)
+        elif method == "notifications/initialized":
+            return  # sent after the handshake, as soon as there is a bridge
+        else:
             if method != "initialize":
-                self.resend_pending()
-        self.send(line)
+                self.waiting.append(line)
+            self.start_dial()
+
+    def answer_early(self, message: dict[str, Any]) -> bool:
+        """Answer a request of the host before there is a bridge; return whether that was possible."""
+        answer = self.early.find_answer(message)
+        if answer is None:
+            return False
+        write_all(self.wire, answer.encode())
+        self.has_answered = True
+        if message["method"] == "initialize":
+            self.opening = message
+        # The host goes on with the next request: the bridge's start must not compete with that for the processor.
+        soon = SETTLED_S if "tools/list" in self.early.lists else QUIET_S
+        self.dial_at = time.monotonic() + soon
+        return True
 
     def note(self, message: dict[str, Any], method: str, line: bytes) -> bytes:
         """Remember a request in flight; a tool call gets its key."""
         number = message["id"]
         key = None
         if method == "tools/call" and isinstance(message.get("params"), dict):
+            import json
+
             params = message["params"]
             called = json.dumps([params.get("name"), params.get("arguments")], sort_keys=True)
             known, until = self.cut_off.pop(called, ("", 0.0))
             key = (called, known if known and time.monotonic() < until else os.urandom(16).hex())
             meta = params.get("_meta")
             params["_meta"] = {**meta, KEY: key[1]} if isinstance(meta, dict) else {KEY: key[1]}
-            line = encode_message(message)
+            line = to_wire_line(message)
         elif method == "initialize":
             self.opening = message
         elif method in ("resources/subscribe", "resources/unsubscribe") and isinstance(message.get("params"), dict):
@@ -192,23 +221,110 @@ class HostShim:
         for line in self.from_bridge.feed(said):
             if line.startswith(PING):
                 self.is_asked = True
-                continue
-            if (self.pending or self.swallow) and b'"id"' in line:
-                message = parse_host_message(line)
-                number = message.get("id") if message and "method" not in message else None
-                if isinstance(number, str | int | float):
-                    if number in self.swallow:
-                        self.swallow.discard(number)
-                        continue
-                    self.pending.pop(number, None)
-            write_all(self.wire, line)
+            elif not self.is_for_shim(line):
+                write_all(self.wire, line)
+                self.has_answered = True
         return True
+
+    def is_for_shim(self, line: bytes) -> bool:
+        """Take an answer to what the shim itself asked; return whether the line was one."""
+        if self.acknowledged and ACKNOWLEDGED in line:
+            meta = ((parse_wire_message(line) or {}).get("params") or {}).get("_meta") or {}
+            stream = meta.get("io.modelcontextprotocol/subscriptionId")
+            if stream in self.acknowledged:
+                self.acknowledged.discard(stream)
+                return True
+        if b'"id"' not in line or not (self.pending or self.swallow or self.comparison is not None):
+            return False
+        message = parse_wire_message(line)
+        number = message.get("id") if message and "method" not in message else None
+        if message is None or not isinstance(number, str | int | float):
+            return False
+        if number in self.swallow:
+            self.swallow.discard(number)
+            return True
+        if self.comparison is not None and number in self.comparison.open:
+            for notice in self.comparison.take(message):
+                write_all(self.wire, notice.encode())
+            if not self.comparison.open:
+                self.comparison, self.is_compared = None, True
+            return True
+        self.pending.pop(number, None)
+        return False
 
     def answer_ping(self) -> None:
         """Tell the bridge that the agent is alive, if it asked. While the host is stopped it gets no answer."""
+        from hermes_memory_bridge.launcher.host_state import is_host_stopped
+
         if self.is_asked and not is_host_stopped():
             self.is_asked = False
-            self.send(encode_message({"hermes-memory": "pulse"}))
+            self.send(to_wire_line({"hermes-memory": "pulse"}))
+
+    def start_dial(self) -> None:
+        """Look for a bridge in the background, and start one if there is none."""
+        if self.dial is None and self.bridge is None:
+            hello = self.hello if self.early.opening is None else {**self.hello, "instructions": self.early.given}
+            self.dial = BackgroundDial(self.paths, hello)
+            self.dial_at = NEVER
+
+    def take_bridge(self) -> bool:
+        """Take the bridge that was dialed, and say to it what waits; return False where there is nothing left to do."""
+        assert self.dial is not None
+        dial, self.dial = self.dial, None
+        dial.close()
+        if dial.bridge is None:
+            return self.report_no_bridge(dial.why)
+        self.bridge = dial.bridge
+        self.hello["resume"] = dial.answer.get("session")
+        self.early.given = {"uids": [], "tokens": 0}  # recorded by now
+        self.open_bridge()
+        for line in self.waiting:
+            self.send(line)
+        self.waiting.clear()
+        return True
+
+    def report_no_bridge(self, why: str) -> bool:
+        """Answer what waits for a bridge with the reason that there is none; return whether the host is served further.
+
+        A host that has its handshake is: its next call tries again.
+        """
+        self.waiting.clear()
+        if self.has_answered:
+            self.give_up(f"the memory bridge cannot be reached: {why}")
+            return True
+        write_all(2, f"hermes-memory-bridge: {why}\n".encode("utf-8", "replace"))
+        is_waited_for = bool(self.pending)
+        self.give_up(why)
+        return not is_waited_for
+
+    def open_bridge(self) -> None:
+        """Repeat to a new bridge what the host said at the beginning.
+
+        The answers go no further, unless the host has none yet; those that the shim gave are compared with them.
+        """
+        first = []
+        if self.opening is not None and self.opening["id"] in self.pending:
+            first = [self.opening]
+        elif self.early.opening is not None and not self.is_compared:
+            self.comparison = AnswerComparison(self.early)
+            first = self.early.to_comparison()
+        elif self.opening is not None:
+            first = [{**self.opening, "id": OWN_REQUEST + "again"}]
+            self.swallow.add(first[0]["id"])
+        for number, message in enumerate(first):
+            self.send(to_wire_line(message))
+            if number == 0 and self.opened is not None:
+                self.send(self.opened)
+        for uri, line in self.subscribed.items():
+            message = parse_wire_message(line) or {}
+            message["id"] = f"{OWN_REQUEST}{uri}"
+            self.swallow.add(message["id"])
+            self.send(to_wire_line(message))
+        for stream in self.early.streams:
+            self.acknowledged.add(stream["id"])
+            self.pending[stream["id"]] = None
+            self.send(to_wire_line(stream))
+        self.early.streams = self.early.streams if self.comparison is not None else []
 
     def reconnect(self) -> None:
         """Answer calls in flight after the bridge has gone, and find or start another."""
@@ -217,38 +333,15 @@ class HostShim:
             self.bridge = None
         self.from_bridge = LineBuffer()
         self.is_asked = False
+        self.comparison = None
+        self.swallow.clear()
         opening = self.opening["id"] if self.opening is not None else None
         unanswered = opening is not None and opening in self.pending
-        if unanswered:
-            self.pending.pop(opening)
+        self.pending.pop(opening, None)
         self.give_up("the memory bridge restarted during this call; make it again, a write is not stored twice")
-        try:
-            self.connect()
-        except (GreetingRefused, OSError):
-            if unanswered:
-                self.pending[opening] = None
-            return  # the next message of the host tries again, and is told when that fails
         if unanswered:
             self.pending[opening] = None
-        self.resend_pending(answered=not unanswered)
-
-    def resend_pending(self, *, answered: bool = True) -> None:
-        """Repeat to a new bridge what the host sent the last one.
-
-        Its answers are discarded, unless none had come before.
-        """
-        if self.opening is None:
-            return
-        if answered:
-            self.swallow.add(self.opening["id"])
-        self.send(encode_message(self.opening))
-        if self.opened is not None:
-            self.send(self.opened)
-        for uri, line in self.subscribed.items():
-            message = parse_host_message(line) or {}
-            message["id"] = f"hermes-memory-again-{uri}"
-            self.swallow.add(message["id"])
-            self.send(encode_message(message))
+        self.start_dial()
 
     def give_up(self, why: str) -> None:
         """Answer every request in flight with an error, so that the host never hangs."""
@@ -257,31 +350,30 @@ class HostShim:
             if key is not None:
                 self.cut_off[key[0]] = (key[1], until)
             error = {"jsonrpc": "2.0", "id": number, "error": {"code": CONNECTION_LOST_CODE, "message": why}}
-            write_all(self.wire, encode_message(error))
+            write_all(self.wire, to_wire_line(error))
         self.pending.clear()
 
-    def refuse(self, why: str) -> int:
-        """Report, in the answer to the host's first request, why there is no bridge."""
-        sys.stderr.write(f"hermes-memory-bridge: {why}\n")
-        while said := os.read(0, CHUNK):
-            for line in self.from_host.feed(said):
-                message = parse_host_message(line)
-                if message and "method" in message and "id" in message:
-                    error = {
-                        "jsonrpc": "2.0",
-                        "id": message["id"],
-                        "error": {"code": CONNECTION_LOST_CODE, "message": why},
-                    }
-                    write_all(self.wire, encode_message(error))
-                    return 1
-        return 1
+    def leave(self) -> int:
+        """End properly after the host closed the pipe. What it still waits for, and what it was given, reaches a bridge first."""
+        if self.bridge is None and (self.waiting or self.pending or self.early.given["uids"]):
+            self.start_dial()
+            assert self.dial is not None
+            over = select.poll()
+            over.register(self.dial.done, select.POLLIN | select.POLLHUP)
+            over.poll()
+            if not self.take_bridge():
+                return 1
+        self.say_goodbye()
+        return 0
 
     def say_goodbye(self) -> None:
         """End the session properly after the host closed the pipe, and forward what the bridge still sends."""
         if self.bridge is None:
             return
+        import socket
+
         try:
-            self.send(encode_message({"hermes-memory": "bye"}))
+            self.send(to_wire_line({"hermes-memory": "bye"}))
             self.bridge.shutdown(socket.SHUT_WR)
             self.bridge.settimeout(LOOK_S)
             while self.pending and self.read_bridge():
@@ -290,15 +382,6 @@ class HostShim:
             return
         finally:
             self.bridge.close()
-
-    def connect(self) -> None:
-        """Connect to the bridge, starting one when there is none.
-
-        :raises GreetingRefused: the bridge rejected the greeting
-        :raises OSError: none is running, and none could be started
-        """
-        self.bridge, answer = dial_bridge(self.paths, self.hello, self.spawn)
-        self.hello["resume"] = answer.get("session")
 
 
 class LineBuffer:
@@ -318,13 +401,11 @@ class LineBuffer:
         return [line + b"\n" for line in lines]
 
 
-def parse_host_message(line: bytes) -> dict[str, Any] | None:
-    """Parse a message as a dict; None for an invalid one, to which the bridge responds."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return message if isinstance(message, dict) else None
+def to_wire_line(message: dict[str, Any]) -> bytes:
+    """Encode a message as a line."""
+    from hermes_memory_bridge.launcher.dialing import encode_message  # here, not above: the first answers are ready
+
+    return encode_message(message)
 
 
 def write_all(handle: int, line: bytes) -> None:
@@ -366,4 +447,4 @@ def run_shim(options: dict[str, str]) -> int:
         "pulse": 1,
     }
     hello = {name: value for name, value in hello.items() if value}
-    return HostShim(paths, hello, to_daemon_command(paths.store)).run()
+    return HostShim(paths, hello).run()

@@ -1,0 +1,105 @@
+"""A bridge as a process outside the tree of whoever starts it. Standard library only.
+
+Some hosts kill every process below them when they end, whatever its session: they go by parents. So a process that
+ends at once makes the bridge, which has init for its parent from then on. No exit code can be waited for any more; the
+bridge holds the writing end of a pipe as its standard input, and tells a good end by it.
+"""
+
+from __future__ import annotations
+
+import os
+
+GOOD_END = b"0"
+"""What a bridge writes that ends in good order; one that failed closes the pipe without a word."""
+
+
+class BridgeProcess:
+    """A process that was started here and is no child of this one."""
+
+    __slots__ = ("end", "told")
+
+    def __init__(self, end: int) -> None:
+        """:param end: the reading end of the pipe that the process holds until it ends"""
+        self.end: int | None = end
+        self.told: bytes | None = None
+        """What it said at its end; None while it runs."""
+
+    def is_running(self) -> bool:
+        """Check whether the process has neither ended nor said that it is about to."""
+        if self.told is None and self.end is not None:
+            try:
+                self.told = os.read(self.end, len(GOOD_END))
+            except BlockingIOError:
+                return True
+        return False
+
+    def has_failed(self) -> bool:
+        """Check whether the process ended other than in good order."""
+        return not self.is_running() and self.told != GOOD_END
+
+    def forget(self) -> None:
+        """Release what tells of its end."""
+        if self.end is not None:
+            os.close(self.end)
+            self.end = None
+
+
+def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
+    """Start a process that outlives this one and every process above it, its output going to the log.
+
+    :raises OSError: it cannot be started
+    """
+    end, held = os.pipe()
+    try:
+        os.set_blocking(end, False)
+        between = os.fork()
+        if not between:
+            spawn_and_end(command, log, held)
+        code = wait_for_code(between)
+        if code:
+            raise OSError(code, os.strerror(code), command[0])
+    except BaseException:
+        os.close(end)
+        raise
+    finally:
+        os.close(held)
+    return BridgeProcess(end)
+
+
+def spawn_and_end(command: list[str], log: str, held: int) -> None:
+    """Start the process from the one between, and end with 0 or the number of the error.
+
+    Nothing is imported here: another thread may have held an import's lock when this process was made.
+    """
+    code = 255
+    try:
+        tells = (os.POSIX_SPAWN_DUP2, held, 0)
+        writes = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.posix_spawn(
+            command[0], command, os.environ, file_actions=[tells, writes, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
+        )
+        code = 0
+    except OSError as error:
+        code = error.errno or code
+    finally:
+        os._exit(code)
+
+
+def wait_for_code(process: int) -> int:
+    """Wait for a child that ends at once; return its exit code, 0 when another waiter received it."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    except ChildProcessError:
+        return 0
+
+
+def tell_good_end() -> None:
+    """Tell whoever started this process by `start_bridge_process`, and still listens, that it ends in good order."""
+    import fcntl
+    import stat
+
+    try:
+        if stat.S_ISFIFO(os.fstat(0).st_mode) and fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+            os.write(0, GOOD_END)
+    except OSError:
+        return  # nobody listens any more, or standard input is closed
