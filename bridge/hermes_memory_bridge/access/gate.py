@@ -32,7 +32,9 @@ from hermes_memory_bridge.access.rate_limits import TokenBuckets
 from hermes_memory_bridge.access.request_body import BodyMemory, RequestBody, send_http_refusal, to_too_large_refusal
 from hermes_memory_bridge.access.request_identity import Identity
 from hermes_memory_bridge.access.wrong_tokens import WrongTokens
+from hermes_memory_bridge.runtime.place_resolution import find_place_theme
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_bridge.toolkit.declared_folder import parse_folder_header
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Rights
@@ -173,7 +175,11 @@ class Gate:
                 return await self._by_token(authorization, requested_theme, peer)
             if not on_unix:
                 raise to_unauthorized_refusal("a token is needed here; make one with `hermes-memory-bridge token add`")
-            return Identity(resolve_theme(header=requested_theme, environ={}), Rights(), None, client[1] or None)
+            pid = client[1] or None
+            if requested_theme is not None and requested_theme.strip():
+                return Identity(resolve_theme(header=requested_theme, environ={}), Rights(), None, pid)
+            folder = parse_folder_header(headers.get(b"x-hermes-folder", b"").decode("latin-1") or None)
+            return Identity(await find_place_theme(self.worker, folder), Rights(), None, pid, is_placed=True)
         except ThemeError as error:
             raise HttpRefused(400, error.code, error.message) from error
 

@@ -17,6 +17,8 @@ class Identity:
     credential_shown: Credential | None = None
     """The token presented, as the store had it at that time; None for a process of this user on a unix socket."""
     pid: int | None = None
+    is_placed: bool = False
+    """Whether its theme is that of the folder it works in: nobody named one."""
 
     @property
     def credential(self) -> str | None:

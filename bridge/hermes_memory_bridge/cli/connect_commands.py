@@ -20,7 +20,22 @@ def connect_options(command: F) -> F:
         click.option(
             "--provider", is_flag=True, help="hermes-agent only: install the memory provider instead of the server."
         ),
-        click.option("--yes", is_flag=True, help="Skip the confirmation."),
+        click.option("--yes", is_flag=True, help="Skip the questions: hooks are installed, nothing said is kept."),
+        click.option(
+            "--capture/--no-capture", default=None, help="Keep what is said in the host, or not; asked otherwise."
+        ),
+        click.option("--hooks/--no-hooks", default=None, help="Give agents what is remembered by hooks, or not."),
+        click.option(
+            "--rules/--no-rules",
+            default=None,
+            help="Cursor and Goose: write a file with facts into each workspace, or not; asked otherwise.",
+        ),
+        click.option(
+            "--plugin",
+            metavar="DIR",
+            help="Write a plugin of Claude Code or Codex, or an extension of Gemini CLI, into a folder.",
+        ),
+        click.option("--all", "every", is_flag=True, help="Connect, check or remove every host that is there."),
         click.option("--dry-run", is_flag=True, help="Show the change without writing it."),
         click.option("--check", is_flag=True, help="Start the configured command and call a tool."),
         click.option("--remove", is_flag=True, help="Remove the entry."),

@@ -101,7 +101,8 @@ def stop_command(db: str | None) -> int:
 def start_bridge(options: ServeOptions) -> int:
     """Start the bridge in the background, and wait until it answers."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher import dialing
+    from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
+    from hermes_memory_bridge.launcher.dialing import find_last_log_line
 
     paths = BridgePaths.of(options.db)
     paths.make_folder()
@@ -114,15 +115,15 @@ def start_bridge(options: ServeOptions) -> int:
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     command += ["--hardening-profile"] if options.hardening_profile else []
-    child = dialing.spawn_detached(command, paths.log)
+    process = start_bridge_process(command, paths.log)
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         running = ask_bridge(paths, "status")
         if running is not None and not running["stopping"] and not is_older(running.get("version"), __version__):
             print(f"process {running['pid']} serves {paths.store}")
             return 0
-        if dialing.poll_exit_code(child):
-            return report_failure(f"the bridge did not start: {dialing.find_last_log_line(paths.log)}")
+        if process.has_failed():
+            return report_failure(f"the bridge did not start: {find_last_log_line(paths.log)}")
         time.sleep(0.02)
     return report_failure(f"the bridge did not answer within {START_S:.0f} s; see {paths.log}")
 

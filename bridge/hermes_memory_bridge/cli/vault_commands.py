@@ -11,6 +11,7 @@ from hermes_memory_bridge.cli.bridge_options import BridgeCommand, store_option,
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.waiting_records import erase_containing
 from hermes_memory_store.store import refuse_missing_store
 from hermes_memory_themes import resolve_theme
 
@@ -53,6 +54,7 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
         raise ArgumentError(f"theme {whose} has no secret {name!r}", name)
     if action == "forget":
         vault.forget(whose, name)
+        erase_containing(paths.store, [kept])
         print(f"forgot {name}; the fact keeps its placeholder, and no other secret is given this name")
     else:
         print(kept)

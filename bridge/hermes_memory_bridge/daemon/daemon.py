@@ -28,6 +28,7 @@ from hermes_memory_bridge.access.token_watch import TokenWatch
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
 from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.hook_service.hook_service import HookService
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.protocol import sdk_internals
@@ -48,6 +49,7 @@ from hermes_memory_bridge.protocol.http_server import (
 from hermes_memory_bridge.protocol.line_server import LineServer
 from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
 from hermes_memory_bridge.protocol.notices import ChangeNotices
+from hermes_memory_bridge.runtime.branch_watch import BranchWatch
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.runtime.root_commit_search import find_wanted_root_commits
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
@@ -114,6 +116,8 @@ class Daemon:
         )
         self.team = TeamSync(paths, lambda: self.vectors.model)
         self.team_search = self.worker.team_search = self.team.open_search(self.worker)
+        self.hooks = HookService(self.worker, lambda: self.agents.connections)
+        self.agents.find_host_session = self.hooks.sessions.find_host_session
         self.server = build_mcp_server(self.worker, self.find_request_connection, self.notices)
         self.lines = LineServer(self.server, self.agents, self.command, os.getuid(), settings.shares.line)
         self.peers = PeerConnections(settings.shares.http)
@@ -137,6 +141,8 @@ class Daemon:
 
         :raises ArgumentError: names the unknown command or argument
         """
+        if name == "hook":
+            return await self.hooks.answer(arguments)
         check_status_arguments(name, arguments)
         if name in ("status", "stop"):
             return {**self.status(stop=name == "stop"), "recall": self.vectors.state()}
@@ -182,6 +188,7 @@ class Daemon:
         work = (
             self.team.begin,
             agents.leases.keep,
+            self.hooks.keep,
             self.tokens.watch,
             agents.purge_hourly,
             self.note_reads,
@@ -191,6 +198,7 @@ class Daemon:
             self.linger,
             self.give_way,
             partial(find_wanted_root_commits, self.worker),
+            BranchWatch(self.worker).run,
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))

@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 
 from hermes_memory_bridge.daemon.error_report import report_failure
+from hermes_memory_bridge.launcher.bridge_process import tell_good_end
 from hermes_memory_bridge.launcher.paths import BridgePaths
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -127,4 +128,5 @@ def run_daemon_process(options: ServeOptions) -> int:
         daemon.serve_store(paths, settings)
     except daemon.AlreadyServed as served:
         sys.stderr.write(f"hermes-memory-bridge: {served}\n")
+    tell_good_end()
     return 0

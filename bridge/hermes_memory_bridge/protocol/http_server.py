@@ -108,9 +108,11 @@ class HttpFront:
                     uid=os.getuid() if is_local_client(context) else None,  # others are turned away: see `PeerProtocol`
                     address=None if is_local_client(context) else find_client_address(context),
                     folder=folder,
+                    counts=key[0] == "",
                 )
             except StoreError as error:
                 raise MCPError(code=types.INVALID_REQUEST, message=error.message, data={"code": error.code}) from error
+            connection.is_placed = identity.is_placed
             self.known[key] = connection
             connection.hang_up = lambda: self.forget_session(key)
             if key[0]:

@@ -24,8 +24,11 @@ from mcp.shared.message import SessionMessage
 from hermes_memory_bridge.launcher.peers import Peer, find_peer
 from hermes_memory_bridge.protocol import framing
 from hermes_memory_bridge.protocol.fast_path import FastPath
+from hermes_memory_bridge.protocol.given_instructions import note_shim_facts
 from hermes_memory_bridge.protocol.root_question import RootQuestion
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
+from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
+from hermes_memory_bridge.runtime.place_resolution import find_place_theme, follow_roots
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_bridge.version import __version__
@@ -55,7 +58,7 @@ class LineServer:
         self.command = command
         self.uid = uid
         self.tasks: set[asyncio.Task[None]] = set()
-        self.options = server.create_initialization_options(NotificationOptions(resources_changed=True))
+        self.options = server.create_initialization_options(NotificationOptions(True, True, True))
 
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until either side closes it."""
@@ -95,10 +98,7 @@ class LineServer:
             if len(self.tasks) > self.most:
                 raise ArgumentError(f"the bridge serves {self.most} connections already; end some agents", self.most)
             if "command" in hello:
-                writer.write(
-                    framing.encode_message_line(await self.command(str(hello["command"]), hello.get("arguments", {})))
-                )
-                await writer.drain()
+                await self._answer_command(hello, writer)
                 return
             connection = await self._admit_connection(hello, peer)
         except (StoreError, ThemeError) as error:
@@ -110,6 +110,7 @@ class LineServer:
         if pulse is not None:
             greeting["pulse_s"] = self.agents.leases.ask_after_s
         writer.write(framing.encode_message_line(greeting))
+        await note_shim_facts(self.agents.worker, connection, hello.get("instructions"))
         farewell = ConnectionClose()
         connection.hang_up = lambda: farewell.close(writer)
         try:
@@ -118,6 +119,17 @@ class LineServer:
             if not self.closing:
                 await self.agents.remove(connection, properly=farewell.is_closing)
 
+    async def _answer_command(self, hello: framing.Hello, writer: asyncio.StreamWriter) -> None:
+        answer = await self.command(str(hello["command"]), hello.get("arguments", {}))
+        is_delivered = False
+        try:
+            writer.write(framing.encode_message_line(answer))
+            await writer.drain()
+            is_delivered = not writer.is_closing()
+        finally:
+            if isinstance(answer, FollowedAnswer):
+                answer.follow(is_delivered)
+
     async def _admit_connection(self, hello: framing.Hello, peer: Peer) -> Connection:
         known = None
         token = framing.find_greeting_text(hello, "token")
@@ -125,14 +137,14 @@ class LineServer:
             known = await self.agents.worker.read(lambda store: store.credentials.verify(token))
             if known is None:
                 raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
-        theme = resolve_theme(
-            token=known.theme if known else None,
-            flag=framing.find_greeting_text(hello, "theme"),
-            environ={},
-            profile=framing.find_greeting_text(hello, "profile"),
-        )
+        flag, profile = (framing.find_greeting_text(hello, name) for name in ("theme", "profile"))
+        theme = resolve_theme(token=known.theme if known else None, flag=flag, environ={}, profile=profile)
+        folder = parse_folder(hello.get("folder"))
+        is_placed = known is None and not is_named(flag) and not is_named(profile)
+        if is_placed:
+            theme = await find_place_theme(self.agents.worker, folder)
         home = framing.find_greeting_text(hello, "home")
-        return self.agents.admit(
+        connection = self.agents.admit(
             theme,
             rights=known.rights if known else Rights(),
             tools=framing.find_greeting_text(hello, "tools"),
@@ -142,8 +154,10 @@ class LineServer:
             shown=known,
             transport="line",
             uid=peer.uid,
-            folder=parse_folder(hello.get("folder")),
+            folder=folder,
         )
+        connection.is_placed = is_placed
+        return connection
 
     async def _serve(
         self,
@@ -173,7 +187,10 @@ class LineServer:
                     if said.startswith(framing.GOODBYE):
                         farewell.is_closing = True
                         break
-                    if (pulse is not None and pulse.is_answer(said)) or roots.is_answer(said):
+                    if pulse is not None and pulse.is_answer(said):
+                        continue
+                    if roots.is_answer(said):
+                        await follow_roots(self.agents.worker, connection)
                         continue
                     plain = fast.find_plain_call(said)
                     if plain is not None:
@@ -202,6 +219,11 @@ class LineServer:
                 tasks.cancel_scope.cancel()
         except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             log.info("a connection broke off")
+
+
+def is_named(name: str | None) -> bool:
+    """Check whether a name is given that `resolve_theme` would take."""
+    return name is not None and bool(name.strip())
 
 
 class Pulse:

@@ -9,11 +9,13 @@ import mcp.types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
+from hermes_memory_bridge.runtime.call_origin import read_for_caller
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.surface import completions, prompts, resources
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
 from hermes_memory_store.errors import InputError, StoreError
+from hermes_memory_store.model import Origin
 from hermes_memory_store.store import Store
 
 Context = ServerRequestContext[Any, Any]
@@ -31,11 +33,11 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         if not connection.rights.read:
             raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
 
-        def run(store: Store) -> T:
-            return job(connection.with_store(store))
+        def run(store: Store, origin: Origin) -> T:
+            return job(connection.with_store(store, origin=origin))
 
         try:
-            return await worker.read(run)
+            return await read_for_caller(worker, connection, None, run)
         except (UnknownResource, InputError) as error:
             data = {"uri": error.value} if isinstance(error, UnknownResource) else {"code": error.code}
             raise MCPError(code=NO_RESOURCE, message=error.message, data=data) from error

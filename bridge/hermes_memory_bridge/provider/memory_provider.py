@@ -230,8 +230,10 @@ class HermesMemory(MemoryProvider):
         messages: list[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Capture the messages of a finished turn."""
+        """Capture the messages of a finished turn; while capture is stopped, count it without a word of them."""
         if self._settings is not None and self._settings.capture:
+            if provider_settings.is_capture_stopped(self._settings.db):
+                user_content = assistant_content = ""
             self._queue_record(
                 {
                     "op": "turn",

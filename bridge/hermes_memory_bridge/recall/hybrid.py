@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hermes_memory_bridge.embedding.query_vector import WORDS_ONLY, QueryVector
+from hermes_memory_bridge.recall.branch_ranking import rank_by_branch, rank_search_by_branch
 from hermes_memory_bridge.recall.fusion import fuse_scores, interleave_rankings, score_by_rank
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import visible_results
 from hermes_memory_store.errors import NotFound
 from hermes_memory_store.model import Fact, FactSearchResult, Session, Turn, Uid
+from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
 from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import DEFAULT
 
 Told = TypeVar("Told", Fact, Turn)
 
@@ -26,6 +29,9 @@ MOST_WORD_ONLY_FACTS = 20
 
 MOST_WORD_MATCHES = 80
 """Facts or turns that are fused at most for their words: as many as a search ranks."""
+
+MORE_FOR_BRANCHES = 20
+"""Facts that are looked at besides, where some are ranked lower or held back."""
 
 MOST_NEAREST = 60
 """Those that are fused for their meaning, however few words they share."""
@@ -37,6 +43,17 @@ class RecalledFact:
 
     fact: Fact
     score: float
+    marked: MarkedFact
+    """The fact with the mark of its branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledFacts:
+    """Relevant facts, best first."""
+
+    facts: list[RecalledFact]
+    held_note: str | None = None
+    """Says how many are held back, and how to see them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +73,10 @@ def recall_facts(
     session: Session | None,
     kinds: str = "both",
     record: bool = True,
-) -> list[RecalledFact]:
+) -> RecalledFacts:
     """Return the relevant facts of these themes, best first, and record them as shown to the session.
+
+    What the connection reads of other themes is found with its own theme's.
 
     :param kinds: `user` for those about the user, `memory` for all others, `both`
     :param record: False when the caller itself records what it shows of these
@@ -73,15 +92,27 @@ def recall_facts(
             rankings.append(list(one.by_words))
             by_words |= one.by_words
             near |= one.near
-    ranked = (fuse_scores(by_words, near) if near else score_by_rank(interleave_rankings(rankings)))[:limit]
+    scored = fuse_scores(by_words, near) if near else score_by_rank(interleave_rankings(rankings))
+    ranking = rank_by_branch(connection.store, [(known[uid], score) for uid, score in scored], limit, line=query)
     for theme in themes if record else ():
-        handed = [known[uid] for uid, _ in ranked if known[uid].theme == theme]
+        beside = [one for one in connection.readable_themes() if theme == connection.theme and one not in themes]
+        handed = [one.fact for one, _ in ranking.ranked if one.fact.theme in (theme, *beside)]
         if connection.team_fallback is not None:  # what is not in this store is not on its record
             handed = list(connection.store.facts.by_uids(fact.uid for fact in handed).values())
             if connection.store.names.theme_or_none(theme) is None:
                 continue
         connection.store.search.note("recall", theme, handed, session=session, why=query)
-    return [RecalledFact(known[uid], score) for uid, score in ranked]
+    return RecalledFacts(
+        [RecalledFact(one.fact, score, one) for one, score in ranking.ranked], ranking.marked.held_note
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSearch:
+    """What a line finds, and the rankings used, in words."""
+
+    found: FactSearchResult
+    ranked_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +121,8 @@ class HybridSearchResult:
 
     found: FactSearchResult
     ranked_by: str
+    marked: MarkedFacts
+    """The same facts with the marks of their branches, and those that are held back."""
 
 
 def search_facts(connection: Connection, line: str, limit: int, *, scope: str | None = None) -> HybridSearchResult:
@@ -100,17 +133,37 @@ def search_facts(connection: Connection, line: str, limit: int, *, scope: str | 
     :param scope: restricts the search to one scope
     :raises StoreError: as `Search.find`
     """
-    store, theme = connection.store, connection.theme
-    found = visible_results(store.search.find(theme, line, scope=scope, limit=limit, record=False))
+    taken = find_by_words_and_vectors(connection, line, limit, scope=scope)
+    ranking = rank_search_by_branch(connection.store, taken.found, limit, line)
+    if ranking.held or any(
+        one.is_lowered for one, _ in ranking.ranked
+    ):  # then others may be better than the last of these
+        taken = find_by_words_and_vectors(connection, line, limit + MORE_FOR_BRANCHES, scope=scope)
+        ranking = rank_search_by_branch(connection.store, taken.found, limit, line)
+    marked, found = ranking.marked, taken.found
+    facts = [one.fact for one in marked.given]
+    total = max(found.total - len(marked.held), len(facts))
+    given = FactSearchResult(
+        facts, total, found.more or total > len(facts), exact=min(found.exact, limit), note=found.note
+    )
+    return HybridSearchResult(given, taken.ranked_by, marked)
+
+
+def find_by_words_and_vectors(
+    connection: Connection, line: str, limit: int, *, scope: str | None = None
+) -> RankedSearch:
+    """Return the facts that match a line, whatever branch they are from."""
+    store, theme, also = connection.store, connection.theme, connection.readable_themes()
+    found = visible_results(store.search.find(theme, line, scope=scope, limit=limit, record=False, also=also))
     if connection.query_vector is None or found.exact >= limit:
-        return HybridSearchResult(found, WORDS_ONLY)
-    either = find_fact_candidates(store, connection.query_vector, theme, line, limit, "both", scope=scope)
+        return RankedSearch(found, WORDS_ONLY)
+    either = find_fact_candidates(store, connection.query_vector, theme, line, limit, "both", scope=scope, also=also)
     first = {fact.uid: fact for fact in found.facts[: found.exact]}
     others = [uid for uid, _ in fuse_scores(either.by_words, either.near) if uid not in first] if either.near else []
     ranked = [*first.values(), *(either.known[uid] for uid in others)] if others else found.facts
     total = max(found.total, len(either.known))
     more = found.more or found.total > len(either.by_words)
-    return HybridSearchResult(
+    return RankedSearch(
         FactSearchResult(ranked[:limit], total, more, exact=found.exact, note=found.note),
         connection.query_vector.ranked_by,
     )
@@ -121,7 +174,8 @@ def is_exact_lookup(connection: Connection, line: str, limit: int, *, scope: str
 
     :raises StoreError: as `Search.find`
     """
-    found = connection.store.search.find(connection.theme, line, scope=scope, limit=limit, record=False)
+    also = connection.readable_themes()
+    found = connection.store.search.find(connection.theme, line, scope=scope, limit=limit, record=False, also=also)
     return visible_results(found).exact >= limit
 
 
@@ -152,9 +206,10 @@ def find_fact_candidates_with_team(
     A fact in this store stands as it is here.
     """
     there = connection.team_fallback.themes.get(theme) if connection.team_fallback is not None else None
+    also = connection.readable_themes() if theme == connection.theme else ()
     if there is None:
-        return [find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds)]
-    if connection.store.names.theme_or_none(theme) is None:
+        return [find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds, also=also)]
+    if connection.store.names.theme_or_none(theme) is None and not also:
         return [find_fact_candidates(there.store, there.query_vector, theme, query, limit, kinds)]
     found = []
     with suppress(NotFound):  # what the line names may be known to the other alone
@@ -162,7 +217,8 @@ def find_fact_candidates_with_team(
         held = connection.store.facts
         found = [missing.exclude({*held.by_uids(missing.known), *held.find_purged(missing.known)})]
     try:
-        return [find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds), *found]
+        here = find_fact_candidates(connection.store, connection.query_vector, theme, query, limit, kinds, also=also)
+        return [here, *found]
     except NotFound:
         if not found:
             raise
@@ -178,13 +234,17 @@ def find_fact_candidates(
     kinds: str,
     *,
     scope: str | None = None,
+    also: tuple[str, ...] = (),
 ) -> ThemeCandidates[Fact]:
     """Find the fact candidates of one theme of one store.
 
     :param scope: restricts them to one scope
+    :param also: themes that are read beside it, as seen from it
     """
     taken = MOST_WORD_ONLY_FACTS if query_vector is None else MOST_WORD_MATCHES
-    found = visible_results(store.search.find(theme, query, scope=scope, limit=max(taken, limit), record=False))
+    found = visible_results(
+        store.search.find(theme, query, scope=scope, limit=max(taken, limit), record=False, also=also)
+    )
     fitting = found.scores or [0.0] * len(found.facts)
     # Weights of words depend on the theme they stand in, so each theme is measured by its best.
     best = max(fitting, default=0.0) or 1.0
@@ -192,8 +252,11 @@ def find_fact_candidates(
     facts = {fact.id: fact for fact in found.facts if fact.id in fit}
     hits: dict[int, float] = {}
     if query_vector is not None:
-        hits = dict(query_vector.nearest(store, "fact", theme, MOST_NEAREST, list(fit)))
-        passing = store.search.filter_keys(theme, query, [key for key in hits if key not in fit], scope=scope)
+        for name in (theme, *also):
+            hits |= dict(query_vector.nearest(store, "fact", name, MOST_NEAREST, list(fit)))
+        passing = store.search.filter_keys(
+            theme, query, [key for key in hits if key not in fit], scope=scope, also=also
+        )
         allowed = visible_results(FactSearchResult(list(passing.values()), len(passing))).facts
         facts |= {fact.id: fact for fact in allowed if is_wanted_kind(fact, kinds)}
     return ThemeCandidates(
@@ -214,7 +277,10 @@ def recall_turns(
     by_words: dict[Uid, float] = {}
     near: dict[Uid, float] = {}
     for theme in themes:
-        for one in find_turn_candidates_with_team(connection, theme, query, limit, within):
+        found = find_turn_candidates_with_team(connection, theme, query, limit, within)
+        if theme == connection.theme and within is None:
+            found += find_turn_candidates_beside(connection, query, limit)
+        for one in found:
             known |= one.known
             by_words |= one.by_words
             near |= one.near
@@ -234,6 +300,16 @@ def find_turn_candidates_with_team(
         return [here]
     missing = find_turn_candidates(there.store, there.query_vector, theme, query, limit, within)
     return [here, missing.exclude(connection.store.turns.find_known(theme, missing.known))]
+
+
+def find_turn_candidates_beside(connection: Connection, query: str, limit: int) -> list[ThemeCandidates[Turn]]:
+    """Find the turn candidates of other themes that the connection reads: those said in its project or in no known place."""
+    project, found = connection.store.place_themes.project_of(connection.theme), []
+    for theme in connection.readable_themes():
+        here = find_turn_candidates(connection.store, connection.query_vector, theme, query, limit, None)
+        elsewhere = [uid for uid, one in here.known.items() if one.origin.project not in (None, project)]
+        found.append(here.exclude(elsewhere) if theme == DEFAULT else here)
+    return found
 
 
 def find_turn_candidates(

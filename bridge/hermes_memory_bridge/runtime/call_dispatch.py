@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_bridge.runtime.call_origin import CallOrigin, find_call_origin
+from hermes_memory_bridge.runtime.call_origin import CallOrigin, find_call_origin, read_for_caller
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_call_refusal
 from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_names, check_argument_types
-from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_store.content_checks.intake import to_listed_name
@@ -92,17 +92,23 @@ async def run_tool(
                 else None
             )
             try:
-                return await worker.read(
-                    lambda store: spec.handler(connection.with_store(store, query_vector, team_fallback), arguments)
+                return await read_for_caller(
+                    worker,
+                    connection,
+                    meta,
+                    lambda store, origin: spec.handler(
+                        connection.with_store(store, query_vector, team_fallback, origin), arguments
+                    ),
                 )
             finally:
                 if team_fallback is not None:
                     team_fallback.close()
         kept: list[KeptSecret] = []
-        origin = await find_call_origin(connection, meta, worker.projects)
+        origin = await find_call_origin(connection, meta, worker.projects.read)
         job = to_idempotent_write(connection, spec, arguments, parse_idempotency_key(meta), kept, origin)
         answer = await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
         worker.projects.notice(origin.seen)
+        worker.branches.notice(origin.seen, wrote=True)
         return answer
     except ToolRollback as taken_back:
         return taken_back.answer
@@ -139,12 +145,20 @@ async def ensure_session(worker: StoreWorker, connection: Connection, arguments:
     name = connection.unopened_session(arguments)
     if name is None:
         return
-    called = await find_call_origin(connection, meta, worker.projects)
+    called = await find_call_origin(connection, meta, worker.projects.read)
 
     def take(store: Store) -> Session:
         origin = called.resolve(store, None)
         with store.attribute(origin):
-            return connection.with_store(store, origin=origin).take_session(name)
+            joined = connection.find_host_session(store) if name == connection.name else None
+            if joined is not None:
+                connection.add_session(joined, name)
+                connection.name = joined.name
+            session = joined or connection.with_store(store, origin=origin).take_session(name)
+            if session.name == connection.name and connection.unclaimed_notes:
+                store.reads.assign_session(session, GIVEN_WITH_HANDSHAKE, connection.unclaimed_notes)
+                connection.unclaimed_notes = []
+            return session
 
     connection.add_session(await worker.write(take), name)
     worker.projects.notice(called.seen)

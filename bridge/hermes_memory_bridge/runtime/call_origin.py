@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from hermes_memory_bridge.runtime.project_reader import ProjectReader
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import FOLDER, choose_folder, parse_folder
 from hermes_memory_store.model import Origin, Session, Way
-from hermes_memory_store.projects.project_sighting import ProjectSighting
+from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
+
+T = TypeVar("T")
+
+FolderReader = Callable[[str, int | None], Awaitable[ProjectSighting | None]]
 
 WAY = "io.hermes-memory/way"
 """Key of the way in a call's `_meta`, where it is not a tool that a model called."""
@@ -35,13 +40,32 @@ class CallOrigin:
         return replace(origin, session=session.name, title=title, project=origin.project or session.project)
 
 
-async def find_call_origin(connection: Connection, meta: Any, projects: ProjectReader) -> CallOrigin:
+async def read_for_caller(
+    worker: StoreWorker, connection: Connection, meta: Any, job: Callable[[Store, Origin], T]
+) -> T:
+    """Run a job that only reads, for where its caller is: facts of other branches are marked for it.
+
+    :param meta: the call's `_meta`
+    """
+    called = await find_call_origin(connection, meta, worker.projects.read_recent)
+    worker.branches.notice(called.seen)
+
+    def run(store: Store) -> T:
+        origin = called.resolve(store, None)
+        with store.attribute(origin):
+            return job(store, origin)
+
+    return await worker.read(run)
+
+
+async def find_call_origin(connection: Connection, meta: Any, read: FolderReader) -> CallOrigin:
     """Return where a call comes from.
 
     A folder is read for processes of this user. One that presented a token has its working folder read and no other;
     what is declared over a port is noted and not read.
 
     :param meta: the call's `_meta`
+    :param read: reads what a folder shows; a method of `ProjectReader`
     """
     said = meta if isinstance(meta, dict) else {}
     way = said.get(WAY)
@@ -60,4 +84,4 @@ async def find_call_origin(connection: Connection, meta: Any, projects: ProjectR
     if connection.transport == "tcp" or (connection.credential is not None and connection.pid is None):
         return CallOrigin(replace(origin, root=folder, folder="."), None)
     pid = connection.pid if connection.credential is not None else None
-    return CallOrigin(origin, await projects.read(folder, pid))
+    return CallOrigin(origin, await read(folder, pid))

@@ -37,6 +37,8 @@ class ConnectionRegistry:
         self.connections: set[Connection] = set()
         worker.on_reopen = self._forget_sessions
         self.leases = LeaseKeeper(worker, lease, lambda: list(self.connections))
+        self.find_host_session: Callable[[Store, Connection], Session | None] = lambda *_: None
+        """Finds the session that hooks of a connection's host opened; set by who hears hooks."""
         self.last_departure = time.monotonic()
         """Monotonic time at which a persistent connection last ended; other clients are tracked by their requests."""
 
@@ -55,16 +57,18 @@ class ConnectionRegistry:
         uid: int | None = None,
         address: str | None = None,
         folder: str | None = None,
+        counts: bool = True,
     ) -> Connection:
         """Admit a new connection.
 
         :param uid: the user at the other end, as the system tells
         :param address: the network address it calls from
         :param folder: the folder it says it works in
+        :param counts: False for one of an HTTP session: how many of those a token may have is limited where they are opened
         :raises ArgumentError: it asks for unknown tools, or its token has too many connections
         """
         select_tools(tools or "core")
-        if shown is not None and sum(one.credential == shown.name for one in self.connections) >= MOST_OF_A_TOKEN:
+        if shown is not None and self._count_connections(shown) >= MOST_OF_A_TOKEN and counts:
             raise ArgumentError(
                 f"the token {shown.name!r} holds {MOST_OF_A_TOKEN} sessions already; close some", shown.name
             )
@@ -83,10 +87,15 @@ class ConnectionRegistry:
         connection.credential_shown = shown
         connection.transport = transport
         connection.folder = folder
+        connection.counts = counts
         connection.peer = format_peer(uid=uid, pid=pid, address=address, token=connection.credential)
         connection.program = find_program(pid)
+        connection.find_host_session = lambda store: self.find_host_session(store, connection)
         self.connections.add(connection)
         return connection
+
+    def _count_connections(self, token: Credential) -> int:
+        return sum(one.counts and one.credential == token.name for one in self.connections)
 
     async def remove(self, connection: Connection, *, properly: bool) -> None:
         """Remove a connection.
@@ -183,5 +192,8 @@ def purge_expired_data(store: Store) -> None:
         store.purge.erase_soft_deleted(theme, policy.retention_days * DAY_MS)
         if policy.turn_days:
             store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF, everywhere=False)
+        elif policy.hook_turn_days:
+            old = policy.hook_turn_days * DAY_MS
+            store.turns.erase(theme, older_than_ms=old, actor=RELIEF, everywhere=False, from_hooks=True)
     store.turns.scrub()  # what somebody erased who was cut off
     store.idempotency_keys.delete_expired()

@@ -8,16 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from hermes_memory_store.projects.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, to_project
 
 T = TypeVar("T")
 
 WAIT_S = 0.25
 """How long a write waits for its folder, which takes 0.2 ms where nothing hangs."""
+
+FRESH_S = 0.01
+"""How old a sighting may be for a call that only reads: many of them in a row look at the folder once. Git takes longer."""
 
 MOST_READS = 32
 """Folders that may hang at a time; nothing is known of others then."""
@@ -32,6 +36,8 @@ class ProjectReader:
     def __init__(self) -> None:
         self._reading: dict[tuple[str, int | None], asyncio.Future[ProjectSighting | None]] = {}
         self._last: dict[str, ProjectSighting] = {}
+        self._newest: tuple[tuple[str, int | None], float, ProjectSighting | None] | None = None
+        """What was read last, and when by the monotonic clock."""
         self._without_root: dict[str, str] = {}
         """Commits of repositories without a remote, by common directory."""
         self._searched: set[str] = set()
@@ -59,6 +65,13 @@ class ProjectReader:
             return self._recall(folder) or to_project(ProjectSighting(root=os.path.normpath(folder)))
         return reading.result()
 
+    async def read_recent(self, folder: str, pid: int | None = None) -> ProjectSighting | None:
+        """Return what a folder shows, as it was a moment ago if that was read then."""
+        newest = self._newest
+        if newest is not None and newest[0] == (folder, pid) and time.monotonic() - newest[1] < FRESH_S:
+            return newest[2]
+        return await self.read(folder, pid)
+
     def notice(self, seen: ProjectSighting | None) -> None:
         """Have the first commit found of a project that is noted by now and has nothing but paths to be known by."""
         if seen is None or seen.remote is not None or seen.common is None or seen.commit is None:
@@ -85,6 +98,8 @@ class ProjectReader:
         """Remember what a folder showed."""
         del self._reading[key]
         seen = None if done.exception() is not None else done.result()
+        if done.exception() is None:
+            self._newest = (key, time.monotonic(), seen)
         if seen is None:
             return
         if len(self._last) >= MOST_KNOWN and key[0] not in self._last:
@@ -102,12 +117,6 @@ def see_folder(folder: str, pid: int | None) -> ProjectSighting | None:
     if not os.path.isdir(folder):
         raise FileNotFoundError(folder)
     return to_project(read_project(folder))
-
-
-def to_project(seen: ProjectSighting) -> ProjectSighting | None:
-    """Return a sighting unless its folder is where programs are started that work nowhere: `/`, or the user's home."""
-    nowhere = seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))
-    return None if nowhere else seen
 
 
 def is_working_folder(pid: int, folder: str) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hermes_memory_bridge.runtime.branch_notices import BranchNotices
 from hermes_memory_bridge.runtime.call_log import CallLog
 from hermes_memory_bridge.runtime.metrics import BridgeMetrics
 from hermes_memory_bridge.runtime.project_reader import ProjectReader
@@ -95,6 +96,7 @@ class StoreWorker:
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
         self.projects = ProjectReader()
+        self.branches = BranchNotices()
         self.vectors: VectorService | None = None
         """Computes query vectors, if embeddings are configured."""
         self.team_search: TeamSearcher | None = None

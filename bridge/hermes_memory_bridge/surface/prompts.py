@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hermes_memory_bridge.recall.branch_ranking import rank_search_by_branch
 from hermes_memory_bridge.surface import resources
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -31,7 +32,7 @@ class PromptTemplate:
 
 def render_memory_prompt(connection: Connection, _: Arguments) -> str:
     """Return the system block."""
-    told = connection.store.injection.status(connection.theme)
+    told = connection.context_block()
     return f"You have a persistent memory.\n\n{format_fenced_text(told.text)}"
 
 
@@ -49,8 +50,12 @@ def render_scope_review(connection: Connection, arguments: Arguments) -> str:
 def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
     """Return what is known about a topic."""
     topic = parse_text_argument(arguments, "topic")
-    found = visible_results(connection.store.search.find(connection.theme, topic, limit=MOST))
-    shown = "\n".join(f"{fact.notation} [{fact.tier}]" for fact in found.facts) or "(nothing)"
+    found = visible_results(
+        connection.store.search.find(connection.theme, topic, limit=MOST, also=connection.readable_themes())
+    )
+    marked = rank_search_by_branch(connection.store, found, MOST, topic).marked
+    lines = [f"{one.line} [{one.fact.tier}]" for one in marked.given] or ["(nothing)"]
+    shown = "\n".join([*lines, *([f"({marked.held_note})"] if marked.held_note else [])])
     return (
         f"What did we decide about {topic!r}? Answer from what is remembered, say which facts you used, and say so when "
         f"nothing is remembered.\n\n{format_fenced_text(shown)}"

@@ -134,7 +134,7 @@ def read_resource(connection: Connection, uri: str) -> str:
 
 def read_status_resource(connection: Connection) -> str:
     """Return the status block that an agent gets when it starts."""
-    return connection.store.injection.status(connection.theme).text
+    return connection.context_block().text
 
 
 def read_theme_resource(connection: Connection, name: str) -> str:
@@ -160,11 +160,13 @@ def read_scope_resource(connection: Connection, name: str, label: str) -> str:
 def read_fact_resource(connection: Connection, uid: str) -> str:
     """Return a fact and its version chain."""
     within = None if connection.rights.other_themes else connection.theme
-    found = connection.store.facts.get(uid, theme=within)
+    found = connection.store.facts.get(uid) if within is None else connection.find_fact(uid)
+    within = None if within is None else found.theme
     if found.tier is Tier.QUARANTINED:
         raise UnknownResource(to_fact_uri(uid))
     author = connection.store.sessions.name_actor(found.theme, found.actor)
-    lines = [found.notation, f"tier {found.tier}, scope {found.scope or '(none)'}, by {author}"]
+    marked = connection.store.branch_labels.mark_named(found)
+    lines = [marked.line, f"tier {found.tier}, scope {found.scope or '(none)'}, by {author}"]
     replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 
@@ -192,7 +194,10 @@ def check_theme_access(connection: Connection, name: str) -> None:
 def format_fact_lines(connection: Connection, wanted: FactFilter) -> list[str]:
     """Format facts as notation, newest first, with a count of those omitted."""
     page = connection.store.facts.page(wanted, limit=MOST)
-    lines = [one.notation + ("" if one.tier is Tier.HOT else f" [{one.tier}]") for one in page.facts]
+    marked = connection.store.branch_labels.mark(page.facts)
+    lines = [one.line + ("" if one.fact.tier is Tier.HOT else f" [{one.fact.tier}]") for one in marked.given]
+    if marked.held_note is not None:
+        lines.append(f"({marked.held_note})")
     if page.next is not None:
         lines.append(f"(+{page.total - len(lines)} more: memory_search)")
     connection.store.reads.note("recall", connection.theme, page.facts, why="resource")

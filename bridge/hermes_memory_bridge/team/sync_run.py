@@ -33,6 +33,7 @@ from hermes_memory_bridge.team.database.team_states import (
     COUNTER,
     DENIED,
     IDLE,
+    OTHER_PROJECT,
     READ_ONLY,
     SKEW_MS,
     TeamError,
@@ -42,6 +43,8 @@ from hermes_memory_bridge.team.database.team_states import (
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
+from hermes_memory_store.rows.project_rows import are_project_words
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
 from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
@@ -142,6 +145,8 @@ class SyncRun:
         self._denied: dict[str, tuple[float, TeamState]] = {}
         self._refused = Backoff(AGAIN_S, SELDOM_S)
         self._forgotten: dict[str, int] = {}
+        self._other_projects: dict[str, TeamState] = {}
+        """Themes under whose names the team has other projects."""
         self._left = False
         self._sharing: list[ThemeSharing] | None = None
         """Themes whose captured turns were exchanged last."""
@@ -164,8 +169,9 @@ class SyncRun:
         for news in greeting.news:
             outcome.themes[news.theme].server_seq = news.seq
         for news in greeting.news:
-            self._pull(server, news.theme)
-            self._forget_deleted(news)
+            if not self._is_of_other_project(server, news.theme):
+                self._pull(server, news.theme)
+                self._forget_deleted(news)
         outcome.admitted = sync.admit_held()
         self._note_fetched()
         shared = self._with_turns(greeting.version)
@@ -174,7 +180,7 @@ class SyncRun:
             return outcome
         self._left = False
         for theme in outcome.themes:
-            if self._is_denied(theme, theme):
+            if self._is_denied(theme, theme) or self._is_kept_apart(theme):
                 continue
             if greeting.read_only:
                 if sync.pending_rows(theme, limit=1):
@@ -208,6 +214,35 @@ class SyncRun:
         """Check whether a theme is skipped because access to it was denied a short while ago."""
         until, state = self._denied.get(what, (0.0, DENIED))
         if time.monotonic() >= until:
+            return False
+        self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
+        return True
+
+    def _is_of_other_project(self, server: TeamServer, theme: str) -> bool:
+        """Compare the projects of a theme in its first exchange; note where the team's is another one.
+
+        Every fact says of which project it is, so the first page tells; nothing is applied or sent before.
+        """
+        self._other_projects.pop(theme, None)
+        if self.store.sync.cursor(theme).seq or self.store.place_themes.project_of(theme) is None:
+            return False
+        page = server.pull(theme, 0, LEAST_PAGE)
+        projects = [
+            row.origin["project"] for _, row in page.rows if row.origin and are_project_words(row.origin.get("project"))
+        ]
+        other = self.store.place_themes.find_other_project(theme, projects)
+        if other is None:
+            return False
+        state = self._other_projects[theme] = replace(
+            OTHER_PROJECT, words=OTHER_PROJECT.words.format(to_printable(other))
+        )
+        log.warning("theme %s: %s", theme, state.words)
+        return self._is_kept_apart(theme)
+
+    def _is_kept_apart(self, theme: str) -> bool:
+        """Check whether a theme is not exchanged, since the team has another project under its name."""
+        state = self._other_projects.get(theme)
+        if state is None:
             return False
         self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
         return True
@@ -423,7 +458,7 @@ class SyncRun:
         left, first, self._sharing = False, self._sharing is None, list(shared)
         for theme, on in ((one.theme, one.on) for one in shared):
             what = f"the turns of theme {theme}"
-            if self._is_denied(theme, what):
+            if self._is_denied(theme, what) or self._is_kept_apart(theme):
                 continue
             with self._tolerate_denial(theme, what):
                 if first and on:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Self
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_name
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import StoreError, UnknownFact, UnknownTheme
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
-from hermes_memory_store.model import Origin, OrphanPolicy, Rights, Session, split_client_version
+from hermes_memory_store.model import ContextBlock, Fact, Origin, OrphanPolicy, Rights, Session, split_client_version
 from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import PERSONAL
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.query_vector import QueryVector
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 TITLE = re.compile(r"#\d+\s*$")
 """Ends a session's name for a person."""
+
+GIVEN_WITH_HANDSHAKE = "instructions"
+"""The kind of the context record of facts that a connection was given with its handshake."""
 
 Later = Callable[[Callable[[Store], Any]], None]
 
@@ -94,6 +99,8 @@ class Connection:
         self.connected_at = system_clock()
         self.hang_up: Callable[[], None] = lambda: None
         """Closes the connection from this side, in order."""
+        self.find_host_session: Callable[[Store], Session | None] = lambda _: None
+        """Finds the session that hooks of its host opened before its first call, where it is certainly the same."""
         self.stream_enders: set[Callable[[], None]] = set()
         """Callbacks that end its notification streams."""
         self.streams = 0
@@ -121,6 +128,14 @@ class Connection:
         """The program at the other end, as the bridge sees it."""
         self.origin: Origin | None = None
         """Where the current call comes from."""
+        self.counts = True
+        """Whether it is one of those that its token may have at a time."""
+        self.is_placed = False
+        """Whether its theme is that of the folder it works in: nobody named one."""
+        self.instruction_uids: set[str] = set()
+        """Facts that it was given with its handshake."""
+        self.unclaimed_notes: list[int] = []
+        """Times of the records of that, which belong to its own session once it is open."""
         self.name = resume or self.new_session_name()
         """Name of the connection's own session, by which it can be resumed."""
         self.query_vector: QueryVector | None = None
@@ -163,6 +178,46 @@ class Connection:
         """Check whether it may know of all themes: a process of this user, or a token with the right to."""
         return self.credential_shown is None or self.rights.other_themes
 
+    @property
+    def is_sealed(self) -> bool:
+        """Check whether it reads no theme but its own: whoever presented a token, which is for one theme."""
+        return self.credential_shown is not None
+
+    @property
+    def reads_personal(self) -> bool:
+        """Check whether it may be given the person's own facts."""
+        return not self.is_sealed or self.rights.personal
+
+    def readable_themes(self) -> tuple[str, ...]:
+        """Return the themes it reads besides its own, each as seen from it."""
+        found = self.store.place_themes.readable(self.theme, personal=self.reads_personal, sealed=self.is_sealed)
+        return tuple(one.name for one in found[1:])
+
+    def context_block(self, session: Session | None = None) -> ContextBlock:
+        """Return the context block for its agent, and record it."""
+        return self.store.injection.status(
+            self.theme, session=session, personal=self.reads_personal, sealed=self.is_sealed
+        )
+
+    def find_fact(self, uid: str) -> Fact:
+        """Return a fact of its theme, or one of another theme that its agent is given. :raises UnknownFact: AmbiguousUid"""
+        try:
+            return self.store.facts.get(uid, theme=self.theme)
+        except UnknownFact:
+            for theme in self.readable_themes():
+                with suppress(UnknownFact, UnknownTheme):
+                    fact = self.store.facts.get(uid, theme=theme)
+                    if self.store.place_themes.is_seen(fact, self.theme):
+                        return fact
+            raise
+
+    def choose_theme(self, target: str | None) -> str:
+        """Return the theme in which a new fact of this target is stored: the person's own facts are in one for all places."""
+        is_own_socket = self.is_placed and not self.is_sealed
+        return (
+            PERSONAL if is_own_socket and target and self.store.place_themes.is_personal_target(target) else self.theme
+        )
+
     def with_store(
         self,
         store: Store,
@@ -202,6 +257,11 @@ class Connection:
             known = self.take_session(name)
             self.add_session(known, name)
         return known
+
+    @property
+    def own_session(self) -> Session | None:
+        """Return the connection's own session, if it is open."""
+        return self._known.get(self.name)
 
     @property
     def client_name(self) -> str | None:

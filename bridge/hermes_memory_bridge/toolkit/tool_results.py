@@ -7,6 +7,7 @@ from typing import Any
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Origin, Tier, is_opaque_name
+from hermes_memory_store.quick.branch_marks import BranchMark
 from hermes_memory_store.rows.origin_rows import to_portable_file
 
 
@@ -50,6 +51,11 @@ def add_note(answer: ToolResult, note: str | None) -> ToolResult:
     return ToolResult(f"{answer.text}\nnote: {note}", {**answer.data, "note": note})
 
 
+def add_held_note(answer: ToolResult, note: str | None) -> ToolResult:
+    """Add how many facts of unmerged branches are held back, as the last line and as data."""
+    return answer if note is None else ToolResult(f"{answer.text}\n({note})", {**answer.data, "held": note})
+
+
 def visible_results(found: FactSearchResult) -> FactSearchResult:
     """Return the search hits an agent may see: quarantined facts are never shown, whatever tier is requested."""
     kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]
@@ -75,8 +81,8 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def to_fact_data(fact: Fact) -> dict[str, Any]:
-    """Return a fact as structured content."""
+def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
+    """Return a fact as structured content. :param mark: of its branch, which is not known to be merged"""
     return {
         "uid": fact.uid,
         "notation": fact.notation,
@@ -88,7 +94,13 @@ def to_fact_data(fact: Fact) -> dict[str, Any]:
         "pinned": fact.pinned,
         "updated_at": fact.updated_at,
         **({"origin": to_origin_data(fact.origin)} if fact.origin.is_known else {}),
+        **({} if mark is None else {"branch": to_mark_data(mark)}),
     }
+
+
+def to_mark_data(mark: BranchMark) -> dict[str, Any]:
+    """Return the mark of a fact's branch as structured content."""
+    return {"name": mark.branch, "state": mark.state}
 
 
 def to_gauge_data(gauge: Gauge) -> dict[str, Any]:

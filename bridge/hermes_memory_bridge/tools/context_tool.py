@@ -40,14 +40,16 @@ def memory_context(connection: Connection, arguments: Arguments) -> ToolResult:
     budget = parse_integer_argument(arguments, "tokens", standard, least=LEAST, most=MOST)
     session = connection.session(arguments)
     query = to_plain_words(message)
-    found = hybrid.recall_facts(connection, [theme], query, FACTS, session=session, record=False) if query else []
+    recalled = hybrid.recall_facts(connection, [theme], query, FACTS, session=session, record=False) if query else None
+    found = [] if recalled is None else recalled.facts
     heard = hybrid.recall_turns(connection, [theme], query, TURNS) if query else []
     room = TokenBudget(budget)
-    facts = [one.fact for one in found if room.take(one.fact.notation, budget * (FOR_FACTS if heard else 1.0))]
+    given = [one.marked for one in found if room.take(one.marked.line, budget * (FOR_FACTS if heard else 1.0))]
     turns = [one.turn for one in heard if room.take(format_turn_line(one.turn.role, one.turn.content), budget)]
-    facts += [one.fact for one in found if one.fact not in facts and room.take(one.fact.notation, budget)]
+    given += [one.marked for one in found if one.marked not in given and room.take(one.marked.line, budget)]
+    facts = [one.fact for one in given]
     connection.store.search.note("context", theme, facts, session=session, why=message)
-    lines = [*(fact.notation for fact in facts), *(format_turn_line(turn.role, turn.content) for turn in turns)]
+    lines = [*(one.line for one in given), *(format_turn_line(turn.role, turn.content) for turn in turns)]
     whole = format_fenced_text("\n".join(lines)) if lines else ""
     data = {
         "facts": [fact.uid for fact in facts],
@@ -55,6 +57,8 @@ def memory_context(connection: Connection, arguments: Arguments) -> ToolResult:
         "tokens": estimate_tokens(whole) if whole else 0,
         "ranked_by": hybrid.format_ranking_methods(connection),
     }
+    if recalled is not None and recalled.held_note is not None:
+        data["held"] = recalled.held_note
     return ToolResult(whole, data)
 
 

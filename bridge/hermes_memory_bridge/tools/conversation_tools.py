@@ -17,6 +17,7 @@ from hermes_memory_bridge.tools.recall_tool import (
 )
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.conversations.turn_rows import ROLES
+from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.model import Turn
 from hermes_memory_store.uids import short_uid
 
@@ -25,10 +26,13 @@ SHOWN = 2_000
 
 
 def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
-    """Capture one message, if the theme's policy keeps it."""
+    """Capture one message, if the theme's policy keeps it and capture is not stopped."""
     role, content = parse_text_argument(arguments, "role"), parse_text_argument(arguments, "content")
     if role in ROLES:
+        ruling = may_capture(str(connection.store.path), "", connection.folder or "")
         why = explain_skipped_message(content, connection.store.policies.for_theme(connection.theme))
+        if not ruling.allowed:
+            why = f"capture is {ruling.why}"
         if why is not None and content.strip():
             return ToolResult(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)

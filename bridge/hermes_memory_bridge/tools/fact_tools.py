@@ -1,6 +1,6 @@
 """`memory_edit`, `memory_archive`, `memory_history` and `memory_close_scope`: maintenance of stored facts.
 
-A uid is looked up within the connection's own theme only; one of another theme is reported as nonexistent.
+A uid is looked up within what the connection's agent reads; any other is reported as nonexistent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def memory_edit(connection: Connection, arguments: Arguments) -> ToolResult:
     uid, content = parse_text_argument(arguments, "uid"), parse_text_argument(arguments, "content")
     session = connection.session(arguments)
     actor = Actor("session", session.name)
-    fact = connection.store.facts.get(uid, theme=connection.theme)
+    fact = connection.find_fact(uid)
     if fact.tier is Tier.QUARANTINED:
         raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
-    connection.store.facts.edit(fact.uid, content, actor=actor, theme=connection.theme, source=connection.source)
-    edited = connection.store.facts.get(fact.uid, theme=connection.theme)
-    gauge = connection.store.tiers.gauge(connection.theme)
+    connection.store.facts.edit(fact.uid, content, actor=actor, theme=fact.theme, source=connection.source)
+    edited = connection.store.facts.get(fact.uid, theme=fact.theme)
+    gauge = connection.store.tiers.gauge(fact.theme)
     return ToolResult(
         f"edited: {short_uid(edited.uid)}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
         {"uid": edited.uid, "fact": to_fact_data(edited), "gauge": to_gauge_data(gauge)},
@@ -39,12 +39,12 @@ def memory_edit(connection: Connection, arguments: Arguments) -> ToolResult:
 
 def memory_archive(connection: Connection, arguments: Arguments) -> ToolResult:
     """Archive one fact: kept, undoable, and found only on request. What it replaced does not come back."""
-    fact = connection.store.facts.get(parse_text_argument(arguments, "uid"), theme=connection.theme)
+    fact = connection.find_fact(parse_text_argument(arguments, "uid"))
     if fact.tier is Tier.QUARANTINED:
         raise UnknownFact(fact.uid)
     session = connection.session(arguments)
-    connection.store.facts.archive([fact.uid], actor=Actor("session", session.name), theme=connection.theme)
-    gauge = connection.store.tiers.gauge(connection.theme)
+    connection.store.facts.archive([fact.uid], actor=Actor("session", session.name), theme=fact.theme)
+    gauge = connection.store.tiers.gauge(fact.theme)
     return ToolResult(
         f"archived: {short_uid(fact.uid)}\ngauge: {gauge.pct:.1f}%", {"uid": fact.uid, "gauge": to_gauge_data(gauge)}
     )
@@ -54,10 +54,10 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
     """List every change of one fact, oldest first."""
     uid = parse_text_argument(arguments, "uid")
     limit = parse_integer_argument(arguments, "limit", 20, least=1, most=MOST)
-    fact = connection.store.facts.get(uid, theme=connection.theme)
+    fact = connection.find_fact(uid)
     if fact.tier is Tier.QUARANTINED:
         raise UnknownFact(uid)
-    changes = connection.store.facts.history(fact.uid, theme=connection.theme)
+    changes = connection.store.facts.history(fact.uid, theme=fact.theme)
     shown = changes[-limit:]
     lines = [fact.notation, *(format_change_line(change, name_author(connection, change)) for change in shown)]
     if len(changes) > len(shown):

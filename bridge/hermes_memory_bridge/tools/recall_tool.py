@@ -18,7 +18,7 @@ from hermes_memory_bridge.toolkit.arguments import (
 )
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_origin_data
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_mark_data, to_origin_data
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
@@ -72,7 +72,9 @@ def is_team_theme(connection: Connection, theme: str) -> bool:
     return found is not None and (theme in found.themes or (not found.has_answered and theme in found.themes_requested))
 
 
-def to_recall_result(connection: Connection, results: list[dict[str, Any]], **beside: dict[str, Any]) -> ToolResult:
+def to_recall_result(
+    connection: Connection, results: list[dict[str, Any]], **beside: dict[str, Any] | str | None
+) -> ToolResult:
     """Return the result of both recall tools: JSON as fenced text, and the same as data. It names the rankings used."""
     data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
     data |= {name: said for name, said in beside.items() if said}
@@ -103,11 +105,13 @@ def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
                 "target": "user" if hybrid.is_user_fact(one.fact) else "memory",
                 "ts": format_iso_time(one.fact.updated_at),
                 "score": round(one.score, 4),
-                "content": one.fact.notation,
+                "content": one.marked.line,
             }
-            for one in found
+            for one in found.facts
         ],
-        origins={one.fact.uid: to_origin_data(one.fact.origin) for one in found if one.fact.origin.is_known},
+        origins={one.fact.uid: to_origin_data(one.fact.origin) for one in found.facts if one.fact.origin.is_known},
+        branches={one.fact.uid: to_mark_data(one.marked.mark) for one in found.facts if one.marked.mark is not None},
+        held=found.held_note,
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from hermes_memory_bridge.recall.branch_ranking import rank_search_by_branch
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_note, to_fact_data, visible_results
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data, visible_results
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
 from hermes_memory_bridge.tools.search_tool import MOST
 from hermes_memory_store.model import FactType, Tier
@@ -27,20 +28,29 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> ToolResult:
     topic = parse_text_argument(arguments, "topic")
     limit = parse_integer_argument(arguments, "limit", MOST, least=1, most=MOST)
     found = visible_results(
-        connection.store.search.find(connection.theme, topic, limit=limit, session=connection.session(arguments))
+        connection.store.search.find(
+            connection.theme,
+            topic,
+            limit=limit,
+            session=connection.session(arguments),
+            also=connection.readable_themes(),
+        )
     )
-    if not found.facts:
-        return add_note(ToolResult(f"no facts found for topic: {topic[:200]}", {"facts": []}), found.note)
+    marked = rank_search_by_branch(connection.store, found, limit, topic).marked
+    if not marked.given:
+        answer = ToolResult(f"no facts found for topic: {topic[:200]}", {"facts": []})
+        return add_note(add_held_note(answer, marked.held_note), found.note)
     groups: dict[FactType, list[str]] = defaultdict(list)
-    for fact in found.facts:
+    for one in marked.given:
+        fact, label = one.fact, "" if one.mark is None else f" {one.mark.label}"
         tier = "" if fact.tier is Tier.HOT else f"  ({fact.tier.value})"
-        groups[fact.type].append(f"  [{fact.target}]: {fact.content}{tier}")
-    lines = [f"reflection: {topic[:200]}  ({len(found.facts)} facts)", ""]
+        groups[fact.type].append(f"  [{fact.target}]: {fact.content}{label}{tier}")
+    lines = [f"reflection: {topic[:200]}  ({len(marked.given)} facts)", ""]
     for kind, heading in HEADINGS.items():
         if groups[kind]:
             lines += [f"{heading}:", *groups[kind], ""]
-    data = {"facts": [to_fact_data(fact) for fact in found.facts]}
-    return add_note(ToolResult("\n".join(lines).rstrip(), data), found.note)
+    data = {"facts": [to_fact_data(one.fact, one.mark) for one in marked.given]}
+    return add_note(add_held_note(ToolResult("\n".join(lines).rstrip(), data), marked.held_note), found.note)
 
 
 SPEC = ToolSpec(

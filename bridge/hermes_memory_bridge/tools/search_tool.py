@@ -15,7 +15,7 @@ from hermes_memory_bridge.toolkit.arguments import (
 )
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_note, to_fact_data
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
 from hermes_memory_store.model import Tier
 
@@ -33,14 +33,17 @@ def memory_search(connection: Connection, arguments: Arguments) -> ToolResult:
     if scope is not None:
         theme, label = connection.theme, scope
         connection.add_deferred_task(lambda store: store.sessions.note_reference(session, theme, label))
-    lines = [fact.notation + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]") for fact in found.facts]
+    lines = [
+        one.line + ("" if one.fact.tier is Tier.HOT else f" [{one.fact.tier.value}]") for one in result.marked.given
+    ]
     data = {
-        "facts": [to_fact_data(fact) for fact in found.facts],
+        "facts": [to_fact_data(one.fact, one.mark) for one in result.marked.given],
         "total": found.total,
         "more": found.more,
         "ranked_by": result.ranked_by,
     }
-    return add_note(ToolResult(format_fenced_text("\n".join(lines)) if lines else "no results", data), found.note)
+    answer = ToolResult(format_fenced_text("\n".join(lines)) if lines else "no results", data)
+    return add_note(add_held_note(answer, result.marked.held_note), found.note)
 
 
 def find_query_to_embed(connection: Connection, arguments: Arguments) -> str | None:
@@ -66,7 +69,7 @@ SPEC = ToolSpec(
     description=(
         'Search active and cold facts by words and meaning, a "phrase", -exclusions or a question.\n'
         "Call it before answering on any topic discussed before.\n"
-        "Filters in the query: type: scope: tier: target: before: after: by: from: in:"
+        "Filters in the query: type: scope: tier: target: before: after: by: from: in: branch:"
     ),
     arguments={
         "query": {"type": "string", "description": "e.g. 'UUID database', 'auth type:decision after:7d'"},

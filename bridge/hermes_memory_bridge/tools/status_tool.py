@@ -10,16 +10,17 @@ from hermes_memory_bridge.toolkit.tool_spec import FACTS, GAUGE, ToolSpec
 
 def memory_status(connection: Connection, arguments: Arguments) -> ToolResult:
     """Return the status block that an agent gets when it starts."""
-    told = connection.store.injection.status(connection.theme, session=connection.session(arguments))
+    told = connection.context_block(connection.session(arguments))
     return ToolResult(
         told.text,
         {
             "theme": connection.theme,
             "gauge": to_gauge_data(told.gauge),
-            "facts": [to_fact_data(fact) for fact in told.facts],
+            "facts": [to_fact_data(fact, told.marks.get(fact.uid)) for fact in told.facts],
             "left_out": told.left_out,
             "scopes": told.scopes,
             "tokens": told.tokens,
+            **({"held": told.held} if told.held else {}),
         },
     )
 

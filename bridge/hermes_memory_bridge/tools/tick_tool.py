@@ -42,7 +42,7 @@ SPEC = ToolSpec(
     title="Count a turn",
     description=(
         "Advance this session's turn counter; scopes that are finished or forgotten close by themselves.\n"
-        "Call it on every user message, passing the turn number and the message."
+        "Not needed where hooks of the host report its turns."
     ),
     arguments={
         "turn": {"type": WHOLE, "description": "Number of the user message."},

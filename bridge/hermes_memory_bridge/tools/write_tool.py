@@ -16,7 +16,8 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, 
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
 from hermes_memory_store.content_checks.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
-from hermes_memory_store.model import Fact, Origin, Relief, Session, Suspicion, WriteResult
+from hermes_memory_store.model import Actor, Fact, Origin, Relief, Session, Suspicion, WriteResult
+from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80
@@ -29,18 +30,20 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
     scope = parse_optional_text(arguments, "scope") if "scope" in arguments else None
     split = "split" in arguments and parse_flag(arguments, "split")
     session = connection.session(arguments)
+    theme = connection.choose_theme(find_target(content))
     try:
         result = connection.store.facts.write(
-            connection.theme,
+            theme,
             content,
             scope=scope,
-            session=session,
+            actor=Actor("session", session.name),
+            session=session if theme == connection.theme else None,  # a session and its scopes are of one theme
             split=split,
             source=connection.source,
-            origin=find_named_origin(connection, session, arguments),
+            origin=find_named_origin(connection, session, arguments) if theme == connection.theme else None,
         )
     except MemoryFull as error:
-        pct = connection.store.tiers.gauge(connection.theme).pct
+        pct = connection.store.tiers.gauge(theme).pct
         return to_refusal_result(
             error,
             f"[MEMORY WRITE FAILED] Memory store is full ({pct:.0f}%). {error.message}\ngauge: {pct:.0f}%\n"

@@ -58,6 +58,11 @@ COUNTER = TeamState(
     "the team database numbers changes by a counter that was set back: its owner must set hm.clock.seq to the highest seq in "
     "hm.fact, hm.turn and hm.mark of the theme; what is written here waits",
 )
+OTHER_PROJECT = TeamState(
+    "other project",
+    "the team has another project under this name, {}; nothing of it is exchanged until one of the two has another theme "
+    "(HERMES_MEMORY_THEME or --theme names one), or `sync = false` in memory-themes.toml",
+)
 DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
 FAULT = TeamState("fault", "the team database answered with an error")
 

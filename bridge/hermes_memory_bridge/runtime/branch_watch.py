@@ -1,0 +1,134 @@
+"""Notice in the background which branches were merged, so that facts written on them are no longer marked.
+
+Where refs have moved, or an agent is at another commit, Git is asked about what is open; one command at a time, and never
+in the path of an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hermes_memory_bridge.runtime.branch_notices import WatchedRepository
+from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.projects.branch_search import find_ref_state, look_at_branches
+from hermes_memory_store.projects.branch_states import BranchFindings
+from hermes_memory_store.store import Store
+
+log = logging.getLogger(__name__)
+
+POLL_S = 5.0
+"""How often refs are looked at where no agent shows anything: a few small files for each repository."""
+
+LONGEST_S = 60.0
+"""How long one repository may keep the others waiting: it may lie on a mount that never answers."""
+
+MOST_KNOWN = 50
+"""Repositories known from before that are watched from the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBranches:
+    """What the store wants to know of one repository."""
+
+    project: int
+    wanted: dict[str, list[str]] = field(default_factory=dict)
+    last_tips: dict[str, str] = field(default_factory=dict)
+    outside: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+
+
+class BranchWatch:
+    """Watch the repositories that agents work in."""
+
+    def __init__(self, worker: StoreWorker) -> None:
+        self._worker = worker
+        self._notices = worker.branches
+        self._open: dict[str, OpenBranches] = {}
+        """What was open when a repository was looked at last, by common directory."""
+        self._refs: dict[str, Mapping[str, object]] = {}
+        self._found: dict[str, tuple[str | None, list[BranchFindings]]] = {}
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        try:
+            for known in await self._worker.read(lambda store: store.branch_states.list_watched(MOST_KNOWN)):
+                self._notices.watch(known.common)
+        except StoreError as error:
+            log.error("branches of projects could not be listed: %s", error.message)
+        while True:
+            self._notices.arrived.clear()
+            for common, watched in list(self._notices.repositories.items()):
+                await self._look_at(common, watched)
+            try:
+                async with asyncio.timeout(POLL_S):
+                    await self._notices.arrived.wait()
+            except TimeoutError:
+                continue
+
+    async def _look_at(self, common: str, watched: WatchedRepository) -> None:
+        """Look at one repository, and leave it out from now on where it does not answer."""
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                await self._find_merges(common, watched)
+        except StoreError as error:
+            log.error("branches could not be looked at: %s", error.message)
+        except TimeoutError:
+            log.warning("a repository does not answer; its branches stay undecided until an agent works in it again")
+            self._notices.repositories.pop(common, None)
+
+    async def _find_merges(self, common: str, watched: WatchedRepository) -> None:
+        was_due, watched.is_due = watched.is_due, False
+        if was_due:
+            found = await self._worker.read(lambda store: find_open_branches(store, common, list(watched.heads)))
+            if found is None:
+                return
+            known = self._open.get(common)
+            if known is None or known.wanted != found.wanted:
+                self._refs.pop(common, None)
+            self._open[common] = found
+        open_branches = self._open.get(common)
+        if open_branches is None or not open_branches.wanted:
+            return
+        heads = list(watched.heads.values())
+        refs = await run_in_daemon_thread(lambda: find_ref_state(common, open_branches.wanted, heads))
+        if refs == self._refs.get(common):
+            return
+        told = await run_in_daemon_thread(
+            lambda: look_at_branches(
+                common, open_branches.wanted, open_branches.last_tips, open_branches.outside, heads
+            )
+        )
+        self._refs[common] = refs
+        if told != self._found.get(common):
+            await self._keep(common, open_branches.project, told)
+
+    async def _keep(self, common: str, project: int, told: tuple[str | None, list[BranchFindings]]) -> None:
+        default, findings = told
+
+        def note(store: Store) -> int:
+            return sum(store.branch_states.note(project, default, one) for one in findings)
+
+        merged = await self._worker.write(note)
+        self._found[common] = told
+        self._notices.watch(
+            common
+        ).is_due = True  # what is merged is not looked for any more, and where branches end is known
+        if merged:
+            log.info("%d merged branches were noticed", merged)
+
+
+def find_open_branches(store: Store, common: str, branches: list[str]) -> OpenBranches | None:
+    """Return what is to be found out about a repository; None where it belongs to no project.
+
+    :param branches: those that agents are on
+    """
+    states = store.branch_states
+    project = states.find_project(common)
+    if project is None:
+        return None
+    outside = {target: states.commits_outside(project, target) for target in ("", *branches)}
+    return OpenBranches(project, states.wanted_commits(project), states.last_tips(project), outside)
