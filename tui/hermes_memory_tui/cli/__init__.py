@@ -27,6 +27,7 @@ COMMANDS = {
     "history": "memory.read_commands",
     "status": "memory.theme_commands",
     "themes": "memory.theme_commands",
+    "theme": "memory.place_commands",
     "scopes": "memory.scope_commands",
     "scope": "memory.scope_commands",
     "sessions": "memory.session_commands",
@@ -43,6 +44,9 @@ COMMANDS = {
     "upgrade": "maintenance.store_commands",
     "optimize": "maintenance.optimize_command",
     "connect": "maintenance.connect_command",
+    "capture": "maintenance.capture_commands",
+    "pause": "maintenance.capture_commands",
+    "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",
     "completion": "maintenance.completion_command",
 }

@@ -19,9 +19,12 @@ from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
 from hermes_memory_store.model import Way
+from hermes_memory_store.notation.memory_spec import find_target
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_themes import resolve_theme
-from hermes_memory_tui.model.working_folder import attribute_to_working_folder
+from hermes_memory_themes.theme_identity import PERSONAL
+from hermes_memory_tui.model.working_folder import attribute_to_working_folder, see_working_folder
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -46,6 +49,8 @@ class CommandSettings:
     as_json: bool = False
     past: Store | None = None
     """The store as of a past moment, while `at` runs another command."""
+    place_theme: str | None = None
+    """The theme of the working folder, once it was asked for."""
 
     def path(self) -> Path:
         """Return the path of the store file."""
@@ -56,13 +61,43 @@ class CommandSettings:
         named = self.theme or os.environ.get("HERMES_MEMORY_THEME", "").strip()
         return resolve_theme(flag=self.theme) if named else None
 
-    def resolved_theme(self) -> str:
-        """Return the theme of this call, whether it exists or not."""
-        return resolve_theme(flag=self.theme)
+    def resolved_theme(self, store: Store) -> str:
+        """Return the theme of this call, whether it exists or not: the one that is named, else that of the working folder.
+
+        Which project it took is said once on standard error, unless the output is JSON.
+        """
+        named = self.named_theme()
+        if named is not None:
+            return named
+        if self.place_theme is None:
+            if self.past is None:
+                self.place_theme = self._find_place_theme(store)
+            else:  # the project's theme is what it is today
+                with open_read_only(self.path()) as present:
+                    self.place_theme = self._find_place_theme(present)
+        return self.place_theme
+
+    def writing_theme(self, store: Store, line: str) -> str:
+        """Return the theme to which a notation is written: the person's own facts are in one for all places."""
+        theme = self.resolved_theme(store)
+        target = None if self.named_theme() is not None else find_target(line)
+        return PERSONAL if target and store.place_themes.is_personal_target(target) else theme
+
+    def _find_place_theme(self, store: Store) -> str:
+        """Return the theme of the working folder, and say which project it took."""
+        theme = store.place_themes.theme_of(see_working_folder())
+        project = store.place_themes.project_of(theme)
+        if project is not None and not self.as_json:
+            click.echo(f"project {to_printable(project)}", err=True)
+        return theme
+
+    def other_themes(self, store: Store, theme: str | None) -> tuple[str, ...]:
+        """Return the themes that agents of a theme read besides it."""
+        return () if theme is None else tuple(one.name for one in store.place_themes.readable(theme)[1:])
 
     def reading_theme(self, store: Store) -> str:
-        """Return the theme to read. One named with `--theme` must exist; the default theme may still be empty."""
-        theme = self.resolved_theme()
+        """Return the theme to read. One named with `--theme` must exist; that of the folder may still be empty."""
+        theme = self.resolved_theme(store)
         if self.theme is not None:
             store.names.theme(theme)
         return theme
@@ -166,7 +201,7 @@ def add_common_options(command: F) -> F:
         ),
         click.option(
             "--theme", metavar="NAME", expose_value=False, callback=store_common_option, shell_complete=complete_themes,
-            help="Agent identity whose memory to use.  [default: $HERMES_MEMORY_THEME, default]",
+            help="Agent identity whose memory to use.  [default: $HERMES_MEMORY_THEME, the folder's project, default]",
         ),
         click.option(
             "--db", metavar="FILE", expose_value=False, callback=store_common_option, type=click.Path(),
@@ -207,8 +242,9 @@ def complete_themes(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
 
 def complete_scopes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete scope labels in the shell."""
-    theme = ctx.ensure_object(CommandSettings).resolved_theme()
-    return complete_from_store(ctx, incomplete, lambda store: store.names.labels(theme))
+    settings = ctx.ensure_object(CommandSettings)
+    settings.as_json = True  # a prompt is no place for what is said beside the answer
+    return complete_from_store(ctx, incomplete, lambda store: store.names.labels(settings.resolved_theme(store)))
 
 
 def complete_from_store(

@@ -40,7 +40,7 @@ def import_checked(
     from hermes_memory_store.transfer.importers import import_foreign_memory
 
     return import_foreign_memory(
-        store, source, theme=settings.resolved_theme(), kind=kind, one_theme=settings.theme is not None, scope=scope,
+        store, source, theme=settings.resolved_theme(store), kind=kind, one_theme=settings.theme is not None, scope=scope,
         dry_run=dry_run, progress=progress,
     )  # fmt: skip
 

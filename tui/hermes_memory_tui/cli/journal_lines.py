@@ -8,10 +8,12 @@ from typing import Any
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.model import Actor, Change, Origin
+from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.terminal_output import print_hanging
+from hermes_memory_tui.text.origin_text import format_branch_merge
 
 DERIVED_COLUMNS = frozenset(
     {"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"}
@@ -56,6 +58,10 @@ class JournalPrinter:
             return "(erased)"
         if change.entity == "source" and "source" in after:
             return f"source {after['source']}: {after.get('rule') or 'ask'}"
+        if change.entity == "branch" and "branch" in after:
+            return format_branch_merge(after)
+        if change.entity == PLACES and "places" in after:
+            return f"themes of places: {before.get('places')} → {after['places']}"
         names = [name for name in {**before, **after} if name not in DERIVED_COLUMNS]
         told = [
             format_column_change(name, before.get(name), after.get(name))

@@ -25,6 +25,7 @@ from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.model import (
     Change,
     ChangeResult,
@@ -45,6 +46,7 @@ from hermes_memory_store.model import (
     UndoResult,
     Way,
 )
+from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
@@ -304,6 +306,11 @@ class Memory:
         """Return the current time by the store's clock."""
         return self._store.clock()
 
+    def find_capture_stop(self) -> str:
+        """Return why nothing of what agents are told is kept, in a few words; empty when something may be."""
+        stop = load_capture_switch(self.shown_path).find_general_stop(self.now())
+        return stop.partition(",")[0]
+
     def parse_request(self, view: ListingRequest) -> Query:
         """Parse the search line of a request, confined to its place.
 
@@ -400,7 +407,7 @@ class Memory:
         sessions = [session for session in screen.sessions.list() if session.ended_at is None]
         with screen.db.snapshot():
             recent = screen.journal.changes(limit=RECENT, newest_first=True)
-            newest = next((change for change in recent if change.entity in ("fact", "scope")), None)
+            newest = next((change for change in recent if change.entity in ("fact", "scope", PLACES)), None)
             seq = recent[0].seq if recent else 0
             themes = screen.themes()
             return Overview(themes, scopes(themes), sessions, newest, seq)
@@ -608,7 +615,7 @@ class Memory:
     def _newest_by_person(self) -> Change | None:
         """Return the newest change by a person that is still in effect."""
         journal, before = self._store.journal, None
-        while (change := journal.newest_by("person", entities=("fact", "scope"), before=before)) is not None:
+        while (change := journal.newest_by("person", entities=("fact", "scope", PLACES), before=before)) is not None:
             if not self._store.undo.is_undone(change.change):
                 return change
             before = change.change  # the rows of one change stand one after the other
@@ -715,7 +722,7 @@ class Memory:
             result = act(store)
             mine = [row for row in store.journal.changes(since=before) if row.actor.kind == "person"]
         done = ActionResult(said if isinstance(said, str) else said(result), back=back)
-        if any(row.entity in ("fact", "scope") for row in mine):
+        if any(row.entity in ("fact", "scope", PLACES) for row in mine):
             return done
         return self.record_unjournaled(replace(done, back="" if back == BY_UNDO else back))
 
@@ -785,6 +792,8 @@ class Memory:
         if change.entity == "scope":
             label = (change.after or {}).get("label") or self._scope_label(change.uid)
             return f"{change.op} of scope {label}"
+        if change.entity == PLACES:
+            return f"the choice of {(change.after or {}).get('places', 'themes')} for places"
         more = f" and {display_formats.pluralise(len(facts), 'more')}" if facts else ""
         return f"{change.op} of {self._fact_label(change.uid)}{more}"
 
@@ -833,6 +842,7 @@ def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
         )
         and (not wanted.ways or fact.origin.way in wanted.ways)
         and (not wanted.projects or fact.origin.project in wanted.projects)
+        and (not wanted.branches or fact.origin.branch in wanted.branches)
         and (wanted.pinned is None or fact.pinned == wanted.pinned)
     )
 

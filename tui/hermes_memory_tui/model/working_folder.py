@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
 
 
@@ -20,3 +21,11 @@ def locate_working_folder(store: Store, way: Way) -> Origin:
     except OSError:
         return Origin(way=way)
     return store.projects.locate(Origin(way=way), folder)
+
+
+def see_working_folder() -> ProjectSighting | None:
+    """Return what the working folder shows of its project; None where it is gone."""
+    try:
+        return read_project(os.getcwd())  # noqa: PTH109 - as above
+    except OSError:
+        return None

@@ -277,6 +277,7 @@ class ListingScreen(MainPanes):
     def _poll(self) -> None:
         if self.memory.is_closed:
             return
+        self.title_bar.capture_stop = self.memory.find_capture_stop()
         try:
             file = self.memory.files
             changed = self.memory.poll_commits()

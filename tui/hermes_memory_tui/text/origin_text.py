@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePath
+from typing import Any
 
 from hermes_memory_store.model import Fact, Origin, Way
 from hermes_memory_store.safe_text import to_printable
@@ -22,6 +24,17 @@ WAYS = {
 """Every way in as a person calls it."""
 
 COMMIT_DIGITS = 12
+
+
+MERGE_WAYS = {"merge": "merged", "rebase": "rebased", "squash": "squashed"}
+"""How a branch came in, in a word."""
+
+
+def format_branch_merge(said: Mapping[str, Any]) -> str:
+    """Format what the journal says of a merge: `branch pay of shop squashed into main at 1a2b3c4d5e6f`."""
+    way = MERGE_WAYS.get(said.get("way") or "", "merged")
+    at = str(said.get("target_commit") or "")[:COMMIT_DIGITS]
+    return f"branch {said['branch']} of {said.get('project')} {way} into {said.get('into')} at {at}"
 
 
 def origin_values(origin: Origin) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.model import FactType, Way
 from hermes_memory_store.search.query_syntax import TIERS
 
-FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "after", "before")
+FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "after", "before")
 """Names of filters, in the order they are offered."""
 
 AGES = ("1h", "24h", "7d", "30d")

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.diagnostics.file_holders import Holder, find_holders
 from hermes_memory_store.model import Change, Session
@@ -58,6 +59,8 @@ class AgentsData:
     """What the bridge says of a session, by theme and name."""
     bridge: bool
     """Whether a bridge answered."""
+    hosts: list[HostState]
+    """The hosts whose hooks are installed or were heard."""
 
 
 @dataclass(slots=True)
@@ -118,14 +121,17 @@ class AgentsView(BaseView[AgentsData]):
             ),
             id="grid-below",
         )
+        self.hosts = Grid((GridColumn("", 2), GridColumn("host", 12), GridColumn("hooks")), id="grid-hosts")
         self._pulses: dict[str, HeartbeatStrip] = {}
         self._live: dict[tuple[str, str], dict[str, Any]] | None = None
         self._holders: list[Holder] = []
 
     def below_list(self) -> ComposeResult:
+        yield self.hosts
         yield self.processes
 
     def on_mount(self) -> None:
+        self.hosts.border_title = "hosts"
         self.processes.border_title = "open file handles"
         self.set_interval(2.0, self._refresh_live)
 
@@ -137,7 +143,13 @@ class AgentsView(BaseView[AgentsData]):
         self._live, self._holders = bridge_client.live_sessions(self.memory.path), find_holders(self.memory.path)
 
     def load(self, store: Store) -> AgentsData:
-        return AgentsData(store.sessions.list()[:MAX_SESSIONS], self._holders, self._live or {}, self._live is not None)
+        return AgentsData(
+            store.sessions.list()[:MAX_SESSIONS],
+            self._holders,
+            self._live or {},
+            self._live is not None,
+            list_host_states(store),
+        )
 
     def draw(self, data: AgentsData) -> None:
         now = self.memory.now()
@@ -152,6 +164,8 @@ class AgentsView(BaseView[AgentsData]):
         )
         self.grid.border_subtitle = f"{running} running · {'bridge up' if data.bridge else 'no bridge'}"
         self.grid.show([self._row(session, data, now) for session in data.sessions])
+        self.hosts.display = bool(data.hosts)
+        self.hosts.show([host_row(state, now) for state in data.hosts])
         heard = {session.pid: session.heartbeat_at for session in data.sessions if session.pid and not session.ended_at}
         self.processes.show(
             [
@@ -294,6 +308,16 @@ class AgentsView(BaseView[AgentsData]):
     def _revoke(self, token: str) -> None:
         said = f"token {to_printable(token)} revoked"
         self.write(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
+
+
+def host_row(state: HostState, now: int) -> GridRow:
+    """Format when a host was heard last and what it was given; one that is silent stands out."""
+    ink = "warning" if state.is_silent else "success" if state.installed_at is not None else "dim"
+    shape = "!" if state.is_silent else "●" if state.installed_at is not None else "○"
+    return GridRow(
+        state.host,
+        (GridCell(shape, ink), GridCell(state.host), GridCell(state.describe(now), "dim" if ink == "dim" else "")),
+    )
 
 
 def lease_cell(session: Session, now: int) -> GridCell:

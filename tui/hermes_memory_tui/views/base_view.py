@@ -141,6 +141,7 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
         if not self.is_current:
             return
         self._update_title_error()
+        self.title_bar.capture_stop = self.memory.find_capture_stop()
         if self._epoch != self.memory.epoch or self._trouble is not None:
             self.reload()
 

@@ -43,6 +43,7 @@ OPS = (
         "undo",
         "purge",
         "hold",
+        "branch_merged",
     ),
 )
 """What can happen to a fact or a scope."""

@@ -17,14 +17,18 @@ from hermes_memory_store.host_files.eviction_archive import EvictedEntry
 from hermes_memory_store.host_files.memory_files import FilePressure
 from hermes_memory_store.memory.pressure import ReliefMove
 from hermes_memory_store.model import PressureLevel, ThemeSummary, Tier
+from hermes_memory_store.projects.place_themes import AdoptionPlan
+from hermes_memory_store.projects.theme_split import SplitPlan
 from hermes_memory_store.relief.file_relief import FileReliefReport, OptimizeReport, relieve_files
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text.display_formats import fact_name, fit_text, format_count, format_sparkline, pluralise
 from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.place_previews import adoption_lines, split_lines
 from hermes_memory_tui.widgets.gauge_panel import bar_segments, styled_bar_parts, threshold_line
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
@@ -66,6 +70,8 @@ class PressureData:
     evicted: list[EvictedEntry]
     trouble: str
     """Why the host's files could not be read; empty when they could."""
+    undecided: bool
+    """Whether the person has still to choose between one theme for every place and one for each project."""
 
 
 class PressureView(BaseView[PressureData]):
@@ -74,7 +80,7 @@ class PressureView(BaseView[PressureData]):
     NAME = "pressure"
     TITLE_OF_LIST = "pressure"
     BINDING_GROUP_TITLE = "Pressure"
-    WRITES = BaseView.WRITES | {"relieve"}
+    WRITES = BaseView.WRITES | {"relieve", "projects"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("theme / file"),
@@ -85,6 +91,14 @@ class PressureView(BaseView[PressureData]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
+        Binding(
+            "p",
+            "projects",
+            "Projects",
+            id="pressure.projects",
+            show=False,
+            tooltip="Give projects themes of their own, or split a theme",
+        ),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -103,7 +117,7 @@ class PressureView(BaseView[PressureData]):
             lost = eviction_archive.load_evicted_entries(home)
         except StoreError as error:
             trouble = str(error)
-        return PressureData(themes, histories, files, lost, trouble)
+        return PressureData(themes, histories, files, lost, trouble, store.place_themes.is_undecided)
 
     def draw(self, data: PressureData) -> None:
         hues = palettes.theme_hues(theme.name for theme in data.themes)
@@ -189,7 +203,14 @@ class PressureView(BaseView[PressureData]):
             lines += [relief_move_line(move) for move in moves[:SHOWN_MOVES]]
             if len(moves) > SHOWN_MOVES:
                 lines.append(Content.styled(f"  and {len(moves) - SHOWN_MOVES} more", "$dim"))
-        return [*lines, Content(""), key_hint_line(("r", "run the next level"), ("u", "undo"))]
+        lines += [Content(""), key_hint_line(("r", "run the next level"), ("u", "undo"))]
+        if self.data.undecided:
+            lines += [
+                Content(""),
+                Content("Every place has the theme default; each project can have its own."),
+                key_hint_line(("p", "preview that")),
+            ]
+        return lines
 
     def _plan(self, theme: str) -> dict[PressureLevel, list[ReliefMove]]:
         if theme not in self._plans:
@@ -269,6 +290,44 @@ class PressureView(BaseView[PressureData]):
                 self._ask_files()
         except StoreError as error:
             self.show_error(error)
+
+    def action_projects(self) -> None:
+        """Preview a theme for each project; where that is chosen, the split of the selected theme, else of `default`."""
+        selected = self.grid.key
+        known = self.data is not None and any(theme.name == selected for theme in self.data.themes)
+        source = str(selected) if known else DEFAULT
+        try:
+            if self.memory.read_view(lambda store: store.place_themes.is_by_project):
+                self._ask_split(self.memory.read_view(lambda store: store.theme_split.plan(source)))
+            else:
+                self._ask_adoption(self.memory.read_view(lambda store: store.place_themes.plan_adoption()))
+        except StoreError as error:
+            self.show_error(error)
+
+    def _ask_adoption(self, plan: AdoptionPlan) -> None:
+        question = Question("a theme for each project", adoption_lines(plan))
+        self.ask_then(question, lambda _: self._adopt())
+
+    def _adopt(self) -> None:
+        self.write(
+            lambda: self.memory.run_write(
+                lambda store: store.place_themes.adopt(), "each project has a theme of its own"
+            )
+        )
+
+    def _ask_split(self, plan: SplitPlan) -> None:
+        if not plan.groups:
+            self.notify(f"Nothing of {to_printable(plan.source)} belongs to another project.", timeout=4)
+            return
+        question = Question(f"split {to_printable(plan.source)} by projects", split_lines(plan))
+        self.ask_then(question, lambda _: self._split(plan))
+
+    def _split(self, plan: SplitPlan) -> None:
+        self.write(
+            lambda: self.memory.run_write(
+                lambda store: store.theme_split.split(plan), f"{pluralise(plan.moved_count, 'fact')} moved"
+            )
+        )
 
     def _ask_relief(self, theme: ThemeSummary) -> None:
         plan = self._plan(theme.name)

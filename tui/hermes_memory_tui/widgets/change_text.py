@@ -7,10 +7,11 @@ from typing import Any
 from textual.content import Content
 
 from hermes_memory_store.model import Change, Tier, format_notation
+from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_count, format_moment
-from hermes_memory_tui.text.origin_text import origin_values
+from hermes_memory_tui.text.origin_text import format_branch_merge, origin_values
 from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
 
@@ -40,8 +41,16 @@ def change_subject(change: Change, named: dict[str, str]) -> str:
         return "scope " + to_printable(after.get("label") or named.get(change.uid, short_uid(change.uid)))
     if change.entity == "session":
         return f"session {to_printable(change.actor.title or change.actor.name)}"
+    if change.entity == PLACES and "places" in after:
+        return (
+            "each project has a theme of its own"
+            if after["places"] == "projects"
+            else "every place has the theme default"
+        )
     if change.entity == "turn" and "role" in after:
         return f"{to_printable(after['role'])}: {format_count(after.get('chars', 0))} characters"
+    if change.entity == "branch" and "branch" in after:
+        return to_printable(format_branch_merge(after))
     return f"{change.entity} {short_uid(change.uid)}"
 
 

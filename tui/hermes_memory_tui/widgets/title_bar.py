@@ -37,6 +37,9 @@ class TitleBar(Widget):
     read_only: reactive[bool] = reactive(False)
     """Whether the memory is open read-only."""
 
+    capture_stop: reactive[str] = reactive("")
+    """Why nothing of what agents are told is kept, while that is so."""
+
     past: reactive[str] = reactive("")
     """The moment that is looked at, when it is not the present."""
 
@@ -57,6 +60,8 @@ class TitleBar(Widget):
             left.append((f"  {self.past}", "bold $warning"))
         elif self.read_only:
             left.append(("  read-only", "$warning"))
+        if self.capture_stop and not self.past:
+            left.append((f"  capture {self.capture_stop}", "bold $warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()
         room = self.size.width - parts_width(left)
         while right and parts_width(right) > room - 2 and len(right) > 1:
@@ -85,6 +90,7 @@ def update_title_bar(bar: TitleBar, memory: Memory, overview: Overview, place: s
     bar.place = place
     bar.file = abbreviate_home(str(memory.shown_path))
     bar.read_only = memory.read_only
+    bar.capture_stop = memory.find_capture_stop()
     bar.agents = sum(session.status in CONNECTED for session in overview.sessions)
     if overview.newest is not None:
         bar.last = f"changed {format_ago(overview.newest.at, now)} by {actor_name(overview.newest.actor)}"

@@ -42,7 +42,9 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
         if dry_run and is_store_missing(settings.path())
         else settings.store(creating=not dry_run) as store
     ):
-        report = relieve_files(store, settings.resolved_theme(), home=place, threshold_pct=threshold, dry_run=dry_run)
+        report = relieve_files(
+            store, settings.resolved_theme(store), home=place, threshold_pct=threshold, dry_run=dry_run
+        )
     if settings.as_json:
         both = {"memory": file_report_json(report.memory), "user": file_report_json(report.user)}
         print_document(both | {"dry_run": dry_run, "acted": report.has_acted})

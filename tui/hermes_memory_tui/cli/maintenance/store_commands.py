@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import refuse_missing_store
+from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
@@ -59,7 +63,10 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
 @add_common_options
 @click.pass_context
 def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, seconds: float) -> None:
-    """Check the file, the rows against the journal, the indexes and the gauges; exit code 1 when a check fails."""
+    """Check the file, the rows against the journal, the indexes, the gauges, and the hooks of hosts that were connected.
+
+    The exit code is 1 when a check fails.
+    """
     from hermes_memory_store.diagnostics.doctor import CHECKS, examine_file
 
     settings = ctx.ensure_object(CommandSettings)
@@ -76,6 +83,7 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
             repair=repair,
             progress=each,
         )
+    checks += check_host_hooks(settings.path())
     ok = all(check.ok for check in checks)
     if settings.as_json:
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
@@ -89,6 +97,15 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
                 f"{check.name:<{width}}  ", to_printable(check.detail) + (" (repaired)" if check.repaired else "")
             )
     ctx.exit(0 if ok else 1)
+
+
+def check_host_hooks(store: Path) -> list[Check]:
+    """Check the hooks of hosts that were connected: that they stand where they did, point to this program, and may run."""
+    from hermes_memory_bridge.connect.hooks.hook_check import examine_hooks
+    from hermes_memory_bridge.connect.hosts import HostEnvironment
+
+    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    return [Check(f"hooks of {found.host}", found.ok, found.detail) for found in examine_hooks(place, store)]
 
 
 def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -> bool:
@@ -139,7 +156,7 @@ def upgrade_command(settings: CommandSettings) -> None:
         return
     with progress_bar("upgrading") as progress:
         report = upgrade_hermes_030(
-            path, theme=settings.resolved_theme(), vault=open_store_vault(path), progress=progress
+            path, theme=settings.named_theme() or DEFAULT, vault=open_store_vault(path), progress=progress
         )
     if settings.as_json:
         kept = report.backup and str(report.backup)

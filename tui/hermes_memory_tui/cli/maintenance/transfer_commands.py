@@ -150,7 +150,7 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
         progress_bar("importing") as progress,
         ExitStack() as named,
     ):
-        theme = settings.resolved_theme()
+        theme = settings.resolved_theme(store)
         if str(file) == "-":
             named.enter_context(store.attribute(replace(store.names.origins.current(), file="standard input")))
         kind = kind or detect_format(readable)

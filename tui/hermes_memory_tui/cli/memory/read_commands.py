@@ -36,13 +36,14 @@ def search_command(
 ) -> None:
     """Find facts by words, "phrases", -exclusions and filters.
 
-    Filters: type: scope: tier: target: before: after: by: from: in:  — e.g. login type:decision after:7d -draft
+    Filters: type: scope: tier: target: before: after: by: from: in: branch:  — e.g. login type:decision after:7d -draft
 
-    by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project.
+    by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project, branch: a branch.
     """
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
-        found = store.search.find(theme, join_query(query), scope=scope, limit=limit)
+        also = settings.other_themes(store, theme)
+        found = store.search.find(theme, join_query(query), scope=scope, limit=limit, also=also)
     print_found_facts(settings, found.facts, found.total, more=found.more, with_theme=all_themes, note=found.note)
 
 
@@ -75,15 +76,16 @@ def facts_command(
     line = join_query(filters)
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
+        also = settings.other_themes(store, theme)
         query = parse_query(line, theme=theme, now=store.clock())
         more, note = False, None
         if query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
-            found = store.search.find(theme, line, scope=scope, limit=limit)
+            found = store.search.find(theme, line, scope=scope, limit=limit, also=also)
             facts, total, more, note = found.facts, found.total, found.more, found.note
         else:
-            wanted = query.filter
+            wanted = replace(query.filter, also=also)
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
             page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)

@@ -180,8 +180,8 @@ def ask_command(settings: CommandSettings, source: str) -> None:
 
 def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -> None:
     """Set the rule on a source, and print the rule now in force."""
-    theme = settings.resolved_theme()
     with settings.store(creating=True) as store:
+        theme = settings.resolved_theme(store)
         seqs = store.sources.set_rule(theme, source, rule)
         known = source_names(store) if rule is not None and not settings.as_json else [source.strip()]
     if settings.as_json:

@@ -50,7 +50,7 @@ def scope_command() -> None:
 def close_command(settings: CommandSettings, label: str) -> None:
     """Close a scope: its hot facts become cold. Writing to it reopens it."""
     with settings.store(writing=True) as store:
-        theme = settings.resolved_theme()
+        theme = settings.resolved_theme(store)
         print_scope_change(settings, store, theme, label, store.scopes.close(theme, label))
 
 
@@ -61,7 +61,7 @@ def close_command(settings: CommandSettings, label: str) -> None:
 def reopen_command(settings: CommandSettings, label: str) -> None:
     """Reopen a closed scope and restore the facts cooled by closing it to hot."""
     with settings.store(writing=True) as store:
-        theme = settings.resolved_theme()
+        theme = settings.resolved_theme(store)
         print_scope_change(settings, store, theme, label, store.scopes.reopen(theme, label))
 
 
@@ -73,7 +73,7 @@ def reopen_command(settings: CommandSettings, label: str) -> None:
 def rename_command(settings: CommandSettings, label: str, new: str) -> None:
     """Rename a scope."""
     with settings.store(writing=True) as store:
-        theme = settings.resolved_theme()
+        theme = settings.resolved_theme(store)
         changed = store.scopes.rename(theme, label, new)
         print_scope_change(settings, store, theme, " ".join(new.split()), changed)
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from hermes_memory_store.clock import format_iso_time, system_clock
+from hermes_memory_store.hosts.capture_switch import describe_capture
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.connect.hooks.host_states import HostState
 
 
 @click.command("status", short_help="Show the gauge and the context block.")
@@ -18,13 +26,22 @@ def status_command(settings: CommandSettings) -> None:
 
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
+    from hermes_memory_bridge.connect.hooks.host_states import list_host_states
+
     with settings.store() as store:
         theme = settings.reading_theme(store)
         told = store.injection.status(theme)
+        project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
+        undecided = store.place_themes.is_undecided
+        hosts = [] if settings.past is not None else list_host_states(store)
+    stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
         print_document(
             {
                 "theme": theme,
+                "project": project,
+                "places": places,
+                "undecided": undecided,
                 "gauge": gauge_json(told.gauge),
                 "text": told.text,
                 "tokens": told.tokens,
@@ -33,13 +50,36 @@ def status_command(settings: CommandSettings) -> None:
                 "fact_tokens": told.fact_tokens,
                 "told": [fact.uid for fact in told.facts],
                 "scopes": told.scopes,
+                "capture_stopped": stopped or None,
+                "hosts": [host_state_json(state) for state in hosts],
             }
         )
         return
     click.echo(format_gauge_line(told.gauge))
+    if undecided:
+        click.echo("every place has the theme default; `theme adopt` gives each project its own, and shows them first")
+    if stopped:
+        click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
+    for state in hosts:
+        click.echo(f"{state.host}: {state.describe(system_clock())}")
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
     click.echo(f"context: {cost}, {told.left_out:,} omitted; {told.tokens:,} tokens in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
+
+
+def host_state_json(state: HostState) -> dict[str, Any]:
+    """Return what is known of a host as a JSON document."""
+    report = state.report
+    return {
+        "host": state.host,
+        "installed_at": None if state.installed_at is None else format_iso_time(state.installed_at),
+        "heard_at": None if report is None else format_iso_time(report.heard_at),
+        "heard_event": None if report is None else report.last.heard_event,
+        "given_at": None if report is None or report.last.given_at is None else format_iso_time(report.last.given_at),
+        "given_facts": 0 if report is None else report.last.given_facts,
+        "given_tokens": 0 if report is None else report.last.given_tokens,
+        "silent": state.is_silent,
+    }
 
 
 @click.command("themes", short_help="List themes with their gauges.")

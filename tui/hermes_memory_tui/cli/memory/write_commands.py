@@ -50,8 +50,8 @@ def write_command(
     if line != "-":
         refuse_no_fact(line)
     with settings.store(creating=True) as store:
-        theme = settings.resolved_theme()
         if line != "-":
+            theme = settings.writing_theme(store, line)
             result = ask_to_mask(
                 store, yes, lambda agreed: store.facts.write(theme, line, scope=scope, split=split, confirmed=agreed)
             )
@@ -64,6 +64,7 @@ def write_command(
         try:
             for number, line in stdin_fact_lines():
                 try:
+                    theme = settings.writing_theme(store, line)
                     written.append(store.facts.write(theme, line, scope=scope, split=split, confirmed=yes))
                 except StoreError as error:
                     error.message = f"line {number}: {error.message}; the lines before it were written"

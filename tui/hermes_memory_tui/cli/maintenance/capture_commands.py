@@ -1,0 +1,101 @@
+"""`capture`, `pause` and `resume`: whether what is said is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time, parse_duration
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts import capture_settings, capture_switch
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
+from hermes_memory_tui.cli.json_documents import print_document
+
+
+@click.command("capture", short_help="Say whether what is said is kept: on, off, or status.")
+@click.argument("wanted", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
+@click.option("--here", is_flag=True, help="In this folder and below it only.")
+@click.option("--host", metavar="NAME", callback=reject_blank, help="What the hooks of this host bring only.")
+@add_common_options
+@pass_settings
+def capture_command(settings: CommandSettings, wanted: str, here: bool, host: str | None) -> None:
+    """Say whether what is said is kept, or show it. It counts at once, for every agent of this store.
+
+    Hooks of a host bring what is said only where you have allowed it: `capture on --host claude-code`. A file named
+    .hermes-memory-off in a folder stops capture in it and below, like `capture off --here`. What is remembered already is
+    given to agents all the same.
+    """
+    from hermes_memory_bridge.hook_program.hook_event import HOOK_HOSTS
+
+    store, is_off = settings.path(), wanted == "off"
+    if here and host is not None:
+        raise ArgumentError("--here and --host are two questions; give one command for each", host)
+    if host is not None and host not in HOOK_HOSTS:
+        raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(HOOK_HOSTS)}", host)
+    if wanted == "status":
+        if host is not None:
+            raise ArgumentError("`capture status` shows all hosts; leave --host out", host)
+    elif host is not None:
+        capture_settings.allow_capture(store, host, not is_off)
+    elif here:
+        capture_settings.switch_capture_in_folder(store, Path.cwd(), off=is_off)
+    else:
+        capture_settings.switch_capture(store, off=is_off)
+    print_capture_status(settings)
+
+
+@click.command("pause", short_help="Keep nothing of what is said for a while.")
+@click.argument("duration", required=False, callback=reject_blank)
+@add_common_options
+@pass_settings
+def pause_command(settings: CommandSettings, duration: str | None) -> None:
+    """Stop capture for a while, such as 30m or 2h; without a duration until `resume`."""
+    capture_settings.pause_capture(settings.path(), None if duration is None else parse_duration(duration))
+    print_capture_status(settings)
+
+
+@click.command("resume", short_help="End a pause of capture.")
+@add_common_options
+@pass_settings
+def resume_command(settings: CommandSettings) -> None:
+    """End a pause. What is off stays off: `capture on` ends that."""
+    capture_settings.resume_capture(settings.path())
+    print_capture_status(settings)
+
+
+def print_capture_status(settings: CommandSettings) -> None:
+    """Print what holds now, here."""
+    switch = capture_switch.load_capture_switch(settings.path())
+    folder = os.fspath(Path.cwd())
+    stopped = capture_switch.describe_capture(str(settings.path()), folder)
+    if settings.as_json:
+        print_document(capture_json(switch, folder, stopped))
+        return
+    click.echo(to_printable(stopped or "capture is on here"))
+    allowed = sorted(host for host, answer in switch.hosts.items() if answer)
+    if allowed:
+        click.echo(f"hooks that may bring what is said: {to_printable(', '.join(allowed))}")
+    else:
+        click.echo("no host's hooks may bring what is said; allow one with: hermes-memory-tui capture on --host NAME")
+    others = [to_printable(one) for one in switch.folders]
+    if others:
+        click.echo(f"off in: {', '.join(others)}")
+
+
+def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str) -> dict[str, Any]:
+    """Return what holds with the keys of the JSON contract. :param stopped: why nothing is kept in the folder"""
+    now = capture_switch.to_now(None)
+    until = switch.paused_until
+    return {
+        "stopped": stopped or None,
+        "off": switch.off,
+        "paused": switch.is_paused(now),
+        "paused_until": format_iso_time(until) if until is not None and until > now else None,
+        "hosts": switch.hosts,
+        "folders": switch.folders,
+        "folder": folder,
+    }
