@@ -27,6 +27,9 @@ TIERS = {
 }
 """What runs with `--all` only; `-m` and a test's own name choose from everything."""
 
+HOSTS = "runs the released hosts, which npm installs first"
+"""What runs with `--hosts` only, `--all` or not."""
+
 MEMORY_DISK = Path("/dev/shm")
 MEMORY_DISK_BYTES = 2 * 2**30
 """As much as must be free there."""
@@ -49,10 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all", action="store_true", help=f"run {', '.join(TIERS)} tests too, on the disk and with all examples"
     )
+    parser.addoption("--hosts", action="store_true", help="run the tests against the released hosts too")
+    parser.addoption(
+        "--conversations", type=int, default=1, metavar="N", help="with --hosts: compact so many conversations a host"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"hosts: {HOSTS} (with --hosts)")
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full" if config.option.all else "dev"))
@@ -112,9 +120,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.option.all or config.option.markexpr or any("::" in arg for arg in config.args):
-        return
-    kept = [item for item in items if not any(mark.name in TIERS for mark in item.iter_markers())]
+    left_out = set() if config.option.hosts else {"hosts"}
+    if not (config.option.all or config.option.markexpr or any("::" in arg for arg in config.args)):
+        left_out |= TIERS.keys()
+    kept = [item for item in items if not any(mark.name in left_out for mark in item.iter_markers())]
     if len(kept) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept

@@ -22,6 +22,7 @@ WILDCARDS = (
     (UID, "<uid>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+Z)?"), "<time>"),
     (re.compile(r"\b\d{8}T\d{6}\b"), "<time>"),
+    (re.compile(r"\b\d{13}\b"), "<milliseconds>"),
     (re.compile(r"\bprocess \d+\b"), "process <number>"),
     (re.compile(r"\b\d+(?:\.\d+)? (ms|KiB|pages)\b"), r"<number> \1"),
 )
@@ -64,7 +65,13 @@ def run_steps(page: str) -> list[Step]:
     real: list[Step] = []
     uids: dict[str, str] = {}
     with subprocess.Popen(
-        ["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        ["bash"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        cwd="/",  # which is no project
     ) as shell:
         home = ""
         for step in steps(page):

@@ -223,7 +223,7 @@ def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[
     def ask(question: Question) -> list[Text]:
         view = connection.with_store(store, asked(question.text))
         if kind == "fact":
-            found = hybrid.recall_facts(view, ["default"], question.text, TAKEN, session=None)
+            found = hybrid.recall_facts(view, ["default"], question.text, TAKEN, session=None).facts
             return [uids[parse_uid(one.fact.uid)] for one in found]
         return [uids[parse_uid(one.turn.uid)] for one in hybrid.recall_turns(view, ["default"], question.text, TAKEN)]
 

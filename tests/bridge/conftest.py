@@ -24,6 +24,7 @@ def server(db: Path) -> Iterator[StdioServerParameters]:
         yield StdioServerParameters(
             command=sys.executable,
             args=["-m", "hermes_memory_bridge", "--db", str(db)],
+            cwd=db.parent,  # a home is no project, so that the theme is `default`
             env=environment(db.parent),  # else the client passes on a few variables, without the path of the modules
         )
 

@@ -76,7 +76,7 @@ class Shim:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(db.parent),
-            cwd=cwd,
+            cwd=cwd or db.parent,  # a home is no project, so that the theme is `default`
         )
         self.number = 0
 

@@ -62,6 +62,13 @@ def served(db: Path) -> Iterator[Path]:
         yield db
 
 
+class ThemedShim(Shim):
+    """A shim whose theme is named, so that the facts of several folders are in one."""
+
+    def __init__(self, db: Path, *, cwd: Path) -> None:
+        super().__init__(db, "--theme", "default", cwd=cwd)
+
+
 def data(answer: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = answer["result"]["structuredContent"]
     return said
@@ -73,7 +80,7 @@ def text(answer: dict[str, Any]) -> str:
 
 def fact_named(db: Path, target: str) -> Fact:
     with Store.open(db, read_only=True) as store:
-        (fact,) = store.facts.page(FactFilter(theme="default", target=target)).facts
+        (fact,) = store.facts.page(FactFilter(target=target)).facts
         return fact
 
 
@@ -82,7 +89,7 @@ def test_a_client_in_a_worktree(served: Path, tmp_path: Path) -> None:
     tree = tmp_path / "work" / "shop-pay"
     git(shop, "worktree", "add", "-q", "-b", "pay", str(tree))
     (tree / "src").mkdir()
-    with Shim(served, cwd=tree / "src") as shim:
+    with ThemedShim(served, cwd=tree / "src") as shim:
         shim.open("claude-code")
         said = shim.call("memory_write", content="D[cache]: redis")
         assert data(said)["fact"]["origin"] == {"way": "tool", "session": "claude-code · shop #1", "branch": "pay"}
@@ -98,7 +105,7 @@ def test_a_client_in_a_worktree(served: Path, tmp_path: Path) -> None:
 
 def test_a_branch_that_is_switched_shows_in_the_next_write(served: Path, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
-    with Shim(served, cwd=shop) as shim:
+    with ThemedShim(served, cwd=shop) as shim:
         shim.open("claude-code")
         shim.call("memory_write", content="V[one]: 1")
         git(shop, "switch", "-q", "-c", "fix/größe")
@@ -111,7 +118,11 @@ def test_a_branch_that_is_switched_shows_in_the_next_write(served: Path, tmp_pat
 
 def test_two_sessions_of_one_client_in_one_repository(served: Path, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
-    with Shim(served, cwd=shop) as one, Shim(served, cwd=shop) as two, Shim(served, cwd=shop) as other:
+    with (
+        ThemedShim(served, cwd=shop) as one,
+        ThemedShim(served, cwd=shop) as two,
+        ThemedShim(served, cwd=shop) as other,
+    ):
         titles = []
         for shim, client in ((one, "claude-code"), (two, "claude-code"), (other, "codex")):
             shim.open(client)
@@ -120,7 +131,7 @@ def test_two_sessions_of_one_client_in_one_repository(served: Path, tmp_path: Pa
             )
         assert titles == ["claude-code · shop #1", "claude-code · shop #2", "codex · shop #1"]
         one.close()
-        with Shim(served, cwd=shop) as third:
+        with ThemedShim(served, cwd=shop) as third:
             third.open("claude-code")
             said = data(third.call("memory_write", content="V[last]: y"))
             assert said["fact"]["origin"]["session"] == "claude-code · shop #3", (
@@ -134,7 +145,7 @@ def test_a_fork_is_a_project_of_its_own(served: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", str(shop), str(fork))
     git(fork, "remote", "set-url", "origin", "git@example.org:anna/shop.git")
     for number, folder in enumerate((shop, fork)):
-        with Shim(served, cwd=folder) as shim:
+        with ThemedShim(served, cwd=folder) as shim:
             shim.open("claude-code")
             shim.call("memory_write", content=f"V[from.{number}]: x")
     assert [fact_named(served, f"from.{number}").origin.project for number in (0, 1)] == ["shop", "shop-2"]
@@ -146,7 +157,7 @@ def test_a_first_commit_joins_the_projects_of_clones_without_a_remote(served: Pa
     git(tmp_path, "clone", "-q", str(shop), str(copy))
     git(copy, "remote", "remove", "origin")
     root = git(shop, "rev-parse", "HEAD")
-    with Shim(served, cwd=shop) as one, Shim(served, cwd=copy) as two:
+    with ThemedShim(served, cwd=shop) as one, ThemedShim(served, cwd=copy) as two:
         one.open("claude-code")
         one.call("memory_write", content="V[one]: x")
         with Store.open(served, read_only=True) as store:
@@ -162,7 +173,7 @@ def test_a_first_commit_joins_the_projects_of_clones_without_a_remote(served: Pa
 def test_a_folder_that_is_gone(served: Path, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
     (shop / "sub").mkdir()
-    with Shim(served, cwd=shop / "sub") as shim:
+    with ThemedShim(served, cwd=shop / "sub") as shim:
         shim.open("claude-code")
         shim.call("memory_write", content="V[before]: 1")
         shutil.rmtree(shop)
@@ -171,7 +182,7 @@ def test_a_folder_that_is_gone(served: Path, tmp_path: Path) -> None:
         assert (origin.project, origin.branch, origin.commit) == ("shop", None, None), "nothing is guessed"
     gone = tmp_path / "gone"
     gone.mkdir()
-    with Shim(served, cwd=gone) as shim:
+    with ThemedShim(served, cwd=gone) as shim:
         gone.rmdir()
         shim.open("claude-code")
         assert "stored" in text(shim.call("memory_write", content="V[nowhere]: 3"))
@@ -196,7 +207,7 @@ def test_a_hostile_repository_runs_nothing(served: Path, tmp_path: Path) -> None
     for hook in ("post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman"):
         shutil.copy(trap, tmp_path / "hooks" / hook)
     (tmp_path / "sprung").unlink(missing_ok=True)  # `git config` itself may have sprung it
-    with Shim(served, cwd=shop) as shim:
+    with ThemedShim(served, cwd=shop) as shim:
         shim.open("claude-code")
         shim.call("memory_write", content="V[one]: 1")
         with Store.open(served, read_only=True) as store:
@@ -209,7 +220,7 @@ def test_a_hostile_repository_runs_nothing(served: Path, tmp_path: Path) -> None
 def test_folders_in_any_script(served: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    with Shim(served, cwd=folder) as shim:
+    with ThemedShim(served, cwd=folder) as shim:
         shim.open("claude-code")
         said = data(shim.call("memory_write", content="V[one]: 1"))["fact"]["origin"]["session"]
     shown = name if "\udcff" not in name else fact_named(served, "one").origin.project
@@ -217,7 +228,7 @@ def test_folders_in_any_script(served: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_the_home_folder_is_no_project(served: Path) -> None:
-    with Shim(served, cwd=served.parent) as shim:  # where a desktop starts its programs
+    with ThemedShim(served, cwd=served.parent) as shim:  # where a desktop starts its programs
         shim.open("claude-desktop")
         said = data(shim.call("memory_write", content="V[one]: 1"))["fact"]["origin"]
         assert said == {"way": "tool", "session": "claude-desktop #1"}
@@ -286,7 +297,7 @@ def test_roots_say_where_a_host_works(served: Path, tmp_path: Path) -> None:
     shop = repository(tmp_path / "a shop")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with Shim(served, cwd=elsewhere) as shim:
+    with ThemedShim(served, cwd=elsewhere) as shim:
         shim.say({**INITIALIZE, "params": {**INITIALIZE["params"], "capabilities": {"roots": {"listChanged": True}}}})  # type: ignore[dict-item]
         shim.hear()
         for cause in (INITIALIZED, {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}):

@@ -30,7 +30,9 @@ def test_it_imports_only_the_standard_library_and_little_of_it() -> None:
     probe = (
         "import sys; before = set(sys.modules); import hermes_memory_bridge.launcher.shim;"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
-        "assert new <= set(sys.stdlib_module_names) | {'hermes_memory_bridge'}, new;"
+        "assert new <= set(sys.stdlib_module_names) | {'hermes_memory_bridge', 'hermes_memory_store'}, new;"
+        "store = {name for name in sys.modules if name.startswith('hermes_memory_store.')};"
+        "assert store <= {'hermes_memory_store.compact_json'}, store;"
         "assert not new & {'argparse', 'logging', 'pathlib', 'dataclasses', 'subprocess', 'asyncio', 'typing'}, new"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)

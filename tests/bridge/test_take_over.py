@@ -73,7 +73,7 @@ def program(folder: Path, version: str) -> dict[str, str]:
     """The program in another version, as the environment that runs it."""
     shutil.copytree(HERE / "bridge" / "hermes_memory_bridge", folder / "hermes_memory_bridge")
     (folder / "hermes_memory_bridge" / "version.py").write_text(f'"""A version."""\n\n__version__ = "{version}"\n')
-    return environment(folder) | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    return environment(folder.parent) | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
 
 
 @contextmanager
@@ -107,8 +107,8 @@ def test_a_newer_shim_takes_over_from_an_older_bridge_whose_agents_notice_nothin
             agent.call("memory_write", content="D[before]: kept")
             assert running_version(db) == "0.0.9"
             newer.open()
-            assert running_version(db) == __version__
             assert bridge_before.wait(20) == 0
+            until(lambda: running_version(db) == __version__, "the bridge that takes over")
             status = ask_bridge(BridgePaths.of(db), "status")
             assert status is not None
             assert status["serve"] == {"heartbeat": 7.0, "timeout": 21.0}, "options of the one before, which stays"
@@ -133,6 +133,7 @@ class OldShim(Shim):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            cwd=db.parent,
             env=env,
         )
         self.number = 0

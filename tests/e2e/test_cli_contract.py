@@ -53,6 +53,7 @@ def run(db: Path, tmp_path: Path) -> Run:
             [sys.executable, "-m", "hermes_memory_tui", *args],
             input=stdin.encode(),
             capture_output=True,
+            cwd=tmp_path,  # the home folder, which belongs to no project
             env=os.environ
             | {"HERMES_MEMORY_DB": str(db), "HERMES_HOME": str(tmp_path), "HOME": str(tmp_path), **environment},
             check=False,

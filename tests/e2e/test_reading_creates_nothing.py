@@ -39,6 +39,9 @@ NEEDING_A_STORE = {
     "history": [UID],
     "status": [],
     "themes": [],
+    "theme adopt": ["--yes"],
+    "theme split": ["--yes"],
+    "theme move": [UID, "--to", "other"],
     "scopes": [],
     "scope close": ["label"],
     "scope reopen": ["label"],
@@ -69,7 +72,7 @@ CREATING = {
     "review ask": ["source"],
 }
 
-NO_STORE = {"connect", "demo", "completion"}
+NO_STORE = {"capture", "pause", "resume", "connect", "demo", "completion"}
 """They touch no store, or one of their own; `connect` writes the configuration of a host."""
 
 BRIDGE_NEEDING_A_STORE = {

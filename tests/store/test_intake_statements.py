@@ -38,6 +38,10 @@ CLOSED = {
     "injections": "kind facts",
     "source_rules": "rule",
     "credentials": "theme rights",
+    "place_choice": "places",
+    "place_themes": "theme",
+    "host_turns": "role",
+    "rules_files": "host",
 }
 """Columns of a closed vocabulary, digests, uids, or what the program itself says; names in them passed the intake where they
 came in."""
@@ -71,6 +75,11 @@ RECORDS = {
     "journal_repair.insert_name": "repeats a name of a backup, which the chain proves",
     "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
     "project_repair": "repeats a backup, or a name of the store's own rows",
+    "host_turns.HostTurns._insert": "called by `note_heard`, with a turn's id that it masked",
+    "rules_files.RulesFiles.write": "the path of a file that this program wrote, by which it finds it to erase it",
+    "branch_states.BranchStates.note": "names of branches that `is_listed` let through",
+    "branch_states.BranchStates._note_branches": "names of branches that `is_listed` let through",
+    "branch_states.BranchStates._journal_merges": "the name of a commit, which Git made",
     "projects.join_project": "identities that `storable_identities` masked",
     "projects.note_root_commit": "the name of a commit, which Git made",
     "store_version.record_program": "what the program says of itself",

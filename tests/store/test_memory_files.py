@@ -14,7 +14,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFileKind
 
-from .hosts import hosts_writing
+from .file_writers import hosts_writing
 
 
 @pytest.fixture

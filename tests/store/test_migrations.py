@@ -23,6 +23,19 @@ LATER = {
     5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
     6: ("m006_sync_whole", ("sync_listed", "sync_listings", "sync_masked")),
     7: ("m007_origins", ("origins", "project_aliases", "projects", "sync_origins")),
+    8: (
+        "m008_hosts",
+        (
+            "rules_files",
+            "host_given",
+            "host_turns",
+            "host_sessions",
+            "place_themes",
+            "place_choice",
+            "branch_states",
+            "project_branches",
+        ),
+    ),
 }
 """What each version after the first one added."""
 
@@ -60,11 +73,12 @@ ALTERED = {
         "ALTER TABLE sessions DROP COLUMN project_id",
         "ALTER TABLE sessions DROP COLUMN number",
     ),
+    8: ("DROP TRIGGER rules_files_changed", "DROP TRIGGER rules_files_deleted", "DROP TRIGGER host_turns_erased"),
 }
 """Takes back what a version added to tables of earlier ones."""
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

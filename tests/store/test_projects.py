@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, Origin, Way
-from hermes_memory_store.projects.git_files import parse_remote_urls
-from hermes_memory_store.projects.project_sighting import read_project
-from hermes_memory_store.projects.remote_urls import normalise_remote
+from hermes_memory_store.places.git_files import parse_remote_urls
+from hermes_memory_store.places.project_sighting import read_project
+from hermes_memory_store.places.remote_urls import normalise_remote
 from hermes_memory_store.store import Store
 
 TOOL = Origin(way=Way.TOOL)
@@ -149,7 +149,7 @@ def test_branch_and_commit_are_what_git_says(tmp_path: Path) -> None:
     names=st.sets(st.text("abz/", min_size=1, max_size=6).map(lambda name: name.strip("/").replace("//", "/") or "a"))
 )
 def test_every_packed_ref_is_found(names: set[str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    from hermes_memory_store.projects.git_files import find_packed_ref
+    from hermes_memory_store.places.git_files import find_packed_ref
 
     path = tmp_path_factory.mktemp("refs") / "packed-refs"
     refs = {f"refs/heads/{name}": f"{number:040x}" for number, name in enumerate(sorted(names))}
@@ -298,6 +298,14 @@ def test_a_submodule_and_a_bare_repository_are_projects_of_their_own(store: Stor
         name_of(store, folder) for folder in (whole, whole / "lib", tmp_path / "bare.git", whole / ".git" / "hooks")
     ]
     assert names == ["whole", "part", "whole-2", "whole"]
+
+
+def test_a_read_only_store_knows_a_new_worktree_by_its_repository(path: Path, store: Store, tmp_path: Path) -> None:
+    shop = make_repository(tmp_path / "shop")
+    store.projects.locate(Origin(), shop)
+    git(shop, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "feature"))
+    with Store.open(path, read_only=True) as reading:
+        assert reading.projects.recognise(read_project(tmp_path / "feature")) == "shop"
 
 
 def test_a_read_only_store_names_no_new_project(path: Path, store: Store, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 
-from .hosts import hosts_writing
+from .file_writers import hosts_writing
 from .profiles import THEME, Profile, facts_of, filler, stored_bytes
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.connect import host_config_files, jsonc_edit
 from hermes_memory_bridge.connect.host_check import check_configured_command
-from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment, to_started_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider import provider_settings
 from hermes_memory_store.database.filesystem import default_store_path
@@ -44,14 +44,14 @@ EXISTING = {
 }
 
 
-def connect(home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def connect(home: Path, *words: str, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command in a home of its own."""
     env = {name: value for name, value in os.environ.items() if name not in ("HERMES_HOME", "XDG_CONFIG_HOME")}
     return subprocess.run(
         [sys.executable, "-m", "hermes_memory_bridge", "connect", *words],
         env=env | {"HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"},
         cwd=cwd or home,
-        input="",
+        input=typed,
         capture_output=True,
         text=True,
         timeout=60,
@@ -82,7 +82,7 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path:
     before = EXISTING[HOSTS[name].kind] % HOSTS[name].key
     file.write_text(before)
     file.chmod(0o640)
-    shown = connect(tmp_path, name, "--yes", "--theme", "me")
+    shown = connect(tmp_path, name, "--yes", "--no-hooks", "--theme", "me")
     assert shown.returncode == 0, shown.stderr
     after = file.read_text()
     assert HOSTS[name].find_entry(after) is not None
@@ -92,7 +92,7 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     (backup,) = file.parent.glob(f"{file.name}.*.bak")
     assert backup.read_text() == before
-    assert "nothing to change" in connect(tmp_path, name, "--yes", "--theme", "me").stdout
+    assert "nothing to change" in connect(tmp_path, name, "--yes", "--no-hooks", "--theme", "me").stdout
     assert file.read_text() == after
     assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
     assert file.read_text() == before
@@ -106,8 +106,9 @@ def test_a_host_without_a_file_gets_one_and_the_entry_can_be_changed(name: str, 
     assert connect(tmp_path, name, "--yes", "--theme", "other").returncode == 0
     entry = HOSTS[name].find_entry(file.read_text())
     assert entry is not None
-    assert entry["args"][-2:] == ["--theme", "other"]
-    assert Path(entry.get("command") or entry["cmd"]).is_absolute()
+    command = to_started_command(entry)
+    assert command[-2:] == ["--theme", "other"]
+    assert Path(command[0]).is_absolute()
     assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
     assert HOSTS[name].find_entry(file.read_text()) is None
 
@@ -136,7 +137,10 @@ def test_two_changes_within_a_second_keep_two_backups(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", ["", "  "])
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_blank_variable_is_an_unset_one(name: str, said: str, tmp_path: Path) -> None:
-    variables = ("HERMES_HOME", "XDG_CONFIG_HOME", "APPDATA")
+    variables = (
+        *("HERMES_HOME", "XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"),
+        *("GEMINI_CLI_HOME", "QWEN_HOME", "CLINE_MCP_SETTINGS_PATH"),
+    )
     for platform in ("linux", "darwin", "win32"):
         blank = HOSTS[name].file(HostEnvironment(tmp_path, platform, dict.fromkeys(variables, said)))
         assert blank == HOSTS[name].file(HostEnvironment(tmp_path, platform, {}))

@@ -30,7 +30,7 @@ INSTALLATIONS = {
 
 
 def environment_at(home: Path, prefix: str, mark: str) -> Path:
-    """A real virtual environment with the two programs in it, and the file by which its owner marks it."""
+    """A real virtual environment with the programs that hosts start in it, and the file by which its owner marks it."""
     folder = home / prefix
     venv.create(folder, symlinks=True)
     (home / mark).parent.mkdir(parents=True, exist_ok=True)
@@ -38,9 +38,10 @@ def environment_at(home: Path, prefix: str, mark: str) -> Path:
     library = next((folder / "lib").glob("python3*")) / "site-packages"
     packages = [path for path in sys.path if path.endswith("-packages")] or site.getsitepackages()
     (library / "packages.pth").write_text("\n".join(packages))
-    script = folder / "bin" / "hermes-memory-bridge"
-    script.write_text(f"#!{folder}/bin/python\nfrom hermes_memory_bridge.__main__ import main\nmain()\n")
-    script.chmod(0o755)
+    for name, module in (("hermes-memory-hook", "hook_program.program"), ("hermes-memory-bridge", "__main__")):
+        script = folder / "bin" / name
+        script.write_text(f"#!{folder}/bin/python\nfrom hermes_memory_bridge.{module} import main\nmain()\n")
+        script.chmod(0o755)
     return script
 
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 
 from hermes_memory_bridge.provider.outbox import Outbox
+from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from tests.bridge.provider.conftest import Host, Profile, soon
 from tests.bridge.running import until
 
@@ -30,6 +31,23 @@ def test_what_is_said_without_a_bridge_is_delivered_in_order_when_there_is_one(p
         profile.holds("second form", "redis")
         host.end()
     assert list((profile.home / "hermes-memory").glob("waiting-*")) == []
+
+
+def test_what_is_said_while_capture_is_stopped_never_waits_on_the_disk(profile: Profile, begin: Begin) -> None:
+    profile.break_bridge()
+    host = begin()
+    host("turn", turn=1, user="said before", assistant="")
+    pause_capture(profile.db)
+    host("turn", turn=2, user="said in the pause", assistant="heard in the pause")
+    resume_capture(profile.db)
+    host("turn", turn=3, user="said after", assistant="")
+    waiting = b"".join(path.read_bytes() for path in (profile.home / "hermes-memory").glob("waiting-*"))
+    assert b"said before" in waiting
+    assert b"in the pause" not in waiting
+    with profile.bridge():
+        until(lambda: len(profile.turns()) == 2, "what was said before and after")
+        host.end()
+    assert profile.turns() == ["said before", "said after"]
 
 
 def test_what_a_killed_host_left_is_delivered_by_the_next(profile: Profile, begin: Begin) -> None:

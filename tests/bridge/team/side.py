@@ -175,4 +175,5 @@ def store_of(side: Side, clock: Clock = system_clock) -> Any:
         close=lambda: None,
         intake=SimpleNamespace(vault=None),
         db=SimpleNamespace(has_lost_name=lambda: False),
+        place_themes=SimpleNamespace(project_of=lambda theme: None),
     )

@@ -23,6 +23,7 @@ from hermes_memory_bridge.tools.acknowledgements import is_acknowledgement
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.model import FactFilter, Rights, Tier
 from tests.examples import example_count
 
@@ -292,6 +293,25 @@ async def test_an_acknowledgement_is_not_kept_and_the_agent_is_told(ask: Desk) -
     assert answer.text == "not kept: an acknowledgement"
     assert answer.data == {"kept": False, "why": "an acknowledgement", "role": "user"}
     assert ask.hub.store.turns.list("default") == []
+    assert (await ask("memory_turn", role="user", content="Use port 5433")).data["kept"] is True
+
+
+async def test_while_capture_is_stopped_nothing_is_kept_and_the_agent_is_told(ask: Desk) -> None:
+    store = ask.hub.store
+    pause_capture(store.path)
+    answer = await ask("memory_turn", role="user", content="Use port 5433")
+    assert answer.text == "not kept: capture is paused until resumed"
+    assert answer.data == {"kept": False, "why": "capture is paused until resumed", "role": "user"}
+    assert store.turns.list("default") == []
+    resume_capture(store.path)
+    assert (await ask("memory_turn", role="user", content="Use port 5433")).data["kept"] is True
+
+
+async def test_an_agent_in_a_folder_without_capture_keeps_nothing(ask: Desk, tmp_path: Path) -> None:
+    (tmp_path / ".hermes-memory-off").touch()
+    ask.connection.folder = str(tmp_path / "deep")
+    assert (await ask("memory_turn", role="user", content="Use port 5433")).data["kept"] is False
+    ask.connection.folder = None
     assert (await ask("memory_turn", role="user", content="Use port 5433")).data["kept"] is True
 
 

@@ -36,11 +36,11 @@ def sessions(shop: Path, tell: Tell) -> list[str]:
     facts = []
     with Store.open(shop.parent / "memory.db") as store:
         for number, name in enumerate(NAMES):
-            session = store.sessions.open("default", name, client="claude-code", client_version="2.1", project="shop")
+            session = store.sessions.open("shop", name, client="claude-code", client_version="2.1", project="shop")
             for word in ("first", "second") if not number else ():
-                store.turns.add("default", "user", f"the {word} \x1b[31mmessage", session=session)
+                store.turns.add("shop", "user", f"the {word} \x1b[31mmessage", session=session)
             origin = Origin(way=Way.TOOL, peer="uid 1000, pid 77", program="/usr/bin/node", branch="main")
-            facts.append(store.facts.write("default", f"V[n{number}]: x", session=session, origin=origin).fact.uid)
+            facts.append(store.facts.write("shop", f"V[n{number}]: x", session=session, origin=origin).fact.uid)
     return facts
 
 

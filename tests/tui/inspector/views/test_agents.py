@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_bridge.connect.hooks.installation_record import to_record_path
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import Rights, Session, SessionStatus
@@ -290,3 +291,13 @@ async def test_a_bridge_that_never_answers_holds_up_no_key(path: Path) -> None:
                 worst = max(worst, time.perf_counter() - begin)
             assert "worker" in beside(pilot) or rows_of(view)
             assert worst < 0.5
+
+
+async def test_hosts_say_when_they_were_heard_and_which_is_silent(path: Path) -> None:
+    to_record_path(path).write_text('{"codex": {"/home/ann/.codex/hooks.json": 1}}', encoding="utf-8")
+    with Store.open(path, clock=frozen) as store:
+        store.host_sessions.note("claude-code", "s1", "start", given_at=frozen(), given_facts=3, given_tokens=61)
+    async with inspecting(path) as pilot:
+        await opened(pilot, "agents")
+        await until(pilot, lambda: "3 facts in 61 tokens" in screen_text(pilot))
+        assert "silent: its hooks are installed and were never heard" in screen_text(pilot)

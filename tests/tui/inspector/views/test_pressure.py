@@ -10,7 +10,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import FactFilter, Origin, Tier, Way
+from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
 from hermes_memory_tui.dialogs.question import Question
@@ -329,3 +330,31 @@ async def test_a_file_that_appears_is_shown_with_the_next_change(path: Path, hom
 def test_of_many_facts_that_moved_the_first_are_named() -> None:
     assert format_names(["V[a]", "V[b]"]) == "V[a], V[b]"
     assert format_names([f"V[{number}]" for number in range(7)]) == "V[0], V[1], V[2], V[3] and 3 more"
+
+
+async def test_projects_are_chosen_and_a_theme_split_with_a_preview(path: Path) -> None:
+    with Store.open(path) as store:
+        with store.db.write_transaction() as conn:
+            conn.execute("UPDATE place_choice SET places = 'default', chosen_at = NULL")
+        with store.attribute(store.projects.place(Origin(way=Way.TOOL), ProjectSighting(root="/work/shop"))):
+            store.facts.write("default", "D[db]: Postgres")
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "default")
+        await until(pilot, lambda: "each project can have its own" in beside(pilot))
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "theme shop, 1 fact" in screen_text(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "each project has a theme of its own" in said(pilot))
+        await until(pilot, lambda: "each project can have its own" not in beside(pilot))
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "written there" in screen_text(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "shop" in [fact.theme for fact in facts_of(path).values()])
+        await pilot.press("u")
+        await until(pilot, lambda: "shop" not in [fact.theme for fact in facts_of(path).values()])
+        await pilot.press("u")
+        with Store.open(path, read_only=True) as store:
+            await until(pilot, lambda: store.place_themes.is_undecided)

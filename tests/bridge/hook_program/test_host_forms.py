@@ -1,0 +1,234 @@
+"""Each host's own words become the same event, and the answer has the host's own form."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_bridge.hook_program.hook_event import HOOK_HOSTS, MOST_TEXT, HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.host_answer import format_host_answer
+from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host
+from hermes_memory_bridge.hook_program.host_payload import HostInput, find_event_name, to_hook_event
+from hermes_memory_store.compact_json import parse_half_object, parse_whole_object, parse_wire_message, to_json
+from tests.bridge.hook_program.host_payloads import CASES, Case, case_id
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(), VALUES, max_size=6)
+
+
+def to_event(host: str, event: str, payload: dict[str, object], **environ: str) -> HookEvent:
+    speaker = find_speaking_host(host, payload)
+    return to_hook_event(speaker, event, payload, environ, theme="", at=7, pids=[os.getppid()])
+
+
+def read_bytes(said: bytes) -> dict[str, object]:
+    """What is read of an input; the writer goes on until it is done or the reader has gone."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        left = memoryview(said)
+        try:
+            while left:
+                left = left[os.write(writing, left) :]
+        except BrokenPipeError:
+            pass
+        finally:
+            os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        return HostInput(reading).read()
+    finally:
+        os.close(reading)
+        writer.join()
+
+
+def test_every_host_has_a_dialect() -> None:
+    assert set(DIALECTS) == set(HOOK_HOSTS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_what_a_host_says_becomes_an_event(case: Case) -> None:
+    event = to_event(case.host, case.event, read_bytes(json.dumps(case.payload).encode()))
+    assert (event.host, event.event, event.at, event.folder) == (case.speaker or case.host, case.event, 7, "/w")
+    assert {name: getattr(event, name) for name in case.expected} == case.expected
+    assert event.pids[0] == os.getppid()
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_the_answer_has_the_form_of_the_host(case: Case) -> None:
+    host = case.speaker or case.host
+    said = format_host_answer(host, case.event, "T", find_event_name(case.payload))
+    if case.form is None:
+        assert said == DIALECTS[host].empty
+    else:
+        assert said == case.form if isinstance(case.form, str) else json.loads(said) == case.form
+
+
+@pytest.mark.parametrize("host", ["gemini", "copilot", "cursor", "cline", "opencode", "goose", "vscode", "qwen"])
+def test_a_host_that_demands_json_gets_json_when_there_is_nothing_to_say(host: str) -> None:
+    assert isinstance(json.loads(format_host_answer(host, "prompt", "")), dict)
+
+
+def test_an_answer_is_named_after_the_event_that_the_host_knows() -> None:
+    said = json.loads(format_host_answer("codex", "start", "T", "Invented"))
+    assert said["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+
+
+def test_a_variable_of_claude_code_does_not_make_another_host_one() -> None:
+    event = to_event("gemini", "start", {"session_id": "g"}, CLAUDE_PROJECT_DIR="/claude", GEMINI_CWD="/gemini")
+    assert (event.host, event.folder) == ("gemini", "/gemini")
+
+
+def test_without_a_folder_the_working_folder_counts() -> None:
+    assert to_event("codex", "start", {"cwd": "not/absolute"}).folder == os.getcwd()
+
+
+def test_a_message_in_parts_is_put_together() -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "image", "data": "…"}, {"type": "text", "text": "two"}]
+    assert to_event("claude-code", "prompt", {"prompt": parts}).text == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"session_id": 7, "cwd": ["/w", 3], "prompt": {"text": "x"}, "source": None, "transcript_path": False},
+        {"session_id": ["a"], "cwd": {}, "prompt": None},
+        {},
+    ],
+)
+def test_values_of_other_types_are_taken_as_not_said(payload: dict[str, object]) -> None:
+    event = to_event("claude-code", "prompt", payload)
+    assert event.to_wire() == parse_hook_event(event.to_wire()).to_wire()
+    assert event.transcript == ""
+
+
+def test_a_message_is_cut_to_its_most() -> None:
+    assert len(to_event("codex", "prompt", {"prompt": "x" * (MOST_TEXT + 9)}).text) == MOST_TEXT
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (b"", {}),
+        (b"   \n", {}),
+        (b"null", {}),
+        (b"[1, 2]", {}),
+        (b'"text"', {}),
+        (b"{", {}),
+        (b"not json at all", {}),
+        (b"\xff\xfe\x00", {}),
+        (b"\xef\xbb\xbf" + b'{"session_id": "s"}', {"session_id": "s"}),
+        (b'{"session_id": "s"} trailing', {"session_id": "s"}),
+        (b'{"session_id": "s", "prompt": "half a mess', {"session_id": "s", "prompt": "half a mess"}),
+        (b'{"session_id": "s", "prompt": "half \\u00', {"session_id": "s", "prompt": "half "}),
+        (b'{"session_id": "s", "list": [1, 2', {"session_id": "s"}),
+        (b'{"session_id": "s", "prompt"', {"session_id": "s"}),
+        (b'{"session_id": "s"; "prompt": 1}', {"session_id": "s"}),
+        (b'{"n": ' + b"9" * 5_000 + b', "session_id": "s"}', {}),
+        (b'{"session_id": "s", "n": ' + b"9" * 5_000 + b"}", {"session_id": "s"}),
+        (b'{"session_id": "s", "deep": ' + b"[" * 200_000, {"session_id": "s"}),
+        (b'{"prompt": "line\nbreak"}', {"prompt": "line\nbreak"}),
+    ],
+)
+def test_whatever_comes_in_what_is_whole_is_read(said: bytes, found: dict[str, object]) -> None:
+    assert read_bytes(said) == found
+
+
+def test_of_fifty_megabytes_the_beginning_is_read() -> None:
+    found = read_bytes(b'{"session_id": "s", "prompt": "' + b"x" * 50_000_000 + b'"}')
+    assert found["session_id"] == "s"
+    assert found["prompt"] == "x" * MOST_TEXT
+
+
+def test_a_pipe_that_stays_open_is_not_waited_for() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"session_id": "s"}\n')
+    try:
+        assert HostInput(reading).read() == {"session_id": "s"}
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+@given(OBJECTS, st.data())
+def test_half_an_object_says_nothing_that_the_whole_one_does_not(whole: dict[str, object], data: st.DataObject) -> None:
+    text = json.dumps(whole, ensure_ascii=data.draw(st.booleans()))
+    found = parse_half_object(text[: data.draw(st.integers(0, len(text)))], 1_000)
+    for name, value in found.items():
+        known = whole[name]
+        assert value == known or (
+            isinstance(value, str)
+            and isinstance(known, str)
+            and known.encode("utf-16", "surrogatepass").startswith(value.encode("utf-16", "surrogatepass"))
+        ) or (isinstance(known, int) and str(known).startswith(str(value)))  # fmt: skip
+
+
+@given(VALUES)
+def test_what_is_sent_is_json(value: object) -> None:
+    assert json.loads(to_json(value)) == value
+    assert parse_whole_object(to_json({"value": value})) == {"value": value}
+
+
+INVALID_JSON = """
+import sys
+from hermes_memory_store.compact_json import parse_half_object, parse_whole_object, parse_wire_message
+for text in eval(sys.stdin.read()):
+    line = text.encode("utf-8", "surrogatepass")
+    assert parse_wire_message(line) is None, text
+    assert parse_whole_object(text) is None, text
+    assert parse_half_object(text, 100).keys() <= {"a"}, text
+assert not {"json", "json.decoder", "re"} & set(sys.modules)
+"""
+
+
+def test_invalid_json_is_survived_while_nothing_has_imported_its_decoder() -> None:
+    texts = [
+        "", " ", "{", "[", '"', "{]", '{"a"', '{"a":', '{"a": 1', '{"a": 1,', '{"a": 1,}', '{"a" 1}', "{1: 2}", "{'a': 1}",
+        '{"a": "b',
+        '{"a": "\\', '{"a": "\\x"}', '{"a": "\\u12"}', '{"a": "\\ud800', '{"a": tru}', '{"a": -}', "[1 2]", "[1,", "nul",
+        "NaN", "-",
+        '{"a": ' + "9" * 5_000 + "}", '{"a": ' + "[" * 100_000, "[" * 100_000, '{"a":' * 100_000, "\ufeff{}", "\x00", "\ud800",
+    ]  # fmt: skip
+    command = [sys.executable, "-S", "-c", INVALID_JSON]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(command, input=repr(texts), capture_output=True, text=True, env=env)
+    assert ended.returncode == 0, ended.stderr
+
+
+@given(st.binary() | st.text().map(str.encode) | VALUES.map(json.dumps).map(str.encode))
+def test_a_line_is_parsed_as_the_standard_library_does(line: bytes) -> None:
+    try:
+        wanted = json.loads(line.decode("utf-8"))
+    except ValueError:
+        wanted = None
+    assert parse_wire_message(line) == (wanted if isinstance(wanted, dict) else None)
+
+
+@given(OBJECTS)
+def test_any_object_makes_an_event(payload: dict[str, object]) -> None:
+    for host in HOOK_HOSTS:
+        wire = to_event(host, "prompt", payload).to_wire()
+        assert parse_hook_event(json.loads(to_json(wire))).to_wire() == wire
+
+
+@given(st.dictionaries(st.sampled_from([*HookEvent.__slots__]), VALUES))
+def test_any_line_is_an_event_or_refused_by_its_name(said: dict[str, object]) -> None:
+    try:
+        event = parse_hook_event(said)
+    except ValueError as error:
+        assert "host" in str(error) or "event" in str(error)
+    else:
+        assert event.to_wire() == parse_hook_event(event.to_wire()).to_wire()

@@ -1,0 +1,1 @@
+"""What a host is answered by the shim, with and without a bridge."""

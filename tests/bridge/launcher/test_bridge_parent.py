@@ -1,0 +1,102 @@
+"""A bridge that was started on demand has left the process tree of the host that needed it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
+from hermes_memory_bridge.launcher.dialing import dial_bridge
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from tests.bridge.running import INITIALIZE, Shim, until
+
+LINGER = {"HERMES_MEMORY_LINGER": "60"}
+
+HOST = """
+import json, os, subprocess, sys
+import psutil
+
+shim = subprocess.Popen(
+    [sys.executable, "-m", "hermes_memory_bridge", "--db", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+)
+write = {"name": "memory_write", "arguments": {"content": "D[cache]: redis"}}
+for message in (json.loads(sys.argv[2]), {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": write}):
+    shim.stdin.write(json.dumps(message).encode() + b"\\n")
+    shim.stdin.flush()
+    answer = json.loads(shim.stdout.readline())
+    assert "result" in answer, answer
+for process in psutil.Process().children(recursive=True):
+    process.kill()
+"""
+"""Asks one thing of its memory, and kills every process below it, as Copilot CLI does when it ends."""
+
+
+@pytest.fixture
+def stopped_afterwards(db: Path) -> Iterator[BridgePaths]:
+    """The paths of a store whose bridge has stopped afterwards."""
+    places = BridgePaths.of(db)
+    yield places
+    ask_bridge(places, "stop")
+    until(lambda: ask_bridge(places, "status") is None, "the end of the bridge")
+
+
+def test_a_bridge_outlives_a_host_that_kills_every_process_below_it(db: Path, stopped_afterwards: BridgePaths) -> None:
+    host = [sys.executable, "-c", HOST, str(db), json.dumps(INITIALIZE)]
+    subprocess.run(host, env=os.environ | {"HOME": str(db.parent)} | LINGER, cwd=db.parent, check=True, timeout=60)
+
+    running = ask_bridge(stopped_afterwards, "status")
+    assert running is not None, Path(stopped_afterwards.log).read_text()
+    assert os.getpid() not in [parent.pid for parent in psutil.Process(running["pid"]).parents()]
+    with Shim(db) as shim:
+        shim.open()
+        assert "redis" in shim.call("memory_search", query="cache")["result"]["content"][0]["text"]
+        shim.close()
+    assert ask_bridge(stopped_afterwards, "status")["pid"] == running["pid"]  # type: ignore[index]
+
+
+def test_a_program_that_is_not_there_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-program"):
+        start_bridge_process([str(tmp_path / "no-such-program")], str(tmp_path / "log"))
+
+
+def test_a_start_that_failed_is_told_before_its_time_is_over(db: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(OSError, match="did not start: the disk is full"):
+        dial_bridge(BridgePaths.of(db), {}, [sys.executable, "-Sc", "raise SystemExit('the disk is full')"])
+    assert time.monotonic() - began < 10
+
+
+def test_only_an_end_that_was_told_is_a_good_one(tmp_path: Path) -> None:
+    tell = "from hermes_memory_bridge.launcher.bridge_process import tell_good_end; tell_good_end()"
+    for code, good in ((tell, True), ("pass", False), ("import os; os.kill(os.getpid(), 9)", False)):
+        process = start_bridge_process([sys.executable, "-c", code], str(tmp_path / "log"))
+        until(lambda process=process: not process.is_running(), "its end")  # type: ignore[misc]
+        assert process.has_failed() is not good, code
+        process.forget()
+
+
+def test_a_running_process_has_not_failed_and_its_end_disturbs_nobody_who_forgot_it(tmp_path: Path) -> None:
+    go_on, end = tmp_path / "go-on", tmp_path / "end"
+    os.mkfifo(go_on)
+    code = (
+        f"open({str(go_on)!r}).read();"
+        "from hermes_memory_bridge.launcher.bridge_process import tell_good_end; tell_good_end();"
+        f"open({str(end)!r}, 'w').close()"
+    )
+    process = start_bridge_process([sys.executable, "-c", code], str(tmp_path / "log"))
+    assert process.is_running()
+    assert not process.has_failed()
+    process.forget()
+    with contextlib.suppress(BrokenPipeError), go_on.open("w"):
+        pass
+    until(end.exists, "its end")

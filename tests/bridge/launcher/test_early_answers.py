@@ -1,0 +1,399 @@
+"""The handshake and the lists are answered before a bridge runs, and are what the bridge would say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher import known_handshakes
+from hermes_memory_bridge.launcher.known_handshakes import (
+    LISTS,
+    SHIPPED_FILE,
+    load_answers,
+    load_known_answers,
+    save_answers,
+    to_handshake_key,
+)
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.tools import select_tools
+from hermes_memory_store.model import FactFilter, Rights
+from hermes_memory_store.store import Store
+from tests.bridge.launcher.hosts import call_tool, discover, hear_answer, list_tools, modern, to_line
+from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, environment, until
+from tests.handshakes import render_handshakes
+
+TOOLS = list(select_tools("core"))
+
+
+def change_known_tools(db: Path, version: str = "2025-06-18") -> BridgePaths:
+    """Let the file beside the sockets say that there is a single tool."""
+    places = BridgePaths.of(db)
+    places.make_folder()
+    key = to_handshake_key(version, "", "")
+    answers = load_known_answers(places.handshakes, key)
+    listed = json.loads(answers["tools/list"])
+    answers["tools/list"] = json.dumps({**listed, "tools": listed["tools"][:1]})
+    save_answers(places.handshakes, key, answers)
+    return places
+
+
+def is_served(places: BridgePaths) -> bool:
+    """Whether a bridge runs."""
+    return ask_bridge(places, "status") is not None
+
+
+def test_what_is_shipped_is_what_a_bridge_answers(db: Path) -> None:
+    with bridge(db) as places:
+        assert Path(SHIPPED_FILE).read_text(encoding="utf-8") == render_handshakes(places), (
+            "run `python -m tests.handshakes`"
+        )
+
+
+def test_the_default_list_of_tools_stays_small() -> None:
+    for version in (*known_handshakes.HANDSHAKE_VERSIONS, known_handshakes.MODERN_VERSION):
+        answers = load_answers(SHIPPED_FILE, to_handshake_key(version, "", ""), private=False)
+        tools = json.loads(answers["tools/list"])["tools"]
+        assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) <= 10_000
+        assert [tool["name"] for tool in tools] == TOOLS
+
+
+def test_a_host_with_a_handshake_is_answered_before_a_bridge_runs(db: Path) -> None:
+    with Shim(db) as shim:
+        answer = shim.open()
+        assert answer["result"]["protocolVersion"] == "2025-06-18"
+        assert answer["result"]["capabilities"]["tools"] == {"listChanged": True}
+        assert list_tools(shim) == TOOLS
+        assert len(hear_answer(shim, shim.request("prompts/list"))[0]["result"]["prompts"]) == 3
+        assert not is_served(BridgePaths.of(db))
+        assert call_tool(shim, "memory_write", content="D[cache]: redis")[0]["result"]["isError"] is False
+        assert shim.close() == 0
+
+
+def test_a_host_of_the_newest_revision_is_answered_before_a_bridge_runs(db: Path) -> None:
+    with Shim(db) as shim:
+        assert discover(shim)["supportedVersions"] == ["2026-07-28"]
+        asked = {"toolsListChanged": True, "promptsListChanged": True}
+        shim.say(
+            {
+                "jsonrpc": "2.0",
+                "id": "l",
+                "method": "subscriptions/listen",
+                "params": {**modern(), "notifications": asked},
+            }
+        )
+        acknowledged = shim.hear()
+        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+        assert acknowledged["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "l"}
+        assert acknowledged["params"]["notifications"] == asked
+        assert list_tools(shim, modern()) == TOOLS
+        assert not is_served(BridgePaths.of(db))
+        params = {**modern(), "name": "memory_write", "arguments": {"content": "D[cache]: redis"}}
+        written, before = hear_answer(shim, shim.request("tools/call", params))
+        assert written["result"]["structuredContent"]["status"] == "created"
+        assert before == []
+        assert shim.close() == 0
+
+
+def test_a_later_answer_of_the_bridge_is_the_same_as_the_early_one(db: Path) -> None:
+    with Shim(db) as shim:
+        first = shim.open()
+        early, _ = hear_answer(shim, shim.request("tools/list"))
+        call_tool(shim, "memory_status")
+        late, before = hear_answer(shim, shim.request("tools/list"))
+        assert early["result"] == late["result"]
+        assert before == []
+        assert first["result"]["serverInfo"]["name"] == "hermes-memory"
+        assert not Path(BridgePaths.of(db).handshakes).exists()
+
+
+def test_a_warm_bridge_is_not_waited_for_either(db: Path) -> None:
+    with bridge(db) as places:
+        process = int(ask_bridge(places, "status")["pid"])  # type: ignore[index]
+        os.kill(process, signal.SIGSTOP)
+        try:
+            with Shim(db) as shim:
+                shim.open()
+                assert list_tools(shim) == TOOLS
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+
+def test_a_list_that_differs_is_announced_once_and_known_the_next_time(db: Path) -> None:
+    places = change_known_tools(db)
+    with Shim(db) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS[:1]
+        _, before = call_tool(shim, "memory_status")
+        assert [one["method"] for one in before] == ["notifications/tools/list_changed"]
+        assert list_tools(shim) == TOOLS
+        os.kill(int(ask_bridge(places, "status")["pid"]), signal.SIGKILL)  # type: ignore[index]
+        until(lambda: not is_served(places), "the end of the bridge")
+        _, before = call_tool(shim, "memory_status")
+        assert [one for one in before if "method" in one] == []
+        shim.close()
+    with Shim(db) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+
+
+def test_a_list_that_the_host_did_not_ask_for_is_not_announced(db: Path) -> None:
+    change_known_tools(db)
+    with Shim(db) as shim:
+        shim.open()
+        _, before = call_tool(shim, "memory_status")
+        assert before == []
+        assert list_tools(shim) == TOOLS
+        shim.close()
+
+
+def test_a_host_of_the_newest_revision_hears_of_a_list_on_its_stream(db: Path) -> None:
+    change_known_tools(db, "2026-07-28")
+    with Shim(db) as shim:
+        discover(shim)
+        shim.say(
+            {
+                "jsonrpc": "2.0",
+                "id": 77,
+                "method": "subscriptions/listen",
+                "params": {**modern(), "notifications": {"toolsListChanged": True}},
+            }
+        )
+        shim.hear()
+        assert list_tools(shim, modern()) == TOOLS[:1]
+        notice = shim.hear()
+        assert notice["method"] == "notifications/tools/list_changed"
+        assert notice["params"] == {"_meta": {"io.modelcontextprotocol/subscriptionId": 77}}
+        assert list_tools(shim, modern()) == TOOLS
+
+
+def test_resources_are_the_one_that_is_everywhere_until_the_bridge_says_more(db: Path) -> None:
+    with Shim(db) as shim:
+        shim.open()
+        early, _ = hear_answer(shim, shim.request("resources/list"))
+        assert [one["uri"] for one in early["result"]["resources"]] == ["memory://status"]
+        _, before = call_tool(shim, "memory_status")
+        assert [one["method"] for one in before] == ["notifications/resources/list_changed"]
+        late, _ = hear_answer(shim, shim.request("resources/list"))
+        assert [one["uri"] for one in late["result"]["resources"]] == ["memory://status", "memory://theme/default"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"0.2.0 2025-06-18 core - tools/list {\n",
+        b"0.2.0 2025-06-18 core - tools/list {}\n",
+        b"0.1.0 2025-06-18 core - tools/list {}\n" * 300,
+        b"x" * 5_000_000,
+    ],
+)
+def test_a_damaged_file_or_that_of_another_version_is_as_none(db: Path, content: bytes) -> None:
+    places = BridgePaths.of(db)
+    places.make_folder()
+    Path(places.handshakes).write_bytes(content)
+    with Shim(db) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+
+
+def test_a_file_that_others_may_write_is_not_believed(db: Path) -> None:
+    places = change_known_tools(db)
+    os.chmod(places.handshakes, 0o666)
+    with Shim(db) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+
+
+def test_a_file_that_is_a_link_or_a_pipe_is_not_read(db: Path) -> None:
+    places = change_known_tools(db)
+    key = to_handshake_key("2025-06-18", "", "")
+    os.rename(places.handshakes, places.handshakes + ".real")
+    os.symlink(places.handshakes + ".real", places.handshakes)
+    assert load_answers(places.handshakes, key, private=True) == {}
+    os.unlink(places.handshakes)
+    os.mkfifo(places.handshakes)
+    assert load_answers(places.handshakes, key, private=True) == {}
+
+
+def test_the_file_holds_the_newest_keys_and_no_token(tmp_path: Path) -> None:
+    path = str(tmp_path / "handshakes")
+    answers = load_answers(SHIPPED_FILE, to_handshake_key("2025-06-18", "", ""), private=False)
+    for number in range(60):
+        save_answers(path, to_handshake_key("2025-06-18", "", f"hmt_secret{number}"), answers)
+    text = Path(path).read_text(encoding="utf-8")
+    assert "hmt_secret" not in text
+    assert text.count("\n") == known_handshakes.MOST_LINES
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert load_known_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret59")) == answers
+    assert load_known_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret0")) == {}
+    save_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret59"), answers)
+    assert Path(path).read_text(encoding="utf-8") == text
+    assert len(answers) == len(LISTS) + 1
+
+
+def test_a_folder_that_cannot_be_written_keeps_nobody_from_being_served(db: Path) -> None:
+    places = change_known_tools(db)
+    with bridge(db):
+        os.chmod(places.folder, 0o500)
+        try:
+            with Shim(db) as shim:
+                shim.open()
+                assert list_tools(shim) == TOOLS[:1]
+                assert call_tool(shim, "memory_status")[0]["result"]["isError"] is False
+                shim.close()
+        finally:
+            os.chmod(places.folder, 0o700)
+
+
+def test_a_token_that_is_new_waits_for_the_bridge_and_is_known_after_that(db: Path) -> None:
+    with Store.open(db) as store:
+        _, secret = store.credentials.add("ci", "marketing", Rights.parse("read,tool:memory_search"))
+    with Shim(db, "--token", secret) as shim:
+        shim.open()
+        assert list_tools(shim) == ["memory_search"]
+
+
+def test_a_revoked_token_is_told_in_the_answer_to_the_first_request(db: Path) -> None:
+    with Store.open(db) as store:
+        _, secret = store.credentials.add("ci", "marketing", Rights.parse("read"))
+        store.credentials.revoke("ci")
+    with Shim(db, "--token", secret) as shim:
+        answer = shim.open()
+        assert "unknown, expired or revoked" in answer["error"]["message"]
+        assert shim.process.wait(10) == 1
+
+
+def test_a_bridge_that_refuses_says_so_in_the_answer_to_the_first_call(db: Path) -> None:
+    with Shim(db, "--theme", "???") as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+        for _ in range(2):
+            answer, _ = call_tool(shim, "memory_status")
+            assert "cannot be a theme" in answer["error"]["message"]
+        assert shim.close() == 0
+
+
+def test_a_bridge_that_dies_during_its_start_fails_the_call_with_the_reason(tmp_path: Path) -> None:
+    broken = tmp_path / "memory.db"
+    broken.write_bytes(b"this is no database" * 100)
+    with Shim(broken) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+        answer, _ = call_tool(shim, "memory_status")
+        assert "not a readable SQLite database" in answer["error"]["message"]
+        broken.unlink()
+        assert call_tool(shim, "memory_status")[0]["result"]["isError"] is False
+        assert shim.close() == 0
+
+
+def test_calls_reach_the_bridge_in_the_order_in_which_the_host_made_them(db: Path) -> None:
+    with Shim(db) as shim:
+        shim.open()
+        numbers = [
+            shim.request("tools/call", {"name": "memory_write", "arguments": {"content": f"V[step]: {step}"}})
+            for step in range(5)
+        ]
+        listed, before = hear_answer(shim, shim.request("tools/list"))
+        assert len(listed["result"]["tools"]) == len(TOOLS)
+        heard = {one["id"] for one in before}
+        while len(heard) < len(numbers):
+            heard.add(shim.hear()["id"])
+        assert "4" in call_tool(shim, "memory_search", query="step")[0]["result"]["content"][0]["text"]
+        shim.close()
+
+
+def test_a_first_message_of_two_megabytes_is_taken(db: Path) -> None:
+    with Shim(db) as shim:
+        padded = {
+            **INITIALIZE,
+            "params": {**INITIALIZE["params"], "capabilities": {"experimental": {"x": {"y": "z" * 2**21}}}},
+        }  # type: ignore[dict-item]
+        shim.say(padded)
+        assert shim.hear()["result"]["serverInfo"]["name"] == "hermes-memory"
+        shim.say(INITIALIZED)
+        assert call_tool(shim, "memory_status")[0]["result"]["isError"] is False
+        shim.close()
+
+
+def test_a_host_that_says_all_at_once_and_closes_the_pipe_is_answered(db: Path) -> None:
+    call = {"name": "memory_write", "arguments": {"content": "D[cache]: redis"}}
+    said = [
+        INITIALIZE,
+        INITIALIZED,
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "hermes_memory_bridge", "--db", str(db), "--theme", "default"],
+        input=b"".join(map(to_line, said)),
+        capture_output=True,
+        env=environment(db.parent),
+        timeout=60,
+    )
+    heard = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["id"] for one in heard] == [0, 1, 2]
+    assert done.returncode == 0
+    with Store.open(db) as store:
+        assert store.facts.count(FactFilter(theme="default")) == 1
+
+
+def test_a_host_that_only_looks_and_leaves_starts_no_bridge(db: Path) -> None:
+    with Shim(db) as shim:
+        shim.open()
+        assert list_tools(shim) == TOOLS
+        assert shim.close() == 0
+    assert not db.exists()
+
+
+def test_a_host_that_asks_for_nothing_has_its_bridge_all_the_same(db: Path) -> None:
+    with Shim(db) as shim:
+        shim.open()
+        until(lambda: is_served(BridgePaths.of(db)), "the bridge")
+        shim.close()
+
+
+def test_several_shims_that_start_at_once_share_one_bridge(db: Path) -> None:
+    shims = [Shim(db) for _ in range(5)]
+    try:
+        for shim in shims:
+            shim.open()
+        assert all(list_tools(shim) == TOOLS for shim in shims)
+        for number, shim in enumerate(shims):
+            call_tool(shim, "memory_write", content=f"V[n.{number}]: {number}")
+        status: dict[str, Any] = ask_bridge(BridgePaths.of(db), "status")  # type: ignore[assignment]
+        assert status["connections"] == len(shims)
+    finally:
+        for shim in shims:
+            shim.__exit__()
+
+
+def test_a_revision_nobody_knows_is_left_to_the_bridge(db: Path) -> None:
+    with Shim(db) as shim:
+        shim.say({**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": "2099-01-01"}})  # type: ignore[dict-item]
+        assert shim.hear()["result"]["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage",
+        b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}',
+    ],
+)
+def test_what_is_no_request_is_left_to_the_bridge(db: Path, line: bytes) -> None:
+    with Shim(db) as shim:
+        shim.open()
+        assert shim.process.stdin is not None
+        shim.process.stdin.write(line + b"\n")
+        shim.process.stdin.flush()
+        assert "error" in shim.hear()

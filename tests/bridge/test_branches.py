@@ -1,0 +1,159 @@
+"""Facts of unmerged branches, as agents in real repositories are given them by a real bridge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_store.model import Change
+from hermes_memory_store.store import Store
+from tests.bridge.running import Shim, bridge, until
+
+WHO = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run Git, untouched by the settings of whoever runs the tests."""
+    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", **WHO}
+    done = subprocess.run(["git", *words], cwd=folder, env=environ, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, name: str, text: str) -> str:
+    """Write a file and commit it."""
+    (folder / name).write_text(text, encoding="utf-8")
+    git(folder, "add", name)
+    git(folder, "commit", "-q", "-m", name)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with a commit on `main`; `pay`, with one of its own, is checked out."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    commit(folder, "a.txt", "one\n")
+    git(folder, "switch", "-q", "-c", "pay")
+    commit(folder, "pay.txt", "pay\n")
+    return folder
+
+
+@pytest.fixture
+def served(db: Path) -> Iterator[Path]:
+    with bridge(db):
+        yield db
+
+
+def text(answer: dict[str, Any]) -> str:
+    return str(answer["result"]["content"][0]["text"])
+
+
+def lines(answer: dict[str, Any], part: str) -> list[str]:
+    """Return the lines of an answer that hold a text, without the mark of the fence."""
+    return [line.removeprefix("| ") for line in text(answer).splitlines() if part in line]
+
+
+def merges(db: Path) -> list[Change]:
+    with Store.open(db, read_only=True) as store:
+        return store.journal.changes(ops=["branch_merged"])
+
+
+def write_on_both(shim: Shim, shop: Path) -> None:
+    """Write facts on `pay`, then others on `main`, which is checked out then."""
+    shim.open("claude-code")
+    shim.call("memory_write", content="D[db]: sqlite for payments")
+    shim.call("memory_write", content="C[keys]: never in payments")
+    git(shop, "switch", "-q", "main")
+    shim.call("memory_write", content="V[port]: 8080 for payments")
+
+
+def test_an_unmerged_fact_is_labelled_and_behind_others_until_its_branch_is_merged(served: Path, shop: Path) -> None:
+    with Shim(served, cwd=shop) as shim:
+        write_on_both(shim, shop)
+        until(lambda: "(branch pay)" in text(shim.call("memory_status")), "the watch")
+        block = text(shim.call("memory_status"))
+        assert block.index("C[keys]: never in payments (branch pay)") > 0
+        assert block.index("V[port]: 8080 for payments\n") < block.index("D[db]: sqlite for payments (branch pay)")
+        found = shim.call("memory_search", query="payments")
+        assert lines(found, "sqlite") == ["D[db]: sqlite for payments (branch pay)"]
+        assert [one["branch"] for one in found["result"]["structuredContent"]["facts"] if "branch" in one] == [
+            {"name": "pay", "state": "unmerged"}
+        ] * 2
+        assert text(found).index("8080") < text(found).index("sqlite")
+        assert "(branch pay)" in text(shim.call("memory_reflect", topic="payments"))
+        assert merges(served) == []
+        git(shop, "merge", "-q", "--no-ff", "--no-edit", "pay")
+        until(lambda: "(branch" not in text(shim.call("memory_status")), "the watch")
+        assert "(branch" not in text(shim.call("memory_search", query="payments"))
+        (change,) = merges(served)
+        assert change.entity == "branch"
+        assert change.after is not None
+        assert (change.after["project"], change.after["branch"], change.after["into"]) == ("shop", "pay", "main")
+        assert (change.after["target_commit"], change.after["way"]) == (git(shop, "rev-parse", "main"), "merge")
+        shim.call("memory_search", query="payments")
+        assert len(merges(served)) == 1
+    with Store.open(served) as store:
+        assert store.journal.verify().ok
+
+
+def test_a_merge_is_noticed_while_no_agent_says_anything(served: Path, shop: Path) -> None:
+    with Shim(served, cwd=shop) as shim:
+        write_on_both(shim, shop)
+        until(lambda: "(branch pay)" in text(shim.call("memory_status")), "the watch")
+        git(shop, "merge", "-q", "--squash", "pay")
+        git(shop, "commit", "-q", "-m", "squashed")
+        git(shop, "branch", "-q", "-D", "pay")
+        until(lambda: merges(served) != [], "the watch")
+        (change,) = merges(served)
+        assert (change.after or {})["way"] == "squash"
+        assert "(branch" not in text(shim.call("memory_status"))
+
+
+def test_on_its_own_branch_and_on_one_that_has_it_a_fact_is_as_ever(served: Path, shop: Path) -> None:
+    with Shim(served, cwd=shop) as shim:
+        write_on_both(shim, shop)
+        git(shop, "switch", "-q", "pay")
+        assert "(branch" not in text(shim.call("memory_status")), "facts of the default branch are never marked"
+        git(shop, "switch", "-q", "-c", "stacked")
+        commit(shop, "s.txt", "stacked\n")
+        assert "(branch pay?)" in text(shim.call("memory_status")), "not known yet"
+        until(lambda: "(branch" not in text(shim.call("memory_status")), "the watch")
+        git(shop, "switch", "-q", "-c", "beside", "main")
+        commit(shop, "b.txt", "beside\n")
+        until(lambda: "(branch pay)" in text(shim.call("memory_status")), "the watch")
+
+
+def test_a_theme_that_holds_back_says_how_many_and_shows_them_when_asked(db: Path, shop: Path) -> None:
+    (db.parent / "memory-themes.toml").write_text('[defaults]\nbranches = "hold"\n', encoding="utf-8")
+    with bridge(db), Shim(db, cwd=shop) as shim:
+        write_on_both(shim, shop)
+        until(lambda: "held back" in text(shim.call("memory_status")), "the watch")
+        block = shim.call("memory_status")
+        assert "D[db]" not in text(block)
+        assert "(+1 of unmerged branches held back: memory_search branch:NAME)" in text(block)
+        assert "C[keys]: never in payments (branch pay)" in text(block), "a constraint is never held back"
+        found = shim.call("memory_search", query="payments")
+        assert "sqlite" not in text(found)
+        assert text(found).endswith("(1 fact of unmerged branches held back; to see them search with branch:pay)")
+        assert lines(shim.call("memory_search", query="payments branch:pay"), "sqlite") == [
+            "D[db]: sqlite for payments (branch pay)"
+        ]
+        for tool, said in (("recall_memory", {"query": "payments"}), ("memory_reflect", {"topic": "payments"})):
+            answer = shim.call(tool, **said)
+            assert "sqlite" not in text(answer)
+            assert "held" in answer["result"]["structuredContent"]
+
+
+def test_a_theme_that_leaves_branches_alone(db: Path, shop: Path) -> None:
+    (db.parent / "memory-themes.toml").write_text('[defaults]\nbranches = "off"\n', encoding="utf-8")
+    with bridge(db), Shim(db, cwd=shop) as shim:
+        write_on_both(shim, shop)
+        block = text(shim.call("memory_status"))
+        assert "(branch" not in block
+        assert block.index("D[db]") < block.index("V[port]")

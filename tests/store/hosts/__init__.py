@@ -1,0 +1,1 @@
+"""Tests of what the store knows of agent hosts."""
