@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.projects import Projects
     from hermes_memory_store.projects.theme_moves import ThemeMoves
     from hermes_memory_store.projects.theme_split import ThemeSplit
+    from hermes_memory_store.recall.recall import Recall
+    from hermes_memory_store.recall.session_start import SessionStart
     from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.search.search import Search
     from hermes_memory_store.sync.shared_turns import SharedTurns
@@ -106,6 +108,20 @@ class Store:
         from hermes_memory_store.search.search import Search
 
         return Search(self.db, self.names, self.reads, self.clock)
+
+    @cached_property
+    def recall(self) -> Recall:
+        """The facts and turns that answer a question."""
+        from hermes_memory_store.recall.recall import Recall
+
+        return Recall(self.search, self.turns)
+
+    @cached_property
+    def session_start(self) -> SessionStart:
+        """What a session is given at its start."""
+        from hermes_memory_store.recall.session_start import SessionStart
+
+        return SessionStart(self.injection)
 
     @cached_property
     def idempotency_keys(self) -> IdempotencyKeys:

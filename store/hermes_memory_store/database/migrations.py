@@ -16,6 +16,7 @@ from hermes_memory_store.database.schema import (
     FIFTH_SCHEMA,
     FIRST_SCHEMA,
     FOURTH_SCHEMA,
+    NINTH_SCHEMA,
     SECOND_SCHEMA,
     SEVENTH_SCHEMA,
     SIXTH_SCHEMA,
@@ -80,6 +81,13 @@ def m007_origins(db: Database) -> None:
 def m008_hosts(db: Database) -> None:
     """Create the sessions of hosts, the themes of places, and what is known of branches."""
     for statement in EIGHTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m009_recall(db: Database) -> None:
+    """Create what sessions did with the facts they were given, and what search knows of words."""
+    for statement in NINTH_SCHEMA:
         db.execute(statement)
 
 

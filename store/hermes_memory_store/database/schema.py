@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 8
+STORE_VERSION = 9
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -733,6 +733,28 @@ BRANCH_TABLES = (
 
 EIGHTH_SCHEMA = (*HOST_TABLES, *PLACE_TABLES, *BRANCH_TABLES)
 
+USE_TABLES = (
+    # How often a session was given a fact, and how often what was said or done after it touched the fact. Beside `reads`,
+    # which counts every answer: what was given and never used is worth less at the next start.
+    """
+    CREATE TABLE fact_uses (
+      fact_id INTEGER PRIMARY KEY,
+      given INTEGER NOT NULL DEFAULT 0,
+      used INTEGER NOT NULL DEFAULT 0,
+      last_used_at INTEGER
+    ) STRICT
+    """,
+    "CREATE TRIGGER fact_uses_gone AFTER DELETE ON facts BEGIN DELETE FROM fact_uses WHERE fact_id = old.id; END",
+    # Why each fact of a context record was given, and what was left out, as JSON; null where nothing was ranked.
+    "ALTER TABLE injections ADD COLUMN reasons TEXT",
+)
+"""What sessions did with what they were given."""
+
+WORD_TABLES: tuple[str, ...] = ()
+"""What search knows of the words of an index."""
+
+NINTH_SCHEMA = (*USE_TABLES, *WORD_TABLES)
+
 SCHEMAS = (
     FIRST_SCHEMA,
     SECOND_SCHEMA,
@@ -742,5 +764,6 @@ SCHEMAS = (
     SIXTH_SCHEMA,
     SEVENTH_SCHEMA,
     EIGHTH_SCHEMA,
+    NINTH_SCHEMA,
 )
 """Statements of every version, by which the doctor knows a whole store."""

@@ -1,0 +1,77 @@
+"""What is given of a memory, item by item, with the reasons: for tools, hooks, tests of a memory and the flight recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from hermes_memory_store.model import Fact, Millis, Turn, Uid
+
+Nearest = Callable[[str, str, int, Collection[int]], list[tuple[int, float]]]
+"""(`fact` or `turn`, theme, limit, keys) → (key, cosine similarity) of the nearest to the question, best first; and of these
+keys, however far they are. It answers from the vectors that are there and waits for nothing."""
+
+WORDS_ONLY = "words only"
+"""What an answer says that no model had a part in."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankReason:
+    """One thing that raised or lowered an item's rank."""
+
+    name: str
+    """`words`, `meaning`, `turns`, `pinned`, `critical`, `scope`, `branch`, `person`, `unknown`, `used`, `unused`, `age` …"""
+    value: float
+    """What it added, in the units of the score; below 0 what it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenItem:
+    """A fact, or the best sentence of a turn."""
+
+    line: str
+    """As it is given, without the fence: the fact in MEMORY_SPEC's notation, or who said it, when and what."""
+    tokens: int
+    """Of the line in its fence."""
+    score: float
+    """Comparable within one answer."""
+    fact: Fact | None = None
+    turn: Turn | None = None
+    """One of both."""
+    reasons: tuple[RankReason, ...] = ()
+
+    @property
+    def uid(self) -> Uid:
+        """The uid of the fact or turn."""
+        item = self.fact or self.turn
+        assert item is not None
+        return item.uid
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is given at once, best first, within a budget."""
+
+    items: tuple[GivenItem, ...] = ()
+    left_out: tuple[GivenItem, ...] = ()
+    """Ranked candidates that did not fit or were told by another item, best first."""
+    tokens: int = 0
+    """Of everything, with the fence."""
+    ranked_by: str = WORDS_ONLY
+    note: str | None = None
+    """What is wrong with an index, if anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartSituation:
+    """Where and when a session starts, as far as it is known."""
+
+    theme: str
+    project: str | None = None
+    folder: str = ""
+    branch: str | None = None
+    scope: str | None = None
+    at: Millis | None = None
+    """UTC milliseconds; now unless given."""
+    also: tuple[str, ...] = field(default=())
+    """Themes that are read beside it."""
