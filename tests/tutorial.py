@@ -1,7 +1,7 @@
 """Run the tutorial: every command of `docs/tutorial.md`, word for word, in one shell with a temporary home.
 
 `python -m tests.tutorial` rewrites the output that the page shows where it differs; `tests/e2e/test_docs.py` compares it. What
-differs from one run to the next counts as equal: uids, times and durations, sizes of the file, and the two folders below.
+differs from one run to the next counts as equal: uids, times, ages and durations, sizes of the file, and the two folders below.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ WILDCARDS = (
     (re.compile(r"\b\d{13}\b"), "<milliseconds>"),
     (re.compile(r"\bprocess \d+\b"), "process <number>"),
     (re.compile(r"\b\d+(?:\.\d+)? (ms|KiB|pages)\b"), r"<number> \1"),
+    (re.compile(r"\bjust now\b|\b\d+ ?(?:s|min|m|h|days?|d|mo|y) ago\b"), "<age>"),
 )
 HOME, BIN = "/tmp/tutorial", "/path/to/bin"
 END = "--- end of command ---"

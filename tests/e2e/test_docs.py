@@ -66,6 +66,16 @@ def test_a_wildcard_of_the_tutorial_hides_no_other_text() -> None:
     assert tutorial.comparable("deadbeef and 2 facts") == "deadbeef and 2 facts"
 
 
+@pytest.mark.parametrize("age", ["4 s ago", "40 s ago", "2 min ago", "3 h ago", "5 days ago", "just now", "5m ago"])
+def test_how_long_ago_something_was_differs_from_one_run_of_the_tutorial_to_the_next(age: str) -> None:
+    assert tutorial.comparable(f"installed {age}; restart") == tutorial.comparable("installed 1 s ago; restart")
+
+
+def test_a_number_that_is_no_age_stays_in_the_tutorial() -> None:
+    text = "it stops after 30 s, keeps 5 days of 2 facts, and says so long ago"
+    assert tutorial.comparable(text) == text
+
+
 def test_every_benchmark_has_a_command_in_the_docs() -> None:
     said = (HOUSE / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     programs = [file for file in (HOUSE / "tests" / "benchmarks").glob("*.py") if "__main__" in file.read_text("utf-8")]
