@@ -21,6 +21,7 @@ COMMANDS = {
     "review": "memory.review_commands",
     "undo": "memory.undo_commands",
     "redo": "memory.undo_commands",
+    "recall": "recall.recall_commands",
     "search": "memory.read_commands",
     "facts": "memory.read_commands",
     "fact": "memory.read_commands",

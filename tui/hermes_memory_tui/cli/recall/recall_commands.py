@@ -1,0 +1,161 @@
+"""`recall`: what an agent is given for a question, and how much of the evidence is given at which budget."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.recall.given import Given, GivenItem
+from hermes_memory_store.recall_curve.evidence_curve import BUDGETS, RecallCurve
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
+
+TOKENS = click.IntRange(20, 1_000_000)
+
+KINDS = {"facts": ("fact",), "turns": ("turn",), "both": ("fact", "turn")}
+
+
+@click.group("recall", short_help="Ask as an agent is answered, and measure it.")
+def recall_command() -> None:
+    """Ask as an agent is answered, and measure how much of what answers is given."""
+
+
+@recall_command.command("ask", cls=QueryCommand, short_help="Show what an agent is given for a question.")
+@click.argument("question", nargs=-1, required=True)
+@click.option("--tokens", type=TOKENS, help="The budget.  [default: the theme's injection_tokens]")
+@click.option("--kind", type=click.Choice(list(KINDS)), default="both", show_default=True)
+@click.option("--why", is_flag=True, help="Show what ranked each, and what was left out.")
+@add_common_options
+@pass_settings
+def ask_command(settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, why: bool) -> None:
+    """Show the facts and messages that QUESTION is answered with, packed into a budget of tokens.
+
+    E.g. recall ask --tokens 180 --why which database do we use
+    """
+    with settings.store() as store:
+        theme = settings.reading_theme(store)
+        budget = store.policies.for_theme(theme).injection_tokens if tokens is None else tokens
+        themes = [theme, *settings.other_themes(store, theme)]
+        given = store.recall.give(themes, join_query(question), budget, kinds=KINDS[kind])
+    if settings.as_json:
+        print_document(given_json(given, budget))
+        return
+    for item in given.items:
+        print_item(item, why)
+    if why and given.left_out:
+        click.echo("\nleft out:")
+        for item in given.left_out[:10]:
+            print_item(item, why)
+    if not given.items:
+        click.echo("nothing answers that", err=True)
+    click.echo(f"{given.tokens} of {budget} tokens, by {given.ranked_by}", err=True)
+    if given.note:
+        click.echo(f"note: {given.note}", err=True)
+
+
+def print_item(item: GivenItem, why: bool) -> None:
+    """Print one line that is given, and what ranked it."""
+    click.echo(to_printable(item.line))
+    if why:
+        reasons = ", ".join(f"{one.name} {one.value:+.2f}" for one in item.reasons)
+        click.echo(f"    {item.score:.3f} for {item.tokens} tokens: {reasons}")
+
+
+def given_json(given: Given, budget: int) -> dict[str, Any]:
+    """Return what is given as JSON."""
+    return {
+        "items": [item_json(item) for item in given.items],
+        "left_out": [item_json(item) for item in given.left_out],
+        "tokens": given.tokens,
+        "budget": budget,
+        "ranked_by": given.ranked_by,
+        **({} if given.note is None else {"note": given.note}),
+    }
+
+
+def item_json(item: GivenItem) -> dict[str, Any]:
+    """Return one item as JSON."""
+    return {
+        "uid": item.uid,
+        "kind": "fact" if item.fact is not None else "turn",
+        "line": item.line,
+        "tokens": item.tokens,
+        "score": round(item.score, 4),
+        "reasons": {one.name: round(one.value, 4) for one in item.reasons},
+    }
+
+
+@recall_command.command("curve", short_help="Measure how much of the evidence is given at which budget.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--budget", "budgets", type=TOKENS, multiple=True, help=f"Tokens; again for more.  [default: {BUDGETS}]")
+@click.option("--kind", type=click.Choice(list(KINDS)), default="both", show_default=True, help="What is remembered.")
+@click.option(
+    "--near-links", is_flag=True, help="Find the messages behind a fact as a store does, not as the file says."
+)
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also draw the curve into this file.")
+@add_common_options
+@pass_settings
+def curve_command(
+    settings: CommandSettings, file: Path, budgets: tuple[int, ...], kind: str, near_links: bool, svg: Path | None
+) -> None:
+    """Measure which share of the evidence is given at 90, 180, 500 and 2,048 tokens, how fast, and the area below the curve.
+
+    FILE is a file of conversations with questions in LoCoMo's form. Each is put into a temporary store of its own.
+    """
+    curve = measure_file(file, sorted(set(budgets)) or list(BUDGETS), kind, near_links)
+    if svg is not None:
+        from hermes_memory_tui.text.curve_plot import draw_curves
+
+        svg.write_text(draw_curves([curve]), encoding="utf-8")
+    if settings.as_json:
+        print_document(curve_json(curve))
+        return
+    from hermes_memory_tui.text.curve_plot import format_curve_lines
+
+    for line in format_curve_lines(curve):
+        click.echo(line)
+
+
+def measure_file(file: Path, budgets: list[int], kind: str, near_links: bool) -> RecallCurve:
+    """Measure a file of conversations."""
+    from hermes_memory_store.recall_curve.conversation_file import read_conversations
+    from hermes_memory_store.recall_curve.conversation_store import open_conversation_store
+    from hermes_memory_store.recall_curve.evidence_curve import EvidenceCase, GiveEvidence, measure_curve
+
+    conversations = read_conversations(file)
+    cases: list[tuple[EvidenceCase, GiveEvidence]] = []
+    with ExitStack() as opened, progress_bar("reading") as progress:
+        for number, talk in enumerate(conversations, 1):
+            place = open_conversation_store(
+                talk, facts=kind != "turns", turns=kind != "facts", are_links_named=not near_links
+            )
+            give = opened.enter_context(place).give(KINDS[kind])
+            cases += [(EvidenceCase(one.text, one.evidence, talk.name), give) for one in talk.questions]
+            if progress is not None:
+                progress(number, len(conversations))
+        return measure_curve(f"{file.stem}, {kind}", cases, budgets)
+
+
+def curve_json(curve: RecallCurve) -> dict[str, Any]:
+    """Return a curve as JSON."""
+    return {
+        "name": curve.name,
+        "questions": curve.cases,
+        "area": round(curve.area, 4),
+        "points": [
+            {
+                "tokens": one.budget,
+                "share": round(one.share, 4),
+                "spent": round(one.spent, 1),
+                "p50_ms": round(one.p50_ms, 3),
+                "p95_ms": round(one.p95_ms, 3),
+            }
+            for one in curve.points
+        ],
+    }
