@@ -86,7 +86,7 @@ def read_conversation(path: Path, number: int, sample: Any) -> Conversation:
     try:
         name = str(sample.get("sample_id", number))
         turns = tuple(read_turns(sample["conversation"]))
-        facts = tuple(read_facts(sample.get("observation", {}), {turn.id: at for at, turn in enumerate(turns)}))
+        facts = tuple(read_noted_facts(sample.get("observation", {}), {turn.id: at for at, turn in enumerate(turns)}))
         return Conversation(name, turns, facts, tuple(read_questions(sample["qa"], {turn.id for turn in turns})))
     except KeyError as error:
         raise ArgumentError(f"{path}: sample {number} has no {error.args[0]!r}", str(path)) from None
@@ -107,7 +107,7 @@ def read_turns(conversation: dict[str, Any]) -> Iterator[SaidTurn]:
         number += 1
 
 
-def read_facts(observation: dict[str, Any], places: dict[str, int]) -> Iterator[NotedFact]:
+def read_noted_facts(observation: dict[str, Any], places: dict[str, int]) -> Iterator[NotedFact]:
     """Return what was noted, in the order in which it was said."""
     found = []
     for session, by_speaker in observation.items():

@@ -60,10 +60,10 @@ def open_conversation_store(
         policies.write_text(POLICY, encoding="utf-8")
         now = [conversation.turns[0].at if conversation.turns else Millis(0)]
         with Store.open(Path(folder) / "memory.db", clock=lambda: now[0], policies=Policies.load(policies)) as store:
-            yield ConversationStore(store, fill_store(store, conversation, now, facts, turns, are_links_named))
+            yield ConversationStore(store, write_conversation(store, conversation, now, facts, turns, are_links_named))
 
 
-def fill_store(
+def write_conversation(
     store: Store, conversation: Conversation, now: list[Millis], facts: bool, turns: bool, are_links_named: bool
 ) -> dict[Uid, frozenset[str]]:
     """Write a conversation as it went; return what each uid stands for. :param now: the store's clock"""

@@ -33,7 +33,9 @@ def recall_command() -> None:
 @click.option("--why", is_flag=True, help="Show what ranked each, and what was left out.")
 @add_common_options
 @pass_settings
-def ask_command(settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, why: bool) -> None:
+def recall_ask_command(
+    settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, why: bool
+) -> None:
     """Show the facts and messages that QUESTION is answered with, packed into a budget of tokens.
 
     E.g. recall ask --tokens 180 --why which database do we use
@@ -108,7 +110,7 @@ def curve_command(
 
     FILE is a file of conversations with questions in LoCoMo's form. Each is put into a temporary store of its own.
     """
-    curve = measure_file(file, sorted(set(budgets)) or list(BUDGETS), kind, near_links)
+    curve = measure_conversations(file, sorted(set(budgets)) or list(BUDGETS), kind, near_links)
     if svg is not None:
         from hermes_memory_tui.text.curve_plot import draw_curves
 
@@ -122,7 +124,7 @@ def curve_command(
         click.echo(line)
 
 
-def measure_file(file: Path, budgets: list[int], kind: str, near_links: bool) -> RecallCurve:
+def measure_conversations(file: Path, budgets: list[int], kind: str, near_links: bool) -> RecallCurve:
     """Measure a file of conversations."""
     from hermes_memory_store.recall_curve.conversation_file import read_conversations
     from hermes_memory_store.recall_curve.conversation_store import open_conversation_store
