@@ -91,8 +91,7 @@ async def test_an_old_file_is_offered_as_a_copy_alone_when_nothing_may_be_change
         await until(pilot, lambda: "hermes-memory 0.3.0" in screen_text(pilot))
         assert "in place" not in screen_text(pilot)
         await pilot.press("enter", "u", "r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
-        assert "read-only" in screen_text(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen) and "read-only" in screen_text(pilot))
     assert old.read_bytes() == before
 
 
