@@ -21,6 +21,7 @@ from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.bridge_forks import fork_bridge
 from tests.bridge.running import until
+from tests.processes import is_alive
 
 HOST = Path(__file__).with_name("host.py")
 
@@ -81,7 +82,7 @@ class Profile:
         if pid is not None:
             process = psutil.Process(pid)
             process.kill()
-            until(lambda: not psutil.pid_exists(pid) or process.status() == psutil.STATUS_ZOMBIE, "its end")
+            until(lambda: not is_alive(process), "its end")
 
     def break_bridge(self) -> None:
         """The command that starts a bridge is gone."""

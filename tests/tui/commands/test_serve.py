@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
 import os
 import re
@@ -23,6 +22,7 @@ import psutil
 import pytest
 
 from hermes_memory_tui.system import web_server
+from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 PATIENCE_S = 30.0
@@ -177,15 +177,8 @@ async def test_its_end_is_the_end_of_its_pages(memory: Path, number: signal.Sign
             assert inspectors
             os.kill(served.process.pid, number)
             await asyncio.to_thread(served.process.wait, PATIENCE_S)
-            await until(lambda: not any(map(runs, inspectors)), "the end of the inspectors")
+            await until(lambda: not any(map(is_alive, inspectors)), "the end of the inspectors")
         assert served.process.returncode == (-9 if number == signal.SIGKILL else 0)
-
-
-def runs(process: psutil.Process) -> bool:
-    """Whether a process has not ended."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    return False
 
 
 def test_the_command_of_a_page_is_quoted() -> None:

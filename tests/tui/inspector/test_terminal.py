@@ -14,12 +14,13 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import fill
 
@@ -70,7 +71,7 @@ class Window:
         """Whether the program ends in time."""
         deadline = time.monotonic() + ENDS_S
         while time.monotonic() < deadline:
-            if not self.program.is_running() or self.program.status() == psutil.STATUS_ZOMBIE:
+            if not is_alive(self.program):
                 return True
             time.sleep(0.05)
         return False
@@ -83,7 +84,7 @@ def opened(folder: Path, first: str = ":") -> Iterator[Window]:
     try:
         yield window
     finally:
-        if window.program.is_running():
+        with suppress(psutil.NoSuchProcess):
             window.program.kill()
         window.close()
         os.waitpid(window.shell, 0)
@@ -193,7 +194,7 @@ def leave_terminal(folder: Path, keys: bytes, way: str, after_s: float, *, start
         read_until(handle, b"mndtry")
         os.write(handle, keys)
     time.sleep(after_s)  # the moment itself
-    family = [process, *process.children(recursive=True)] if psutil.pid_exists(leader) else []
+    family = [process, *children_of(process)]
     for number in {
         "hangup": (signal.SIGHUP, signal.SIGCONT),
         "continue and close": (signal.SIGCONT,),
@@ -212,9 +213,11 @@ def leave_terminal(folder: Path, keys: bytes, way: str, after_s: float, *, start
     _, alive = psutil.wait_procs(family[1:], timeout=2)
     if time.monotonic() >= deadline:
         alive.append(process)
-    left = [one.cmdline() for one in alive]
+    left = []
     for one in alive:
-        one.kill()
+        with suppress(psutil.NoSuchProcess):  # it ended just now
+            left.append(one.cmdline())
+            one.kill()
     return left
 
 
