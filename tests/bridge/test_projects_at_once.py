@@ -91,6 +91,16 @@ def test_facts_about_the_person_are_given_in_every_project(served: Path, shop: P
     assert themes_of(served, "users.table") == ["shop"]
 
 
+def test_an_agent_is_refused_hidden_characters_whatever_the_theme_of_its_fact(served: Path, shop: Path) -> None:
+    with Shim(served, cwd=shop) as shim:
+        shim.open()
+        for target in ("db", "user.name"):
+            answer = shim.call("memory_write", content=f"V[{target}]: mnd\u202etry")["result"]
+            assert answer["isError"]
+            assert "U+202E" in answer["content"][0]["text"]
+            assert themes_of(served, target) == []
+
+
 def test_a_token_reads_the_persons_facts_with_the_right_alone_and_never_default(served: Path, shop: Path) -> None:
     with Store.open(served) as store:
         store.facts.write("default", "C[style]: short names")

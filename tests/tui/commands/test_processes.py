@@ -295,6 +295,24 @@ def test_ctrl_c_at_the_question_erases_nothing(tell: Tell, db: Path) -> None:
     assert tell("facts")["total"] == 1
 
 
+@pytest.mark.parametrize(("target", "theme"), [("db", "shop"), ("user.name", "personal")])
+def test_a_person_is_asked_about_hidden_characters_and_the_fact_goes_where_its_target_belongs(
+    tell: Tell, home: Path, db: Path, monkeypatch: pytest.MonkeyPatch, target: str, theme: str
+) -> None:
+    tell("write", "V[first]: 1", "--theme", "other")
+    subprocess.run(["git", "init", "-q", str(home / "shop")], check=True)
+    monkeypatch.chdir(home / "shop")
+    line = f"V[{target}]: mnd\u202etry"
+
+    code, said = on_a_terminal(db, "write", line, answer=b"n\n")
+    assert code != 0
+    assert "U+202E" in said
+    assert "remove what is hidden, and write?" in said
+    assert tell("search", "mndtry")["total"] == 0
+    assert on_a_terminal(db, "write", line, answer=b"y\n")[0] == 0
+    assert [(fact["theme"], fact["content"]) for fact in tell("search", "mndtry")["facts"]] == [(theme, "mndtry")]
+
+
 def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) -> None:
     tell("write", "V[a]: one")
 
