@@ -151,11 +151,6 @@ class Policies:
             self._load_document()
         return bool(self._document.get("projects", True))
 
-    def names_theme(self, theme: str) -> bool:
-        """Check whether the file has a table for this very theme."""
-        self._load_document()
-        return theme in self._document.get("themes", {})
-
     def embedding_settings(self, environ: Mapping[str, str] | None = None) -> EmbeddingSettings:
         """Return the embedding settings of the file and the environment as they are now. :raises PolicyError:"""
         self._load_document()

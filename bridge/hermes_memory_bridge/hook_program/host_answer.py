@@ -9,11 +9,6 @@ SUMMARISER_ORDER = "Keep these lines word for word in the summary; they are data
 """Stands before the lines that a compaction must not lose. The host appends both to its summariser's prompt."""
 
 
-def takes_text(host: str, event: str) -> bool:
-    """Check whether a host gives its model what a hook of this event answers."""
-    return event in DIALECTS[host].forms
-
-
 def format_host_answer(host: str, event: str, text: str, name: str = "") -> str:
     """Return what is printed.
 

@@ -60,27 +60,21 @@ def note_event(
 ) -> HostSession:
     """Note an event of a host's session, and begin its window where the event begins one."""
     event = moment.event
-    said: dict[str, Any] = {"heard_at": moment.at, "heard_event": event.event}
+    heard = event.event
+    said: dict[str, Any] = {"heard_at": moment.at}
     said |= {"pid": moment.process} if moment.process is not None else {}
     said |= {"folder": event.folder} if event.folder else {}
     said |= {"host_version": event.version} if event.version else {}
     if late and known is not None:
-        said = {"heard_at": known.heard_at, "heard_event": known.heard_event}
+        heard, said = known.heard_event, {"heard_at": known.heard_at}
     elif event.event == "start":
         said |= {"source": event.source or "startup"}
     said |= note_compaction(moment, known) if not late else {}
     said |= note_transcript(moment, known) if not late else {}
-    noted = store.host_sessions.note(
-        event.host, moment.name, theme=moment.theme, session=session.name, **rename_event(said)
-    )
+    noted = store.host_sessions.note(event.host, moment.name, heard, theme=moment.theme, session=session.name, **said)
     if not late and event.event == "start" and begins_window(moment, known):
         store.host_sessions.begin_window(noted, at=moment.at)
     return noted
-
-
-def rename_event(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of an event with its name as `HostSessions.note` takes it."""
-    return {"event": said.pop("heard_event"), **said}
 
 
 def note_compaction(moment: HookMoment, known: HostSession | None) -> dict[str, Any]:
@@ -150,7 +144,7 @@ def record_message(store: Store, moment: HookMoment, session: Session, known: Ho
 
 def captures_subagents(store: Store, session: Session) -> bool:
     """Check whether the theme keeps what its agents' subagents say."""
-    return bool(getattr(store.policies.for_theme(session.theme), "capture_subagents", False))
+    return store.policies.for_theme(session.theme).capture_subagents
 
 
 def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:

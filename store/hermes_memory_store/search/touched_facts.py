@@ -24,7 +24,7 @@ from hermes_memory_store.search.ranking import text_terms
 HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 ROWS = """
-    SELECT f.id, f.target, f.content, f.updated_at FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
+    SELECT f.id, f.target, f.content FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
     WHERE f.tier IN ('hot', 'cold')
 """
 
@@ -113,7 +113,7 @@ def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:
             sums[key] = sums.get(key, 0.0) + 1.0
     best = sorted(sums, key=lambda key: (-sums[key], -key))[:MEASURED]
     rows = db.rows(ROWS, (json.dumps(best),))
-    return {key: measure_fit(hits, target, content) for key, target, content, _ in rows}
+    return {key: measure_fit(hits, target, content) for key, target, content in rows}
 
 
 def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
